@@ -1,0 +1,79 @@
+/*
+ * bubblesort: two threads bubble-sort the same small array together, one from
+ * the left and one from the right; a swap locks the position it works at.
+ *
+ * Modelled on `BubbleSort` of the IBM ConTest suite as studied by CoopREP
+ * (table 3.2, "wrong/no lock") and Cortex (table 5.1).
+ *
+ * Bug (wrong lock): comparing and swapping positions i and i + 1 takes the
+ * lock of i only. Neighbouring swaps share the element at i + 1: they can run
+ * at the same time, and a value is written twice and another one lost.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#define SIZE 3
+
+static int array[SIZE] = { 3, 2, 1 };
+static pthread_mutex_t locks[SIZE];
+
+static void compare_and_swap(int i)
+{
+	pthread_mutex_lock(&locks[i]);
+	int left = array[i];
+	int right = array[i + 1];
+	if (left > right) {
+		array[i] = right;
+		array[i + 1] = left;
+	}
+	pthread_mutex_unlock(&locks[i]);
+}
+
+static void *from_left(void *arg)
+{
+	(void)arg;
+	for (int end = SIZE - 1; end > 0; end--) {
+		for (int i = 0; i < end; i++)
+			compare_and_swap(i);
+	}
+	return NULL;
+}
+
+static void *from_right(void *arg)
+{
+	(void)arg;
+	for (int begin = 0; begin < SIZE - 1; begin++) {
+		for (int i = SIZE - 2; i >= begin; i--)
+			compare_and_swap(i);
+	}
+	return NULL;
+}
+
+static int sum(const int *values, int n)
+{
+	int total = 0;
+
+	for (int i = 0; i < n; i++)
+		total += values[i];
+	return total;
+}
+
+int main(void)
+{
+	pthread_t sorters[2];
+	int before = sum(array, SIZE);
+
+	for (int i = 0; i < SIZE; i++)
+		pthread_mutex_init(&locks[i], NULL);
+	pthread_create(&sorters[0], NULL, from_left, NULL);
+	pthread_create(&sorters[1], NULL, from_right, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(sorters[i], NULL);
+
+	printf("%d %d %d\n", array[0], array[1], array[2]);
+	assert(sum(array, SIZE) == before);
+	for (int i = 0; i + 1 < SIZE; i++)
+		assert(array[i] <= array[i + 1]);
+	return 0;
+}

@@ -1,0 +1,67 @@
+/*
+ * The fixed twin of bufwriter.c: every writer locks the buffer.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define SIZE 16
+#define SYNC_WRITERS 1
+#define BARE_WRITERS 1
+#define CHARS 2 /* per writer */
+
+struct buffer {
+	pthread_mutex_t lock;
+	char data[SIZE];
+	int pos;
+};
+
+static struct buffer buff = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static atomic_int wasWritten;
+
+static void append(struct buffer *b, char c)
+{
+	b->data[b->pos] = c;
+	b->pos = b->pos + 1;
+	atomic_fetch_add(&wasWritten, 1);
+}
+
+static void *SyncBufWriter(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < CHARS; i++) {
+		pthread_mutex_lock(&buff.lock);
+		append(&buff, 's');
+		pthread_mutex_unlock(&buff.lock);
+	}
+	return NULL;
+}
+
+static void *BufWriter(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < CHARS; i++) {
+		pthread_mutex_lock(&buff.lock);
+		append(&buff, 'b');
+		pthread_mutex_unlock(&buff.lock);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t writers[SYNC_WRITERS + BARE_WRITERS];
+	int filled = 0;
+
+	for (int i = 0; i < SYNC_WRITERS; i++)
+		pthread_create(&writers[i], NULL, SyncBufWriter, NULL);
+	for (int i = 0; i < BARE_WRITERS; i++)
+		pthread_create(&writers[SYNC_WRITERS + i], NULL, BufWriter, NULL);
+	for (int i = 0; i < SYNC_WRITERS + BARE_WRITERS; i++)
+		pthread_join(writers[i], NULL);
+
+	while (filled < SIZE && buff.data[filled] != '\0')
+		filled++;
+	assert(filled == buff.pos && buff.pos == wasWritten);
+	return 0;
+}

@@ -1,0 +1,63 @@
+/*
+ * deadlock: two threads need the same two resources and take them in opposite
+ * order.
+ *
+ * Modelled on `Deadlock` of the IBM ConTest suite as studied by CoopREP (table
+ * 3.2: 4 shared elements, 12 accesses, fails in 12 % of the runs).
+ *
+ * Bug (lock order inversion): thread one holds lock1 and requests lock2 while
+ * thread two holds lock2 and requests lock1.
+ */
+#include <assert.h>
+#include <pthread.h>
+
+struct element {
+	pthread_mutex_t lock;
+	int value;
+};
+
+static struct element element1 = { PTHREAD_MUTEX_INITIALIZER, 1 };
+static struct element element2 = { PTHREAD_MUTEX_INITIALIZER, 2 };
+
+/* The caller holds both locks. */
+static void swap(struct element *a, struct element *b)
+{
+	int value = a->value;
+
+	a->value = b->value;
+	b->value = value;
+}
+
+static void *one(void *arg)
+{
+	(void)arg;
+	pthread_mutex_lock(&element1.lock);
+	pthread_mutex_lock(&element2.lock);
+	swap(&element1, &element2);
+	pthread_mutex_unlock(&element2.lock);
+	pthread_mutex_unlock(&element1.lock);
+	return NULL;
+}
+
+static void *two(void *arg)
+{
+	(void)arg;
+	pthread_mutex_lock(&element2.lock);
+	pthread_mutex_lock(&element1.lock);
+	swap(&element2, &element1);
+	pthread_mutex_unlock(&element1.lock);
+	pthread_mutex_unlock(&element2.lock);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t t1, t2;
+
+	pthread_create(&t1, NULL, one, NULL);
+	pthread_create(&t2, NULL, two, NULL);
+	pthread_join(t1, NULL);
+	pthread_join(t2, NULL);
+	assert(element1.value == 1 && element2.value == 2);
+	return 0;
+}

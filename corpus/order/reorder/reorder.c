@@ -1,0 +1,45 @@
+/*
+ * reorder, of ConcBugAssist's table 5.1 (105 lines, 5 threads, order violation; 15
+ * causes of 4 constraints). The original is a pthread program of SV-COMP 2015.
+ * Setters make a and b change from (0, 0) to (1, -1); a checker looks at the pair.
+ * The bug: the two stores of a setter, and the reads of the checker, are not one
+ * step, so the pair can be seen half changed.
+ * Fails when the checker reads a after the first setter stored 1 and reads b before
+ * any setter stored -1.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stddef.h>
+
+#define SETTERS 2
+
+static int a = 0;
+static int b = 0;
+
+static void *set_thread(void *arg)
+{
+    (void)arg;
+    a = 1;
+    b = -1;
+    return NULL;
+}
+
+static void *check_thread(void *arg)
+{
+    (void)arg;
+    assert((a == 0 && b == 0) || (a == 1 && b == -1));
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t setter[SETTERS], checker;
+    pthread_create(&checker, NULL, check_thread, NULL);
+    for (int k = 0; k < SETTERS; k++)
+        pthread_create(&setter[k], NULL, set_thread, NULL);
+
+    for (int k = 0; k < SETTERS; k++)
+        pthread_join(setter[k], NULL);
+    pthread_join(checker, NULL);
+    return 0;
+}

@@ -1,0 +1,74 @@
+/*
+ * ticketorder: agents of a travel office sell seats of a flight to their
+ * customers until it is sold out.
+ *
+ * Modelled on `TicketsOrderSim` of the IBM ConTest suite as studied by CoopREP
+ * (table 3.2, "wrong/no lock"), Cortex (table 5.1) and the MaxSMT paper.
+ *
+ * Bug (atomicity violation, check then act): an agent looks for a free seat
+ * without the lock that it takes to book it. Two agents see the last free
+ * seat, both book. In every run that passes, one more order is refused, that
+ * is, a branch goes the other way.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define SEATS 3
+#define AGENTS 2
+#define CUSTOMERS 2 /* per agent */
+
+struct flight {
+	pthread_mutex_t lock;
+	atomic_int freeSeats;
+	int passengers;
+};
+
+static struct flight flight = { PTHREAD_MUTEX_INITIALIZER, SEATS, 0 };
+static int refused[AGENTS];
+
+static void book(struct flight *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->freeSeats = f->freeSeats - 1;
+	f->passengers++;
+	assert(f->freeSeats >= 0);
+	pthread_mutex_unlock(&f->lock);
+}
+
+static int order(struct flight *f)
+{
+	if (f->freeSeats == 0)
+		return 0;
+	book(f);
+	return 1;
+}
+
+static void *agent(void *arg)
+{
+	int *turned_away = arg;
+
+	for (int i = 0; i < CUSTOMERS; i++) {
+		if (!order(&flight))
+			*turned_away = *turned_away + 1;
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t agents[AGENTS];
+	int sorry = 0;
+
+	for (int i = 0; i < AGENTS; i++)
+		pthread_create(&agents[i], NULL, agent, &refused[i]);
+	for (int i = 0; i < AGENTS; i++) {
+		pthread_join(agents[i], NULL);
+		sorry += refused[i];
+	}
+
+	printf("%d on board, %d refused\n", flight.passengers, sorry);
+	assert(flight.passengers + sorry == AGENTS * CUSTOMERS);
+	return 0;
+}

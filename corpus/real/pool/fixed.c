@@ -1,0 +1,97 @@
+/*
+ * The fixed twin of pool.c: whether the pool is closed is tested, and changed,
+ * under the lock that guards the idle objects.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define CAPACITY 2
+
+struct object {
+	int uses;
+};
+
+struct pool {
+	pthread_mutex_t lock;
+	atomic_bool closed;
+	struct object *idle[CAPACITY];
+	int numIdle;
+	atomic_int alive; /* objects made and not destroyed */
+};
+
+static struct pool pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void addObject(void)
+{
+	struct object *o = malloc(sizeof *o);
+
+	o->uses = 0;
+	pool.idle[pool.numIdle++] = o;
+	pool.alive++;
+}
+
+static void destroyObject(struct object *o)
+{
+	pool.alive--;
+	free(o);
+}
+
+static struct object *borrowObject(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	struct object *o = pool.numIdle > 0 ? pool.idle[--pool.numIdle] : NULL;
+	pthread_mutex_unlock(&pool.lock);
+	return o;
+}
+
+static void returnObject(struct object *o)
+{
+	pthread_mutex_lock(&pool.lock);
+	if (pool.closed)
+		destroyObject(o);
+	else
+		pool.idle[pool.numIdle++] = o;
+	pthread_mutex_unlock(&pool.lock);
+}
+
+static void closePool(void)
+{
+	pthread_mutex_lock(&pool.lock);
+	pool.closed = true;
+	while (pool.numIdle > 0)
+		destroyObject(pool.idle[--pool.numIdle]);
+	pthread_mutex_unlock(&pool.lock);
+}
+
+static void *user(void *arg)
+{
+	struct object *o = arg;
+
+	o->uses++;
+	returnObject(o);
+	return NULL;
+}
+
+static void *closer(void *arg)
+{
+	(void)arg;
+	closePool();
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t threads[2];
+
+	addObject();
+	pthread_create(&threads[0], NULL, user, borrowObject());
+	pthread_create(&threads[1], NULL, closer, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+
+	assert(pool.alive == 0);
+	return 0;
+}

@@ -1,0 +1,90 @@
+/*
+ * The fixed twin of weblech.c: a spider takes the next address, if there is one,
+ * in one synchronised step and stops when it gets none.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define SPIDERS 2
+#define MAX_DEPTH 1
+
+struct URLToDownload {
+	struct URLToDownload *next;
+	int depth;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct URLToDownload *first;
+	int size;
+} queue = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int downloaded[SPIDERS];
+
+static void queueURL(int depth)
+{
+	struct URLToDownload *url = malloc(sizeof *url);
+
+	url->depth = depth;
+	pthread_mutex_lock(&queue.lock);
+	url->next = queue.first;
+	queue.first = url;
+	queue.size++;
+	pthread_mutex_unlock(&queue.lock);
+}
+
+static struct URLToDownload *getNextInQueue(void)
+{
+	struct URLToDownload *url;
+
+	pthread_mutex_lock(&queue.lock);
+	url = queue.first;
+	if (url != NULL) {
+		queue.first = url->next;
+		queue.size--;
+	}
+	pthread_mutex_unlock(&queue.lock);
+	return url;
+}
+
+/* A page at a depth below the limit links to one more page. */
+static void downloadURL(struct URLToDownload *url)
+{
+	int depth = url->depth;
+
+	if (depth < MAX_DEPTH)
+		queueURL(depth + 1);
+	free(url);
+}
+
+static void *spider(void *arg)
+{
+	int *count = arg;
+
+	for (;;) {
+		struct URLToDownload *url = getNextInQueue();
+
+		if (url == NULL)
+			break;
+		downloadURL(url);
+		*count = *count + 1;
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t spiders[SPIDERS];
+	int pages = 0;
+
+	queueURL(0);
+	for (int i = 0; i < SPIDERS; i++)
+		pthread_create(&spiders[i], NULL, spider, &downloaded[i]);
+	for (int i = 0; i < SPIDERS; i++) {
+		pthread_join(spiders[i], NULL);
+		pages += downloaded[i];
+	}
+	assert(pages == MAX_DEPTH + 1);
+	return 0;
+}

@@ -1,0 +1,132 @@
+//! Functions and places in the source.
+
+use std::sync::Arc;
+
+use llvm_sys::debuginfo::LLVMMetadataKind as Kind;
+use unravel_trace::{Place, Site};
+
+use super::DebugInfo;
+use crate::ir::{Module, Node, Value};
+
+/// Nested scopes and inlined calls beyond this depth are cut off.
+const DEPTH: usize = 64;
+
+/// `name` behind the classes and namespaces it is in: `Queue::push`. Functions and files are not named.
+pub(super) fn qualify(module: &Module, scope: Option<Node<'_>>, name: &str) -> String {
+    let mut parts = vec![name.to_owned()];
+    let mut scope = scope;
+    for _ in 0..DEPTH {
+        let Some(node) = scope else { break };
+        // Operands of types and namespaces: file, scope, name.
+        let unnamed = match node.kind() {
+            Kind::LLVMDINamespaceMetadataKind => "(anonymous namespace)",
+            Kind::LLVMDICompositeTypeMetadataKind if name == "operator()" => "(lambda)",
+            Kind::LLVMDICompositeTypeMetadataKind => "(anonymous)",
+            _ => break,
+        };
+        parts.push(node.string(module, 2).unwrap_or_else(|| unnamed.to_owned()));
+        scope = node.operand(module, 1);
+    }
+    parts.reverse();
+    parts.join("::")
+}
+
+impl<'m> DebugInfo<'m> {
+    /// A function's name as the programmer wrote it; its symbol if there is no debug information.
+    pub(crate) fn function_name(&mut self, function: Value<'m>) -> String {
+        match function.subprogram() {
+            Some(subprogram) => self.subprogram_name(subprogram).to_string(),
+            None => function.name(),
+        }
+    }
+
+    fn subprogram_name(&mut self, subprogram: Node<'m>) -> Arc<str> {
+        if let Some(name) = self.function_names.get(&subprogram) {
+            return name.clone();
+        }
+        // Operands of a function: file, scope, name, linkage name.
+        let name = subprogram
+            .string(self.module, 2)
+            .or_else(|| subprogram.string(self.module, 3))
+            .unwrap_or_else(|| "(unnamed)".to_owned());
+        let scope = subprogram.operand(self.module, 1);
+        let name: Arc<str> = qualify(self.module, scope, &name).into();
+        self.function_names.insert(subprogram, name.clone());
+        name
+    }
+
+    fn file(&mut self, name: String) -> Arc<str> {
+        if let Some(file) = self.files.get(&name) {
+            return file.clone();
+        }
+        let file: Arc<str> = name.as_str().into();
+        self.files.insert(name, file.clone());
+        file
+    }
+
+    /// The function that a scope is in.
+    fn subprogram_of(&self, scope: Node<'m>) -> Option<Node<'m>> {
+        let mut scope = scope;
+        for _ in 0..DEPTH {
+            if scope.is_subprogram() {
+                return Some(scope);
+            }
+            // Operands of a block: file, scope.
+            scope = scope.operand(self.module, 1)?;
+        }
+        None
+    }
+
+    /// Where a function begins.
+    pub(crate) fn entry(&mut self, function: Value<'m>) -> Site {
+        let Some(subprogram) = function.subprogram() else {
+            return self.unknown(&function.name());
+        };
+        let file = subprogram.file().unwrap_or_default();
+        let place = Place {
+            function: self.subprogram_name(subprogram),
+            file: self.file(file),
+            line: subprogram.subprogram_line(),
+            column: 0,
+        };
+        Site { place, inlined_at: Vec::new() }
+    }
+
+    /// A place without debug information.
+    pub(crate) fn unknown(&self, function: &str) -> Site {
+        let place = Place { function: function.into(), file: "".into(), line: 0, column: 0 };
+        Site { place, inlined_at: Vec::new() }
+    }
+
+    /// The place that a debug location says. What the compiler made up (line 0) belongs to the place
+    /// before it, `current`, if that is in the same function.
+    pub(crate) fn site(&mut self, location: Node<'m>, current: &Site) -> Site {
+        let Some(place) = self.place(location) else { return current.clone() };
+        let mut inlined_at = Vec::new();
+        let mut outer = location.inlined_at();
+        while let (Some(caller), true) = (outer, inlined_at.len() < DEPTH) {
+            inlined_at.extend(self.place(caller));
+            outer = caller.inlined_at();
+        }
+        let same_function = current.place.function == place.function
+            && current.place.file == place.file
+            && current.inlined_at == inlined_at;
+        if place.line == 0 && same_function {
+            return current.clone();
+        }
+        Site { place, inlined_at }
+    }
+
+    fn place(&mut self, location: Node<'m>) -> Option<Place> {
+        let (line, column) = location.line_and_column()?;
+        let scope = location.location_scope()?;
+        let subprogram = self.subprogram_of(scope)?;
+        let file = scope.file().or_else(|| subprogram.file()).unwrap_or_default();
+        Some(Place {
+            function: self.subprogram_name(subprogram),
+            file: self.file(file),
+            line,
+            column,
+        })
+    }
+}

@@ -1,0 +1,96 @@
+//! Lowering: from a verified LLVM module to a [`Program`].
+//!
+//! Module-wide work is in [`functions`], [`globals`] and [`constants`]; [`function`] drives the lowering of one
+//! body, with one file for each family of instructions. Whatever has no lowering becomes a
+//! [`Inst::Trap`](crate::Inst::Trap) that says why: it matters only if it is executed.
+
+mod assembly;
+mod call;
+mod constants;
+mod control;
+mod frame;
+mod function;
+mod functions;
+pub(crate) mod gep;
+mod globals;
+mod intrinsics;
+mod memory;
+mod patch;
+mod pool;
+mod scalar;
+mod types;
+mod vector;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::debug::DebugInfo;
+use crate::ir::{DataLayout, LoadError, Module, Value};
+use crate::{FunctionId, Program};
+use constants::Number;
+
+/// What lowering keeps while it works through a module.
+struct ModuleLowering<'m> {
+    module: &'m Module,
+    layout: DataLayout<'m>,
+    attributes: Attributes,
+    program: Program,
+    debug: DebugInfo<'m>,
+    functions: FxHashMap<Value<'m>, FunctionId>,
+    /// Where globals are, and functions whose address only the VM knows.
+    addresses: FxHashMap<Value<'m>, Number>,
+    externals: FxHashMap<String, u32>,
+    scalar_intrinsics: FxHashMap<(String, String), FunctionId>,
+    traps: FxHashMap<String, u32>,
+    /// The functions that have or will get a body.
+    defined: FxHashSet<FunctionId>,
+}
+
+/// LLVM's numbers of the attributes that lowering looks at.
+struct Attributes {
+    byval: u32,
+    signext: u32,
+}
+
+pub(crate) fn lower(module: &Module) -> Result<Program, LoadError> {
+    let mut lowering = ModuleLowering {
+        module,
+        layout: module.layout(),
+        attributes: Attributes {
+            byval: module.attribute("byval"),
+            signext: module.attribute("signext"),
+        },
+        program: Program::default(),
+        debug: DebugInfo::new(module),
+        functions: FxHashMap::default(),
+        addresses: FxHashMap::default(),
+        externals: FxHashMap::default(),
+        scalar_intrinsics: FxHashMap::default(),
+        traps: FxHashMap::default(),
+        defined: FxHashSet::default(),
+    };
+    lowering.declare_functions();
+    lowering.place_globals()?;
+    lowering.initialise_globals()?;
+    for function in module.functions().filter(|f| !f.is_declaration()) {
+        lowering.lower_function(function);
+    }
+    for ifunc in module.ifuncs() {
+        lowering.lower_ifunc(ifunc);
+    }
+    let mut program = lowering.program;
+    let main = program.function_named("main");
+    program.main = main.filter(|id| program.function(*id).body.is_some());
+    program.types = lowering.debug.into_types();
+    Ok(program)
+}
+
+impl ModuleLowering<'_> {
+    /// The index of a reason for a trap.
+    fn trap_reason(&mut self, reason: String) -> u32 {
+        let traps = &mut self.program.traps;
+        *self.traps.entry(reason).or_insert_with_key(|reason| {
+            traps.push(reason.clone());
+            traps.len() as u32 - 1
+        })
+    }
+}

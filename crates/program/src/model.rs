@@ -1,0 +1,253 @@
+//! `Program`: what lowering produces and the VM executes. No LLVM type appears here.
+
+use rustc_hash::FxHashMap;
+use unravel_trace::{Site, SiteId};
+
+use crate::code::{CallId, FunctionId, Inst, Reg, Target};
+use crate::names::{TypeId, TypeTable};
+
+/// A whole program, lowered.
+#[derive(Debug, Default)]
+pub struct Program {
+    pub functions: Vec<Function>,
+    pub calls: Vec<CallSite>,
+    pub switches: Vec<Switch>,
+    pub landing_pads: Vec<LandingPad>,
+    /// Why a [`Inst::Trap`] was emitted, in words for the user.
+    pub traps: Vec<String>,
+    pub globals: Vec<Global>,
+    /// Initial bytes of all globals, placed at [`crate::layout::GLOBALS`].
+    pub image: Vec<u8>,
+    /// Initial bytes of one thread's block of thread-local variables.
+    pub thread_locals: Vec<u8>,
+    /// The thread-local variables in that block; `address` is an offset.
+    pub thread_local_globals: Vec<Global>,
+    /// Variables of native libraries, with every place that holds their address.
+    pub external_data: Vec<ExternalData>,
+    /// Constructors in the order they run, and destructors likewise.
+    pub constructors: Vec<FunctionId>,
+    pub destructors: Vec<FunctionId>,
+    pub main: Option<FunctionId>,
+    /// Indexed by [`SiteId`].
+    pub sites: Vec<Site>,
+    /// What is known of a site beyond its place: indexed by [`SiteId`], as `sites`.
+    pub accesses: Vec<Access>,
+    pub types: TypeTable,
+    pub by_name: FxHashMap<String, FunctionId>,
+    /// Hash of the bitcode this was made from.
+    pub fingerprint: u64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Function {
+    pub name: String,
+    /// As the programmer wrote it (`std::vector<int>::push_back`), where debug information says.
+    pub display_name: String,
+    /// `None`: no body; the VM models it or calls it natively.
+    pub body: Option<Body>,
+    pub signature: Signature,
+    /// Is a declaration that may stay undefined (`weak`): then its address is null if it does.
+    pub weak: bool,
+    /// Its address is taken (or it is a virtual function): native code may call it.
+    pub address_taken: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Body {
+    pub code: Vec<Inst>,
+    /// For each instruction the site to blame when something happens there.
+    pub places: Vec<SiteId>,
+    /// Slots of a frame, constants included.
+    pub slots: u32,
+    /// Copied to `constants_at` on entry.
+    pub constants: Vec<u64>,
+    pub constants_at: Reg,
+    /// Bytes of frame memory for locals that live in memory. 16-byte aligned.
+    pub frame_bytes: u32,
+    /// Where each parameter goes: first slot and number of slots.
+    pub params: Vec<(Reg, u32)>,
+    /// Sorted by instruction index: where an exception thrown by the call at that index lands.
+    pub unwind: Vec<(Target, Target)>,
+    /// Code index of each basic block, for [`Inst::IndirectJump`]. Empty if no block address is taken.
+    pub blocks: Vec<Target>,
+    /// Locals that live in frame memory, for naming addresses.
+    pub locals: Vec<Local>,
+    /// Named `__VERIFIER_atomic_*`: runs without being interrupted.
+    pub atomic: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Local {
+    pub name: String,
+    pub offset: u32,
+    pub bytes: u32,
+    pub ty: Option<TypeId>,
+}
+
+/// How a value is passed to and from native code.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Abi {
+    Void,
+    /// Up to 64 bits; `signed` for parameters marked `signext`.
+    Int { bits: u8, signed: bool },
+    /// 65 to 128 bits.
+    Wide,
+    F32,
+    F64,
+    F80,
+    Pointer,
+    /// The slot holds a pointer to the bytes, which are passed by value.
+    ByVal { bytes: u32, align: u32 },
+    /// A struct, array or vector lying in the slots.
+    Aggregate(Box<[Abi]>),
+}
+
+#[derive(Debug, Clone)]
+pub struct Signature {
+    pub params: Vec<Abi>,
+    pub result: Abi,
+    pub variadic: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct CallSite {
+    pub args: Vec<Arg>,
+    pub result: Abi,
+    pub result_slots: u32,
+    /// How many of `args` are declared parameters; the rest are variadic.
+    pub fixed: u32,
+    pub variadic: bool,
+    pub site: SiteId,
+    /// Parameters whose address leaves the caller are not marked; kept for symmetry of `Abi`.
+    pub id: CallId,
+}
+
+#[derive(Debug, Clone)]
+pub struct Arg {
+    pub reg: Reg,
+    pub slots: u32,
+    pub abi: Abi,
+}
+
+#[derive(Debug, Clone)]
+pub struct Switch {
+    /// Zero-extended case value to target.
+    pub cases: FxHashMap<u64, Target>,
+    pub default: Target,
+}
+
+#[derive(Debug, Clone)]
+pub struct LandingPad {
+    pub cleanup: bool,
+    pub clauses: Vec<Clause>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Clause {
+    /// Frame-independent constant: the `type_info` caught. `None` catches everything.
+    Catch(TypeInfo),
+    /// An exception specification: the exception lands here if *none* of these matches.
+    Filter(Vec<TypeInfo>),
+}
+
+/// A `type_info` object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TypeInfo {
+    Any,
+    /// In the arena.
+    At(u64),
+    /// Of a native library; indexes [`Program::external_data`].
+    External(u32),
+}
+
+#[derive(Debug, Clone)]
+pub struct Global {
+    pub name: String,
+    pub address: u64,
+    pub bytes: u64,
+    pub ty: Option<TypeId>,
+    pub constant: bool,
+    /// Where it is defined (`file:line`), if known.
+    pub place: Option<(String, u32)>,
+}
+
+/// A variable defined in a native library (`stdout`, a `type_info` vtable).
+#[derive(Debug, Clone)]
+pub struct ExternalData {
+    pub name: String,
+    pub weak: bool,
+    pub uses: Vec<Relocation>,
+}
+
+/// A place that must receive `address of the symbol + addend` once it is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Relocation {
+    pub place: RelocationPlace,
+    pub addend: i64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum RelocationPlace {
+    /// Byte offset in [`Program::image`].
+    Image(u64),
+    /// Byte offset in [`Program::thread_locals`].
+    ThreadLocals(u64),
+    /// Index into the constants of a function.
+    Constant(FunctionId, u32),
+}
+
+/// What a site does, known statically.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    pub kind: AccessKind,
+    /// The location as the programmer wrote it (`fifo->mut`), if debug information tells.
+    pub path: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AccessKind {
+    /// Not a memory access.
+    #[default]
+    None,
+    Plain,
+    Volatile,
+    Atomic,
+    Call,
+}
+
+impl Program {
+    pub fn function(&self, id: FunctionId) -> &Function {
+        &self.functions[id.0 as usize]
+    }
+
+    pub fn function_named(&self, name: &str) -> Option<FunctionId> {
+        self.by_name.get(name).copied()
+    }
+
+    pub fn call(&self, id: CallId) -> &CallSite {
+        &self.calls[id.0 as usize]
+    }
+
+    /// The function at an arena address, if it is one.
+    pub fn function_at(&self, address: u64) -> Option<FunctionId> {
+        use crate::layout::{FUNCTIONS, FUNCTION_STRIDE};
+        let offset = address.wrapping_sub(FUNCTIONS);
+        let index = offset / FUNCTION_STRIDE;
+        (offset % FUNCTION_STRIDE == 0 && index < self.functions.len() as u64)
+            .then_some(FunctionId(index as u32))
+    }
+
+    /// The global variable that contains `address`.
+    pub fn global_at(&self, address: u64) -> Option<&Global> {
+        let after = self.globals.partition_point(|g| g.address <= address);
+        let global = &self.globals[after.checked_sub(1)?];
+        (address < global.address + global.bytes.max(1)).then_some(global)
+    }
+}
+
+impl FunctionId {
+    /// The address of this function in the arena.
+    pub fn address(self) -> u64 {
+        crate::layout::FUNCTIONS + u64::from(self.0) * crate::layout::FUNCTION_STRIDE
+    }
+}

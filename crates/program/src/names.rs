@@ -1,0 +1,88 @@
+//! Names of places inside objects: `accounts[3].balance` from a type and an offset.
+
+use std::fmt::Write as _;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TypeId(pub u32);
+
+/// The types of the program as its debug information describes them, resolved through typedefs and
+/// qualifiers.
+#[derive(Debug, Default)]
+pub struct TypeTable {
+    pub types: Vec<Type>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Type {
+    /// A number, an enum, `void`, or something not described further.
+    Base { name: String, bytes: u64 },
+    Pointer { to: Option<TypeId> },
+    Struct { name: String, bytes: u64, fields: Vec<Field> },
+    Union { name: String, bytes: u64, fields: Vec<Field> },
+    Array { element: TypeId, count: u64, bytes: u64 },
+}
+
+#[derive(Debug, Clone)]
+pub struct Field {
+    pub name: String,
+    pub offset: u64,
+    pub ty: TypeId,
+}
+
+impl TypeTable {
+    pub fn get(&self, id: TypeId) -> &Type {
+        &self.types[id.0 as usize]
+    }
+
+    pub fn bytes(&self, id: TypeId) -> u64 {
+        match self.get(id) {
+            Type::Base { bytes, .. }
+            | Type::Struct { bytes, .. }
+            | Type::Union { bytes, .. }
+            | Type::Array { bytes, .. } => *bytes,
+            Type::Pointer { .. } => 8,
+        }
+    }
+
+    /// The suffix that selects byte `offset` of an object of type `id`: `[3].balance`, or nothing for
+    /// the object itself. `size` stops the descent at a member of about that size, so that locking a
+    /// mutex names the mutex, not its first field.
+    pub fn member(&self, id: TypeId, offset: u64, size: u64) -> String {
+        let mut path = String::new();
+        let (mut id, mut offset) = (id, offset);
+        loop {
+            let bytes = self.bytes(id);
+            if bytes <= size {
+                break;
+            }
+            match self.get(id) {
+                Type::Array { element, count, .. } => {
+                    let step = self.bytes(*element).max(1);
+                    let index = offset / step;
+                    if index >= *count {
+                        break;
+                    }
+                    let _ = write!(path, "[{index}]");
+                    (id, offset) = (*element, offset % step);
+                }
+                Type::Struct { fields, .. } | Type::Union { fields, .. } => {
+                    let Some(field) = fields
+                        .iter()
+                        .find(|f| f.offset <= offset && offset < f.offset + self.bytes(f.ty).max(1))
+                    else {
+                        break;
+                    };
+                    if !field.name.is_empty() {
+                        let _ = write!(path, ".{}", field.name);
+                    }
+                    (id, offset) = (field.ty, offset - field.offset);
+                }
+                Type::Base { .. } | Type::Pointer { .. } => break,
+            }
+        }
+        if offset != 0 {
+            let _ = write!(path, "+{offset}");
+        }
+        path
+    }
+}

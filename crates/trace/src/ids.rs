@@ -1,0 +1,103 @@
+//! Names of things: threads, sites, objects, locations.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A thread within one run, numbered in order of creation. Use [`ThreadName`] to compare runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct ThreadId(pub u32);
+
+impl ThreadId {
+    pub const MAIN: ThreadId = ThreadId(0);
+
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A thread named by birth: `T0` is the main thread, `T0.3` its third child, `T0.3.1` that one's first.
+/// The name of a thread is the same in every run in which its ancestors create threads in the same
+/// order, whatever the schedule.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+pub struct ThreadName(pub Vec<u32>);
+
+impl ThreadName {
+    /// The name of the main thread.
+    pub fn main() -> Self {
+        ThreadName(Vec::new())
+    }
+
+    /// The name of this thread's `nth` child, counted from 1.
+    pub fn child(&self, nth: u32) -> Self {
+        let mut path = self.0.clone();
+        path.push(nth);
+        ThreadName(path)
+    }
+}
+
+impl fmt::Display for ThreadName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("T0")?;
+        self.0.iter().try_for_each(|n| write!(f, ".{n}"))
+    }
+}
+
+/// A static program point: one instruction of the lowered program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct SiteId(pub u32);
+
+impl SiteId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a site is in the source.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Site {
+    pub place: Place,
+    /// The calls that were inlined here, innermost caller first. Empty for code that was not inlined.
+    pub inlined_at: Vec<Place>,
+}
+
+/// A place in the source. `line` 0 means that no debug information is there.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Place {
+    /// The function as the programmer wrote its name.
+    pub function: Arc<str>,
+    /// As the compiler was given it.
+    pub file: Arc<str>,
+    pub line: u32,
+    pub column: u32,
+}
+
+impl Place {
+    /// `bank.c:31`, with the file's last component only.
+    pub fn short(&self) -> String {
+        let file = self.file.rsplit('/').next().unwrap_or(&self.file);
+        if self.line == 0 {
+            format!("{} (no line information)", self.function)
+        } else {
+            format!("{file}:{}", self.line)
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line == 0 {
+            return write!(f, "{} (no line information)", self.function);
+        }
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// An allocated object within one run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct ObjectId(pub u32);
+
+/// A byte range of an object that events of one run touch; indexes [`crate::Trace::locations`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct LocationId(pub u32);

@@ -1,0 +1,16 @@
+//! Room `trace`: the words all rooms share. `Schedule` = decisions, `Trace` = what was observed,
+//! `Outcome` = how a run ended. Knows alone the file formats.
+
+mod event;
+pub mod file;
+mod ids;
+mod outcome;
+mod run;
+mod schedule;
+
+pub use event::*;
+pub use file::{FileError, FormatError, FormatVersion, ProgramRef, TraceFile};
+pub use ids::*;
+pub use outcome::*;
+pub use run::*;
+pub use schedule::*;

@@ -1,0 +1,194 @@
+//! How a run ended.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Place, ThreadName};
+
+/// Every way a run can end.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Outcome {
+    /// The program ended by itself with this exit code. Whether a code other than 0 is a failure is
+    /// the user's to say (`--fail-on-exit`).
+    Exited { code: i32 },
+    /// The user's bug.
+    Failed(Box<Failure>),
+    /// The run left what the program allows (`__VERIFIER_assume`): it says nothing.
+    Discarded,
+    /// We could not follow the program to its end. Never "no bug".
+    Inconclusive { reason: String, at: Option<Place> },
+}
+
+/// A failure, with everything needed to tell a person about it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    pub kind: FailureKind,
+    /// One sentence without the place: `assertion 'total == 300' failed`.
+    pub message: String,
+    pub thread: ThreadName,
+    /// Where it happened, innermost first.
+    pub stack: Vec<Place>,
+    /// Other places that matter: where the memory was freed, who else is blocked and why.
+    pub related: Vec<Related>,
+}
+
+/// Another place that belongs to a failure.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Related {
+    /// `freed here by T0`, `T0.1 waits for mutex 'a', held by T0.2`.
+    pub message: String,
+    pub stack: Vec<Place>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum FailureKind {
+    Assertion,
+    Abort,
+    /// An exit code the user declared a failure.
+    ExitCode,
+    UncaughtException,
+    NullDereference,
+    OutOfBounds,
+    UseAfterFree,
+    /// Use of a local variable of a function that has returned.
+    DeadStack,
+    DoubleFree,
+    /// `free` of something that was never allocated.
+    InvalidFree,
+    /// A sync object used uninitialised or destroyed, unlocked by another thread, destroyed in use.
+    SyncMisuse,
+    DivisionByZero,
+    Unreachable,
+    StackOverflow,
+    /// A signal inside native code, or an access to memory that nobody owns.
+    Crash,
+    Deadlock,
+    Livelock,
+    DataRace,
+    /// The output differs from what the user expects.
+    Output,
+    /// The user's check command refused the run.
+    Check,
+}
+
+impl FailureKind {
+    pub const ALL: [FailureKind; 20] = {
+        use FailureKind::*;
+        [
+            Assertion, Abort, ExitCode, UncaughtException, NullDereference, OutOfBounds, UseAfterFree,
+            DeadStack, DoubleFree, InvalidFree, SyncMisuse, DivisionByZero, Unreachable, StackOverflow,
+            Crash, Deadlock, Livelock, DataRace, Output, Check,
+        ]
+    };
+
+    /// The name used in files and options.
+    pub fn name(self) -> &'static str {
+        use FailureKind::*;
+        match self {
+            Assertion => "assertion",
+            Abort => "abort",
+            ExitCode => "exit-code",
+            UncaughtException => "uncaught-exception",
+            NullDereference => "null-dereference",
+            OutOfBounds => "out-of-bounds",
+            UseAfterFree => "use-after-free",
+            DeadStack => "dead-stack",
+            DoubleFree => "double-free",
+            InvalidFree => "invalid-free",
+            SyncMisuse => "sync-misuse",
+            DivisionByZero => "division-by-zero",
+            Unreachable => "unreachable",
+            StackOverflow => "stack-overflow",
+            Crash => "crash",
+            Deadlock => "deadlock",
+            Livelock => "livelock",
+            DataRace => "data-race",
+            Output => "output",
+            Check => "check",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|k| k.name() == name)
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What makes two failures the same bug: kind and site.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct BugId {
+    pub kind: FailureKind,
+    /// Sorted; more than one for a deadlock, whose site is the set of blocked places.
+    pub places: Vec<String>,
+}
+
+impl fmt::Display for BugId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind)?;
+        if !self.places.is_empty() {
+            write!(f, " at {}", self.places.join(" and "))?;
+        }
+        Ok(())
+    }
+}
+
+impl Failure {
+    pub fn place(&self) -> Option<&Place> {
+        self.stack.first()
+    }
+
+    pub fn id(&self) -> BugId {
+        let mut places: Vec<String> = match self.kind {
+            FailureKind::Deadlock | FailureKind::Livelock => {
+                self.related.iter().filter_map(|r| r.stack.first()).map(Place::short).collect()
+            }
+            _ => self.place().map(Place::short).into_iter().collect(),
+        };
+        places.sort();
+        places.dedup();
+        BugId { kind: self.kind, places }
+    }
+}
+
+impl Outcome {
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Outcome::Failed(failure) => Some(failure),
+            _ => None,
+        }
+    }
+
+    pub fn is_same_bug(&self, other: &Outcome) -> bool {
+        match (self.failure(), other.failure()) {
+            (Some(a), Some(b)) => a.id() == b.id(),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Exited { code: 0 } => f.write_str("passed"),
+            Outcome::Exited { code } => write!(f, "exited with code {code}"),
+            Outcome::Failed(failure) => {
+                write!(f, "{}: {}", failure.kind, failure.message)?;
+                match failure.place() {
+                    Some(place) => write!(f, " at {} in {}", place.short(), failure.thread),
+                    None => Ok(()),
+                }
+            }
+            Outcome::Discarded => f.write_str("discarded (an assumption does not hold)"),
+            Outcome::Inconclusive { reason, at: Some(place) } => {
+                write!(f, "inconclusive because {reason} at {}", place.short())
+            }
+            Outcome::Inconclusive { reason, at: None } => write!(f, "inconclusive because {reason}"),
+        }
+    }
+}

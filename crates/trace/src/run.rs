@@ -1,0 +1,181 @@
+//! The joints between rooms: what executes, what schedules, and what comes out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Outcome, Schedule, SiteId, ThreadId, ThreadName, Trace, VisibleSet};
+
+/// What a run depends on besides its schedule.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Input {
+    /// Arguments after the program's name.
+    pub args: Vec<String>,
+    /// Standard input; `None` is a closed one.
+    pub stdin: Option<Vec<u8>>,
+    pub nondet: Nondet,
+}
+
+/// Where the values of `__VERIFIER_nondet_*` come from.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Nondet {
+    Seed(u64),
+    /// These values in order of the calls, then zeros.
+    List(Vec<u64>),
+}
+
+impl Default for Nondet {
+    fn default() -> Self {
+        Nondet::Seed(0)
+    }
+}
+
+/// How much of a run to keep.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Detail {
+    Outcome,
+    Events,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Run {
+    pub trace: Trace,
+    pub schedule: Schedule,
+    pub outcome: Outcome,
+    /// Instructions executed.
+    pub steps: u64,
+    /// Sites that touched a location of another thread but did not count as events in this run.
+    pub learned: VisibleSet,
+    /// The values that `__VERIFIER_nondet_*` returned, in order.
+    pub nondet: Vec<u64>,
+    /// Things the user should know (ignored signals, native state that was kept), each once.
+    pub notes: Vec<String>,
+}
+
+/// What to do in a run besides running.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Want {
+    pub detail: Detail,
+    /// Look for sites that touch what other threads touch, and report them in [`Run::learned`].
+    pub learn: bool,
+}
+
+/// Runs a program under a scheduler, counting accesses at `visible` sites as events.
+pub trait Executor {
+    fn run(
+        &mut self,
+        input: &Input,
+        visible: &VisibleSet,
+        scheduler: &mut dyn Scheduler,
+        want: Want,
+    ) -> Run;
+}
+
+/// Decides which thread runs next.
+pub trait Scheduler {
+    /// The next decision. Asked at the start, whenever the last decision is used up or can go no
+    /// further, and never with nothing enabled.
+    fn next(&mut self, view: &View<'_>) -> Choice;
+
+    /// Any other choice: a number below `options`, which is at least 2. The first option is what
+    /// an ordinary system would do.
+    fn choose(&mut self, _what: Question, _options: u32) -> u32 {
+        0
+    }
+
+    /// The run is over; `steps` visible events were executed.
+    fn finish(&mut self, _events: u64) {}
+}
+
+/// Run `thread` for `events` visible events (at least 1), or until it can go no further.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Choice {
+    pub thread: ThreadId,
+    pub events: u32,
+}
+
+/// Choices other than "which thread".
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Question {
+    /// Which of the waiting threads, longest waiting first, a signal wakes.
+    Waiter,
+    /// Whether a timed wait times out although others could run.
+    EarlyTimeout,
+    /// Whether a condition wait wakes without a signal.
+    SpuriousWake,
+}
+
+/// What a scheduler sees.
+#[derive(Debug)]
+pub struct View<'a> {
+    /// Threads that can execute their pending event, in order of creation. Never empty.
+    pub enabled: &'a [Candidate],
+    /// Names of all threads so far, indexed by [`ThreadId`].
+    pub names: &'a [ThreadName],
+    /// Who executed the last event.
+    pub current: ThreadId,
+    /// Why a decision is needed.
+    pub why: Why,
+    /// Visible events executed so far.
+    pub events: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    pub thread: ThreadId,
+    pub pending: Pending,
+}
+
+/// The event a thread will execute when it is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pending {
+    pub op: Op,
+    /// Address of the location or sync object; 0 if there is none.
+    pub address: u64,
+    pub bytes: u32,
+    pub site: SiteId,
+}
+
+/// The kind of a pending event, as far as schedulers care.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    Start,
+    Read,
+    Write,
+    Update,
+    Acquire,
+    AcquireShared,
+    Release,
+    Wait,
+    Signal,
+    Fork,
+    Join,
+    Exit,
+    Alloc,
+    Free,
+    Fence,
+    Yield,
+    External,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// The run begins.
+    Start,
+    /// The last choice is used up; the current thread could go on.
+    UsedUp,
+    /// The current thread cannot execute its pending event.
+    Blocked,
+    /// The current thread has ended.
+    Ended,
+    /// The current thread gave up its turn, or waits busily for others.
+    Yielded,
+}
+
+impl View<'_> {
+    pub fn is_enabled(&self, thread: ThreadId) -> bool {
+        self.enabled.iter().any(|c| c.thread == thread)
+    }
+
+    pub fn current_is_enabled(&self) -> bool {
+        self.is_enabled(self.current)
+    }
+}

@@ -1,0 +1,236 @@
+//! From a failure inside the machine to an `Outcome` a person understands.
+
+use unravel_trace::*;
+
+use crate::machine::Machine;
+use crate::memory::{BadFree, Fault};
+use crate::thread::{Need, Thread, Trapped};
+
+impl Machine {
+    /// Ends the run with a failure of the current thread.
+    pub fn fail(&mut self, kind: FailureKind, message: impl Into<String>) -> ! {
+        self.fail_with(kind, message.into(), Vec::new())
+    }
+
+    pub fn fail_with(&mut self, kind: FailureKind, message: String, related: Vec<Related>) -> ! {
+        let outcome = self.failure_of(self.current, kind, message, related);
+        self.finish(outcome)
+    }
+
+    fn failure_of(
+        &self,
+        thread: usize,
+        kind: FailureKind,
+        message: String,
+        related: Vec<Related>,
+    ) -> Outcome {
+        Outcome::Failed(Box::new(Failure {
+            kind,
+            message,
+            thread: self.names[thread].clone(),
+            stack: self.stack_of(thread),
+            related,
+        }))
+    }
+
+    /// Where a thread is, innermost first, inlined calls included.
+    pub fn stack_of(&self, index: usize) -> Vec<Place> {
+        let Some(thread) = self.threads.get(index).filter(|_| index < self.thread_count) else {
+            return Vec::new();
+        };
+        let mut places = Vec::new();
+        let mut pc = thread.at.pc;
+        for (depth, frame) in thread.frames.iter().rev().enumerate() {
+            let Some(body) = &self.program.function(frame.function).body else { continue };
+            // A caller's position is behind its call.
+            let behind = usize::from(depth > 0);
+            let offset = (pc as usize).wrapping_sub(body.code.as_ptr() as usize)
+                / std::mem::size_of::<unravel_program::Inst>();
+            if let Some(site) = offset.checked_sub(behind).and_then(|i| body.places.get(i)) {
+                let site = &self.program.sites[site.index()];
+                places.push(site.place.clone());
+                places.extend(site.inlined_at.iter().cloned());
+            }
+            pc = frame.caller.pc;
+        }
+        places
+    }
+
+    /// Ends the run because of a bad access.
+    pub fn fail_access(&mut self, address: u64, bytes: u64, write: bool, fault: Fault) -> ! {
+        let verb = if write { "write" } else { "read" };
+        let what = self.describe(address);
+        let (kind, message) = match fault {
+            Fault::Null if address == 0 => {
+                (FailureKind::NullDereference, format!("{verb} of {bytes} bytes through a null pointer"))
+            }
+            Fault::Null => (
+                FailureKind::NullDereference,
+                format!("{verb} of {bytes} bytes at {address:#x}, close to null"),
+            ),
+            Fault::OutOfBounds => {
+                (FailureKind::OutOfBounds, format!("{verb} of {bytes} bytes out of bounds: {what}"))
+            }
+            Fault::Freed => {
+                (FailureKind::UseAfterFree, format!("{verb} of {bytes} bytes after free: {what}"))
+            }
+            Fault::DeadStack => (
+                FailureKind::DeadStack,
+                format!("{verb} of {bytes} bytes of a local variable whose function has returned"),
+            ),
+        };
+        let related = self.object_history(address);
+        self.fail_with(kind, message, related)
+    }
+
+    pub fn fail_free(&mut self, address: u64, bad: BadFree) -> ! {
+        let what = self.describe(address);
+        let related = self.object_history(address);
+        match bad {
+            BadFree::Double => {
+                self.fail_with(FailureKind::DoubleFree, format!("second free of {what}"), related)
+            }
+            BadFree::NotAllocated => self.fail_with(
+                FailureKind::InvalidFree,
+                format!("free of something that was never allocated: {what}"),
+                related,
+            ),
+        }
+    }
+
+    /// Where the heap object around `address` was allocated and freed.
+    fn object_history(&self, address: u64) -> Vec<Related> {
+        let Some((_, _, object)) = self.memory.heap_object(address) else { return Vec::new() };
+        let place = |site: SiteId| {
+            self.program.sites.get(site.index()).map(|s| s.place.clone()).into_iter().collect()
+        };
+        let mut related = Vec::new();
+        if let Some((thread, site)) = object.freed {
+            let who = &self.names[thread as usize];
+            related.push(Related { message: format!("freed here by {who}"), stack: place(site) });
+        }
+        related.push(Related {
+            message: format!("{} bytes, allocated here", object.bytes),
+            stack: place(object.allocated_at),
+        });
+        related
+    }
+
+    /// An address in words: `accounts[3].balance`, `byte 8 of heap object 2 of T0 (24 bytes)`.
+    pub fn describe(&self, address: u64) -> String {
+        if let Some(global) = self.program.global_at(address) {
+            let offset = address - global.address;
+            let member = global.ty.map_or_else(
+                || if offset == 0 { String::new() } else { format!("+{offset}") },
+                |ty| self.program.types.member(ty, offset, 1),
+            );
+            return format!("{}{member}", global.name);
+        }
+        if let Some((slot, index, object)) = self.memory.heap_object(address) {
+            let owner = self.slot_owner(slot);
+            let offset = address as i64 - object.address as i64;
+            return format!(
+                "byte {offset} of heap object {} of {owner} ({} bytes)",
+                index + 1,
+                object.bytes
+            );
+        }
+        if let Some(slot) = crate::memory::stack_slot(address) {
+            return format!("stack of {}", self.slot_owner(slot));
+        }
+        match self.program.function_at(address) {
+            Some(function) => format!("function {}", self.program.function(function).display_name),
+            None => format!("address {address:#x}"),
+        }
+    }
+
+    pub fn slot_owner(&self, slot: usize) -> ThreadName {
+        self.threads[..self.thread_count]
+            .iter()
+            .rfind(|t| t.slot == slot)
+            .map_or_else(ThreadName::main, |t| t.name.clone())
+    }
+
+    /// What a blocked thread waits for, in words.
+    fn describe_wait(&self, thread: &Thread) -> String {
+        let who = &thread.name;
+        let held_by = |owner: Option<ThreadId>| match owner {
+            Some(owner) if owner == thread.id => ", which it holds itself".to_owned(),
+            Some(owner) => format!(", held by {}", self.names[owner.index()]),
+            None => String::new(),
+        };
+        let name =
+            |address: u64| self.sync_name(address, u64::from(thread.pending.bytes), thread.pending.site);
+        match thread.need {
+            Need::Mutex(at) => {
+                format!("{who} waits for mutex {}{}", name(at), held_by(self.sync.mutex_owner(at)))
+            }
+            Need::ReadLock(at) | Need::WriteLock(at) => {
+                format!("{who} waits for rwlock {}{}", name(at), held_by(self.sync.rwlock_owner(at)))
+            }
+            Need::Semaphore(at) => format!("{who} waits for semaphore {}", name(at)),
+            Need::Barrier(at, _) => format!("{who} waits at barrier {}", name(at)),
+            Need::Wake { cond, mutex, .. } if thread.woken_by.is_some() => format!(
+                "{who} was woken on {} and waits for mutex {}{}",
+                name(cond),
+                self.describe(mutex),
+                held_by(self.sync.mutex_owner(mutex))
+            ),
+            Need::Wake { cond, .. } => {
+                format!("{who} waits on condition variable {} for a signal that does not come", name(cond))
+            }
+            Need::Once(at) => format!("{who} waits for the initialiser of {}", name(at)),
+            Need::Ended(child) => format!("{who} waits for {} to end", self.names[child.index()]),
+            Need::Changed(at, _) => format!("{who} waits for {} to change", name(at)),
+            Need::Never => format!("{who} waits for a signal from outside"),
+            Need::Nothing => format!("{who} runs on without effect"),
+        }
+    }
+
+    fn waits(&self, of: impl Fn(&Thread) -> bool) -> Vec<Related> {
+        self.threads[..self.thread_count]
+            .iter()
+            .filter(|t| !t.ended && of(t))
+            .map(|t| Related {
+                message: self.describe_wait(t),
+                stack: self.stack_of(t.id.index()),
+            })
+            .collect()
+    }
+
+    pub fn deadlock(&mut self) -> ! {
+        let related = self.waits(|_| true);
+        let message = format!("{} threads wait for each other", related.len());
+        let message =
+            if related.len() == 1 { "a thread waits for something that never comes".into() } else { message };
+        let first = (0..self.thread_count).find(|t| !self.threads[*t].ended).unwrap_or(0);
+        let outcome = self.failure_of(first, FailureKind::Deadlock, message, related);
+        self.finish(outcome)
+    }
+
+    pub fn livelock(&mut self) -> ! {
+        let related = self.waits(|_| true);
+        let message = "every thread that can run goes round in circles".into();
+        let outcome = self.failure_of(self.current, FailureKind::Livelock, message, related);
+        self.finish(outcome)
+    }
+
+    /// A signal in native code or at a foreign address.
+    pub fn trap_outcome(&self, trapped: Trapped) -> Outcome {
+        let (kind, message) = match trapped.signal {
+            libc::SIGFPE => (FailureKind::DivisionByZero, "arithmetic error in native code".to_owned()),
+            libc::SIGABRT => (FailureKind::Abort, "abort in native code".to_owned()),
+            libc::SIGALRM => {
+                return Outcome::Inconclusive {
+                    reason: "a native call did not return in time".into(),
+                    at: self.stack_of(self.current).into_iter().next(),
+                };
+            }
+            _ if trapped.address < 1 << 16 => {
+                (FailureKind::NullDereference, "null pointer used in native code".to_owned())
+            }
+            _ => (FailureKind::Crash, format!("invalid memory access at {:#x}", trapped.address)),
+        };
+        self.failure_of(self.current, kind, message, Vec::new())
+    }
+}

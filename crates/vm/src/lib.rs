@@ -1,0 +1,91 @@
+//! Room `vm`: `Program` × `Scheduler` → `Run`, deterministically.
+//!
+//! An interpreter with green threads, in the manner of Miri and KLEE. Memory model: sequential
+//! consistency. Same program, input, visible set and scheduler decisions → the same run, to the byte.
+//!
+//! Not modelled: weak memory, signals, processes, the file system's own races.
+
+mod arith;
+mod error;
+mod failure;
+mod guard;
+mod interpret;
+mod machine;
+mod memory;
+mod models;
+mod native;
+mod point;
+mod record;
+mod resolve;
+mod sharing;
+mod sync;
+mod thread;
+
+use unravel_program::Program;
+use unravel_trace::{Executor, Input, Run, Scheduler, VisibleSet, Want};
+
+pub use error::VmError;
+pub use guard::watch;
+
+/// What stays the same for all runs of a machine.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `argv[0]`.
+    pub program_name: String,
+    /// Native libraries to load, as after `-l`.
+    pub libraries: Vec<String>,
+    /// Loop iterations and calls before a run is given up as inconclusive.
+    pub max_steps: u64,
+    /// Condition waits may wake without a signal.
+    pub spurious_wakes: bool,
+    /// Timed waits may time out although others could run.
+    pub early_timeouts: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            program_name: "program".into(),
+            libraries: Vec::new(),
+            max_steps: 20_000_000,
+            spurious_wakes: false,
+            early_timeouts: false,
+        }
+    }
+}
+
+/// A virtual machine for one program. A process can have one, because the program's memory is at a
+/// fixed address; use forked processes for more.
+pub struct Vm {
+    machine: Box<machine::Machine>,
+}
+
+impl Vm {
+    pub fn new(program: Program, options: Options) -> Result<Vm, VmError> {
+        Ok(Vm { machine: machine::Machine::new(program, options)? })
+    }
+
+    pub fn program(&self) -> &Program {
+        &self.machine.program
+    }
+}
+
+impl Executor for Vm {
+    fn run(
+        &mut self,
+        input: &Input,
+        visible: &VisibleSet,
+        scheduler: &mut dyn Scheduler,
+        want: Want,
+    ) -> Run {
+        self.machine.run(input, visible, scheduler, want)
+    }
+}
+
+impl Drop for Vm {
+    fn drop(&mut self) {
+        // The arena stays mapped: native libraries may hold pointers into it. So there is no second
+        // machine in this process, but the handlers must not use the first.
+        guard::release();
+    }
+}

@@ -1,0 +1,175 @@
+//! The heap: `malloc` and `operator new` with their families.
+//!
+//! Memory comes zeroed: what an uninitialised read sees does not depend on the schedule.
+
+use unravel_trace::{EventKind, Op, SiteId};
+
+use super::{Args, Family, Flow, OK, error};
+use crate::guard;
+use crate::machine::{LEARN, Machine};
+use crate::memory::in_arena;
+use crate::thread::Need;
+
+pub(crate) const MODELS: Family = &[
+    ("malloc", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
+    ("valloc", |m, a| Flow::Return(m.allocate(a.word(0), 4096, a.site()))),
+    ("_Znwm", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
+    ("_Znam", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
+    ("_ZnwmRKSt9nothrow_t", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
+    ("_ZnamRKSt9nothrow_t", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
+    ("_ZnwmSt11align_val_t", |m, a| Flow::Return(m.allocate(a.word(0), a.word(1), a.site()))),
+    ("_ZnamSt11align_val_t", |m, a| Flow::Return(m.allocate(a.word(0), a.word(1), a.site()))),
+    ("calloc", |m, a| match a.word(0).checked_mul(a.word(1)) {
+        Some(bytes) => Flow::Return(m.allocate(bytes, 16, a.site())),
+        None => Flow::Return(0),
+    }),
+    ("realloc", |m, a| realloc(m, a.word(0), a.word(1), a.site())),
+    ("reallocarray", |m, a| match a.word(1).checked_mul(a.word(2)) {
+        Some(bytes) => realloc(m, a.word(0), bytes, a.site()),
+        None => Flow::Return(0),
+    }),
+    ("memalign", |m, a| Flow::Return(m.allocate(a.word(1), a.word(0), a.site()))),
+    ("aligned_alloc", |m, a| Flow::Return(m.allocate(a.word(1), a.word(0), a.site()))),
+    ("posix_memalign", posix_memalign),
+    ("malloc_usable_size", usable_size),
+    ("free", |m, a| free(m, a.word(0), a.site())),
+    ("cfree", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdlPv", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdaPv", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdlPvm", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdaPvm", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdlPvSt11align_val_t", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdaPvSt11align_val_t", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdlPvmSt11align_val_t", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdaPvmSt11align_val_t", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdlPvRKSt9nothrow_t", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdaPvRKSt9nothrow_t", |m, a| free(m, a.word(0), a.site())),
+];
+
+impl Machine {
+    /// Allocates in the region of the current thread; 0 and `ENOMEM` if there is no room.
+    pub fn allocate(&mut self, bytes: u64, align: u64, site: SiteId) -> u64 {
+        let slot = self.threads[self.current].slot;
+        let align = if align.is_power_of_two() { align } else { 16 };
+        let address = self.memory.allocate(slot, bytes, align, site);
+        if address == 0 {
+            // SAFETY: errno of this native thread.
+            unsafe { *libc::__errno_location() = libc::ENOMEM };
+        }
+        address
+    }
+}
+
+pub(crate) fn free(m: &mut Machine, address: u64, site: SiteId) -> Flow {
+    if address == 0 {
+        return OK;
+    }
+    if !in_arena(address) {
+        // A library allocated it.
+        unsafe extern "C" {
+            fn __libc_free(pointer: *mut libc::c_void);
+        }
+        // SAFETY: not ours, so the C library's.
+        unsafe { __libc_free(address as *mut _) };
+        return OK;
+    }
+    if m.alive > 1 {
+        // SAFETY: the flags table covers all sites.
+        let flags = unsafe { *m.site_flags.add(site.index()) };
+        if flags & LEARN != 0
+            && let Some((_, _, object)) = m.memory.heap_object(address)
+        {
+            m.sharing.access(address, object.bytes, true, m.current as u32, site);
+        }
+        m.point(Op::Free, address, 1, site, Need::Nothing);
+        m.made_progress();
+    }
+    let location = m.recorder.is_on().then(|| m.location(address, 1, site));
+    match m.memory.free(address, m.current as u32, site) {
+        Ok(_) => {
+            if let Some(at) = location {
+                m.record(site, EventKind::Free { at });
+            }
+            OK
+        }
+        Err(bad) => m.fail_free(address, bad),
+    }
+}
+
+fn realloc(m: &mut Machine, address: u64, bytes: u64, site: SiteId) -> Flow {
+    if address == 0 {
+        return Flow::Return(m.allocate(bytes, 16, site));
+    }
+    if !in_arena(address) {
+        // SAFETY: the C library's own block.
+        return Flow::Return(unsafe { libc::realloc(address as *mut _, bytes as usize) } as u64);
+    }
+    if bytes == 0 {
+        free(m, address, site);
+        return Flow::Return(0);
+    }
+    let old = match m.memory.heap_object(address) {
+        Some((_, _, object)) if object.address == address && object.freed.is_none() => object.bytes,
+        Some((_, _, object)) if object.address == address => {
+            m.fail_free(address, crate::memory::BadFree::Double)
+        }
+        _ => m.fail_free(address, crate::memory::BadFree::NotAllocated),
+    };
+    let new = m.allocate(bytes, 16, site);
+    if new != 0 {
+        // SAFETY: both blocks are at least this long.
+        unsafe {
+            std::ptr::copy_nonoverlapping(address as *const u8, new as *mut u8, old.min(bytes) as usize)
+        };
+        free(m, address, site);
+    }
+    Flow::Return(new)
+}
+
+fn posix_memalign(m: &mut Machine, a: Args) -> Flow {
+    m.check_sync(a.word(0), 8, true);
+    let address = m.allocate(a.word(2), a.word(1), a.site());
+    if address == 0 {
+        return error(libc::ENOMEM);
+    }
+    // SAFETY: checked.
+    unsafe { (a.word(0) as *mut u64).write_unaligned(address) };
+    OK
+}
+
+fn usable_size(m: &mut Machine, a: Args) -> Flow {
+    let bytes = m.memory.heap_object(a.word(0)).map_or(0, |(_, _, object)| object.bytes);
+    Flow::Return(bytes)
+}
+
+/// The shim asks whose memory this is.
+#[unsafe(no_mangle)]
+extern "C" fn unravel_owns(pointer: *const libc::c_void) -> i32 {
+    i32::from(in_arena(pointer as u64))
+}
+
+/// A library frees what the program allocated.
+#[unsafe(no_mangle)]
+extern "C" fn unravel_free(pointer: *mut libc::c_void) {
+    let machine = guard::machine();
+    if !machine.is_null() {
+        // SAFETY: called on the running fiber of this process's machine.
+        unsafe {
+            let site = (*machine).current_site();
+            free(&mut *machine, pointer as u64, site);
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn unravel_realloc(pointer: *mut libc::c_void, bytes: usize) -> *mut libc::c_void {
+    let machine = guard::machine();
+    // SAFETY: as for `unravel_free`; arena memory exists only with a machine.
+    unsafe {
+        let site = (*machine).current_site();
+        match realloc(&mut *machine, pointer as u64, bytes as u64, site) {
+            Flow::Return(address) => address as *mut _,
+            _ => std::ptr::null_mut(),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! C++ exceptions: the VM unwinds interpreted frames; libstdc++ keeps the exception objects.
+//!
+//! As in the Itanium ABI there are two phases: first a handler is looked for, and only if there is one do
+//! cleanups run. Without one the failure is reported where the exception was thrown.
+
+use std::ffi::{CStr, CString};
+
+use unravel_program::{Clause, Inst, LandingPad, TypeInfo};
+use unravel_trace::FailureKind;
+
+use super::{Args, Family, Flow, OK};
+use crate::interpret::Uncaught;
+use crate::machine::Machine;
+use crate::thread::{Cursor, Thrown};
+
+pub(crate) const MODELS: Family = &[
+    ("__cxa_throw", throw),
+    ("__cxa_rethrow", rethrow),
+    ("__cxa_begin_catch", |_, a| {
+        // SAFETY: the argument is an exception object that a landing pad received.
+        Flow::Return(unsafe { unravel_exception_begin(a.word(0)) })
+    }),
+    ("__cxa_get_exception_ptr", |_, a| {
+        // SAFETY: as above.
+        Flow::Return(unsafe { unravel_exception_adjusted(a.word(0)) })
+    }),
+    ("_Unwind_Resume", |m, a| {
+        m.resume_exception(a.word(0));
+        Flow::Throw
+    }),
+    ("__cxa_call_unexpected", |m, _| terminate(m)),
+    ("_ZSt9terminatev", |m, _| terminate(m)),
+    ("__clang_call_terminate", |m, _| terminate(m)),
+    ("llvm.eh.typeid.for", |_, a| Flow::Return(selector_of(a.word(0)))),
+    ("__gxx_personality_v0", |_, _| OK),
+];
+
+unsafe extern "C" {
+    fn unravel_exception_init(object: u64, type_info: u64, destructor: u64);
+    fn unravel_exception_again();
+    fn unravel_exception_begin(object: u64) -> u64;
+    fn unravel_exception_type(object: u64) -> u64;
+    fn unravel_exception_adjusted(object: u64) -> u64;
+    fn unravel_exception_set_adjusted(object: u64, adjusted: u64);
+    fn unravel_exception_matches(wanted: u64, thrown: u64, object: *mut u64) -> i32;
+    fn unravel_exception_globals() -> *mut [u64; 2];
+}
+
+/// Selector of a handler for everything, and of an exception specification.
+const CATCH_ALL: u64 = 0x3fff_ffff;
+const FILTER: u64 = 0xffff_ffff;
+/// Bytes from libstdc++'s exception header to the object.
+const HEADER: u64 = 112;
+
+fn selector_of(type_info: u64) -> u64 {
+    if type_info == 0 { CATCH_ALL } else { type_info & 0x3fff_ffff }
+}
+
+fn throw(m: &mut Machine, a: Args) -> Flow {
+    // SAFETY: an object from __cxa_allocate_exception.
+    unsafe { unravel_exception_init(a.word(0), a.word(1), a.word(2)) };
+    m.threads[m.current].thrown = Thrown { object: a.word(0), type_info: a.word(1), selector: 0 };
+    Flow::Throw
+}
+
+fn rethrow(m: &mut Machine, _: Args) -> Flow {
+    // SAFETY: libstdc++'s list of caught exceptions; headers precede their objects.
+    unsafe {
+        let header = (*unravel_exception_globals())[0];
+        if header == 0 {
+            return terminate(m);
+        }
+        let object = header + HEADER;
+        // A negative handler count marks an exception that was thrown again.
+        let count = (header + 40) as *mut i32;
+        *count = -*count;
+        unravel_exception_again();
+        m.threads[m.current].thrown =
+            Thrown { object, type_info: unravel_exception_type(object), selector: 0 };
+    }
+    Flow::Throw
+}
+
+fn terminate(m: &mut Machine) -> Flow {
+    // SAFETY: libstdc++'s list of caught exceptions.
+    let header = unsafe { (*unravel_exception_globals())[0] };
+    let kind = if header == 0 { FailureKind::Abort } else { FailureKind::UncaughtException };
+    m.fail(kind, "std::terminate was called")
+}
+
+/// Where an exception lands.
+struct Landing {
+    /// Number of frames that stay.
+    depth: usize,
+    at: Cursor,
+    selector: u64,
+    adjusted: u64,
+    handles: bool,
+}
+
+impl Machine {
+    /// An exception thrown by native code, to be thrown on in the program.
+    pub fn rethrow_native(&mut self, object: u64, type_info: u64) {
+        // SAFETY: the shim keeps the exception alive.
+        unsafe { unravel_exception_again() };
+        self.threads[self.current].thrown = Thrown { object, type_info, selector: 0 };
+    }
+
+    /// A cleanup is done: the exception goes on.
+    pub fn resume_exception(&mut self, object: u64) {
+        // SAFETY: the object came from a landing pad.
+        let type_info = unsafe { unravel_exception_type(object) };
+        self.threads[self.current].thrown = Thrown { object, type_info, selector: 0 };
+    }
+
+    /// Lands the current exception in the next frame that wants it. Fails, with the thread's frames as
+    /// they were, if nobody handles it; leaves to Rust if its caller is Rust.
+    pub fn unwind(&mut self) -> Result<(), Uncaught> {
+        let mut first: Option<Landing> = None;
+        let mut handled = false;
+        let frames = self.threads[self.current].frames.len();
+        let mut at = self.threads[self.current].at;
+        let mut behind = false;
+        for depth in (0..frames).rev() {
+            let frame = self.threads[self.current].frames[depth];
+            if let Some(landing) = self.landing(depth, at, behind) {
+                handled |= landing.handles;
+                first.get_or_insert(landing);
+            }
+            if handled {
+                break;
+            }
+            if frame.entry && depth > 0 {
+                // Rust code below may pass the exception on.
+                handled = true;
+                if first.is_none() {
+                    self.pop_to(depth, frame.caller, frame.caller_top);
+                    return Err(Uncaught);
+                }
+                break;
+            }
+            at = frame.caller;
+            behind = true;
+        }
+        match first {
+            Some(landing) if handled => {
+                let top_frame = self.threads[self.current].frames.get(landing.depth).copied();
+                if let Some(frame) = top_frame {
+                    self.pop_to(landing.depth, landing.at, frame.caller_top);
+                }
+                let thread = &mut self.threads[self.current];
+                thread.at = landing.at;
+                thread.thrown.selector = landing.selector;
+                // SAFETY: the exception object is alive.
+                unsafe { unravel_exception_set_adjusted(thread.thrown.object, landing.adjusted) };
+                Ok(())
+            }
+            _ => self.fail_uncaught(),
+        }
+    }
+
+    /// Drops frames from `depth` on, with their atomic sections and stack memory.
+    fn pop_to(&mut self, depth: usize, at: Cursor, top: u64) {
+        while self.threads[self.current].frames.len() > depth {
+            let frame = self.threads[self.current].frames.pop().expect("not empty");
+            if frame.atomic {
+                self.leave_atomic();
+            }
+        }
+        let thread = &mut self.threads[self.current];
+        thread.at = at;
+        let slot = thread.slot;
+        self.memory.set_stack_top(slot, top);
+    }
+
+    /// Whether the frame at `depth`, stopped at `at`, has a landing pad that wants the exception.
+    fn landing(&self, depth: usize, at: Cursor, behind: bool) -> Option<Landing> {
+        let thread = &self.threads[self.current];
+        let body = self.program.function(thread.frames[depth].function).body.as_ref()?;
+        // SAFETY: the position is in this function's code.
+        let index = unsafe { at.pc.offset_from(body.code.as_ptr()) } as u32 - u32::from(behind);
+        let found = body.unwind.binary_search_by_key(&index, |(call, _)| *call).ok()?;
+        let target = body.unwind[found].1;
+        let Inst::LandingPad { pad, .. } = body.code[target as usize] else { return None };
+        let pad = &self.program.landing_pads[pad as usize];
+        let (selector, adjusted, handles) = self.select(pad, thread.thrown)?;
+        // SAFETY: a target inside the function.
+        let pc = unsafe { body.code.as_ptr().add(target as usize) };
+        Some(Landing { depth: depth + 1, at: Cursor { pc, ..at }, selector, adjusted, handles })
+    }
+
+    /// The selector a landing pad gives to an exception, the adjusted object, and whether it handles it.
+    fn select(&self, pad: &LandingPad, thrown: Thrown) -> Option<(u64, u64, bool)> {
+        let address = |info: &TypeInfo| match info {
+            TypeInfo::Any => 0,
+            TypeInfo::At(address) => *address,
+            TypeInfo::External(index) => self.natives.external_address(*index),
+        };
+        let matches = |info: &TypeInfo| {
+            let wanted = address(info);
+            let mut object = thrown.object;
+            // SAFETY: both are type_info objects; the shim asks libstdc++.
+            let taken = wanted == 0
+                || unsafe { unravel_exception_matches(wanted, thrown.type_info, &mut object) } != 0;
+            taken.then_some((wanted, object))
+        };
+        for clause in &pad.clauses {
+            match clause {
+                Clause::Catch(info) => {
+                    if let Some((wanted, object)) = matches(info) {
+                        return Some((selector_of(wanted), object, true));
+                    }
+                }
+                Clause::Filter(allowed) => {
+                    if !allowed.iter().any(|info| matches(info).is_some()) {
+                        return Some((FILTER, thrown.object, true));
+                    }
+                }
+            }
+        }
+        pad.cleanup.then_some((0, thrown.object, false))
+    }
+
+    /// Nobody handles the current exception.
+    pub fn fail_uncaught(&mut self) -> ! {
+        let thrown = self.threads[self.current].thrown;
+        let name = type_name(thrown.type_info);
+        self.fail(FailureKind::UncaughtException, format!("an exception of type {name} is not caught"))
+    }
+}
+
+/// The demangled name of a `type_info`.
+fn type_name(type_info: u64) -> String {
+    unsafe extern "C" {
+        fn __cxa_demangle(name: *const i8, buffer: *mut i8, length: *mut usize, status: *mut i32) -> *mut i8;
+    }
+    if type_info == 0 {
+        return "(unknown)".into();
+    }
+    // SAFETY: a type_info holds its mangled name behind its virtual table; the demangler allocates.
+    unsafe {
+        let mangled = CStr::from_ptr(*((type_info + 8) as *const *const i8));
+        let text = mangled.to_string_lossy().into_owned();
+        let Ok(name) = CString::new(text.trim_start_matches('*')) else { return text };
+        let mut status = 0;
+        let plain = __cxa_demangle(name.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut(), &mut status);
+        if plain.is_null() {
+            return text;
+        }
+        let result = CStr::from_ptr(plain).to_string_lossy().into_owned();
+        libc::free(plain.cast());
+        result
+    }
+}

@@ -1,0 +1,46 @@
+//! Streams that the program opens are remembered, so that the next run starts without them.
+
+use super::{Args, Family, Flow};
+use crate::machine::Machine;
+use crate::resolve::native_address;
+
+pub(crate) const MODELS: Family = &[
+    ("fopen", |m, a| open(m, a, "fopen")),
+    ("fopen64", |m, a| open(m, a, "fopen64")),
+    ("fdopen", |m, a| open(m, a, "fdopen")),
+    ("tmpfile", |m, a| open(m, a, "tmpfile")),
+    ("fclose", close),
+];
+
+fn open(m: &mut Machine, a: Args, name: &str) -> Flow {
+    let Some(address) = native_address(name) else {
+        m.finish_inconclusive(format!("the function '{name}' is not known"));
+    };
+    // SAFETY: the C library's function on strings of the program.
+    let stream = unsafe { crate::native::call_words(address, &[a.word(0), a.word(1)]) };
+    if stream != 0 {
+        m.open_files.push(stream);
+    }
+    Flow::Return(stream)
+}
+
+fn close(m: &mut Machine, a: Args) -> Flow {
+    let stream = a.word(0);
+    if stream == 0 {
+        m.fail(unravel_trace::FailureKind::NullDereference, "fclose of a null stream");
+    }
+    m.open_files.retain(|open| *open != stream);
+    // SAFETY: a stream the program holds.
+    Flow::Return(unsafe { libc::fclose(stream as *mut _) } as u32 as u64)
+}
+
+impl Machine {
+    /// Closes what the last run left open.
+    pub fn close_files(&mut self) {
+        for stream in std::mem::take(&mut self.open_files) {
+            // SAFETY: opened by `open` and not closed since.
+            unsafe { libc::fclose(stream as *mut _) };
+        }
+        self.natives.close_descriptors();
+    }
+}

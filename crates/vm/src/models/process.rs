@@ -1,0 +1,85 @@
+//! The end of the process, assertions, and what cannot be followed (`fork`, `exec`).
+
+use unravel_trace::{EventKind, FailureKind, Op, Outcome};
+
+use super::{Args, Family, Flow, OK};
+use crate::machine::Machine;
+use crate::thread::Need;
+
+pub(crate) const MODELS: Family = &[
+    ("exit", exit),
+    ("_exit", exit_now),
+    ("_Exit", exit_now),
+    ("quick_exit", exit_now),
+    ("abort", |m, _| m.fail(FailureKind::Abort, "abort was called")),
+    ("__assert_fail", assert_fail),
+    ("__assert", assert_fail),
+    ("__assert_perror_fail", |m, _| m.fail(FailureKind::Assertion, "assert_perror failed")),
+    ("__stack_chk_fail", |m, _| m.fail(FailureKind::OutOfBounds, "the stack was overwritten")),
+    ("__fortify_fail", |m, _| m.fail(FailureKind::OutOfBounds, "a buffer was overrun")),
+    ("__chk_fail", |m, _| m.fail(FailureKind::OutOfBounds, "a buffer was overrun")),
+    ("atexit", at_exit),
+    ("at_quick_exit", |_, _| OK),
+    ("__cxa_atexit", |m, a| {
+        m.at_exit.push((a.word(0), a.word(1)));
+        OK
+    }),
+    ("__cxa_thread_atexit", thread_at_exit),
+    ("__cxa_thread_atexit_impl", thread_at_exit),
+    ("__cxa_finalize", |_, _| OK),
+    ("fork", |m, _| unsupported(m, "fork")),
+    ("vfork", |m, _| unsupported(m, "vfork")),
+    ("clone", |m, _| unsupported(m, "clone")),
+    ("posix_spawn", |m, _| unsupported(m, "posix_spawn")),
+    ("posix_spawnp", |m, _| unsupported(m, "posix_spawnp")),
+    ("execv", |m, _| unsupported(m, "execv")),
+    ("execve", |m, _| unsupported(m, "execve")),
+    ("execvp", |m, _| unsupported(m, "execvp")),
+    ("execl", |m, _| unsupported(m, "execl")),
+    ("execlp", |m, _| unsupported(m, "execlp")),
+    ("popen", |m, _| unsupported(m, "popen")),
+    ("system", |m, _| unsupported(m, "system")),
+    ("syscall", |m, _| unsupported(m, "syscall")),
+    ("ptrace", |m, _| unsupported(m, "ptrace")),
+    ("wait", |m, _| unsupported(m, "wait")),
+    ("waitpid", |m, _| unsupported(m, "waitpid")),
+    ("makecontext", |m, _| unsupported(m, "makecontext")),
+    ("swapcontext", |m, _| unsupported(m, "swapcontext")),
+];
+
+fn unsupported(m: &mut Machine, name: &str) -> Flow {
+    m.finish_inconclusive(format!("the program calls '{name}', which is not supported"))
+}
+
+fn exit(m: &mut Machine, a: Args) -> Flow {
+    if m.alive > 1 {
+        m.point(Op::Exit, 0, 0, a.site(), Need::Nothing);
+        m.record(a.site(), EventKind::Exit);
+    }
+    m.exit_process(a.int(0) & 0xff)
+}
+
+fn exit_now(m: &mut Machine, a: Args) -> Flow {
+    if m.alive > 1 {
+        m.point(Op::Exit, 0, 0, a.site(), Need::Nothing);
+        m.record(a.site(), EventKind::Exit);
+    }
+    m.finish(Outcome::Exited { code: a.int(0) & 0xff })
+}
+
+fn assert_fail(m: &mut Machine, a: Args) -> Flow {
+    let text = m.c_string(a.word(0));
+    m.record(a.site(), EventKind::Assertion);
+    m.fail(FailureKind::Assertion, format!("assertion '{text}' failed"))
+}
+
+fn at_exit(m: &mut Machine, a: Args) -> Flow {
+    m.at_exit.push((a.word(0), 0));
+    OK
+}
+
+fn thread_at_exit(m: &mut Machine, a: Args) -> Flow {
+    let entry = (a.word(0), a.word(1));
+    m.threads[m.current].at_exit.push(entry);
+    OK
+}

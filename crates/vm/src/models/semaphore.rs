@@ -1,0 +1,139 @@
+//! `sem_*`, unnamed and named.
+
+use unravel_trace::{EventKind, Op, SiteId};
+
+use super::{Args, Family, Flow, OK, fail_with_errno};
+use crate::machine::Machine;
+use crate::sync::{DESTROYED, MAGIC, semaphore};
+use crate::thread::Need;
+
+pub(crate) const MODELS: Family = &[
+    ("sem_init", init),
+    ("sem_destroy", destroy),
+    ("sem_open", open),
+    ("sem_close", |_, _| OK),
+    ("sem_unlink", |_, _| OK),
+    ("sem_wait", |m, a| wait(m, a, false)),
+    ("sem_timedwait", |m, a| wait(m, a, true)),
+    ("sem_clockwait", |m, a| wait(m, a, true)),
+    ("sem_trywait", try_wait),
+    ("sem_post", post),
+    ("sem_getvalue", get_value),
+];
+
+const BYTES: u64 = semaphore::BYTES;
+
+impl Machine {
+    fn check_semaphore(&mut self, address: u64, site: SiteId) {
+        self.check_sync(address, BYTES, true);
+        match semaphore::state(address) {
+            MAGIC => {}
+            DESTROYED => self.fail_sync(address, BYTES, site, "use of a destroyed semaphore"),
+            _ => self.fail_sync(address, BYTES, site, "use of a semaphore before sem_init"),
+        }
+    }
+}
+
+fn init(m: &mut Machine, a: Args) -> Flow {
+    let address = a.word(0);
+    let value = a.word(2) as u32;
+    if value > i32::MAX as u32 {
+        return fail_with_errno(libc::EINVAL);
+    }
+    m.check_sync(address, BYTES, true);
+    m.point(Op::Release, address, BYTES as u32, a.site(), Need::Nothing);
+    semaphore::set_value(address, value);
+    semaphore::set_state(address, MAGIC);
+    m.made_progress();
+    m.record_sync(a.site(), (address, BYTES), |at| EventKind::SyncInit { at });
+    OK
+}
+
+fn destroy(m: &mut Machine, a: Args) -> Flow {
+    let address = a.word(0);
+    m.check_semaphore(address, a.site());
+    m.point(Op::Release, address, BYTES as u32, a.site(), Need::Nothing);
+    m.check_semaphore(address, a.site());
+    if m.is_awaited(Need::Semaphore(address)) {
+        m.fail_sync(address, BYTES, a.site(), "destruction of a semaphore that a thread waits for");
+    }
+    semaphore::set_state(address, DESTROYED);
+    m.made_progress();
+    m.record_sync(a.site(), (address, BYTES), |at| EventKind::SyncDestroy { at });
+    OK
+}
+
+/// Named semaphores live as long as the run; the name is all that is shared.
+fn open(m: &mut Machine, a: Args) -> Flow {
+    let name = m.c_string(a.word(0));
+    let address = match m.sem_names.get(&name) {
+        Some(address) => *address,
+        None => {
+            let slot = m.threads[m.current].slot;
+            let address = m.memory.allocate(slot, BYTES, 16, a.site());
+            let value = if a.int(1) & libc::O_CREAT != 0 { a.word(3) as u32 } else { 0 };
+            semaphore::set_value(address, value);
+            semaphore::set_state(address, MAGIC);
+            m.sem_names.insert(name, address);
+            address
+        }
+    };
+    Flow::Return(address)
+}
+
+fn wait(m: &mut Machine, a: Args, timed: bool) -> Flow {
+    let address = a.word(0);
+    m.test_cancel();
+    m.check_semaphore(address, a.site());
+    m.threads[m.current].timed = timed;
+    m.threads[m.current].timed_out = false;
+    m.point(Op::Acquire, address, BYTES as u32, a.site(), Need::Semaphore(address));
+    m.test_cancel();
+    m.check_semaphore(address, a.site());
+    let timed_out = std::mem::take(&mut m.threads[m.current].timed_out);
+    if timed_out {
+        m.record_sync(a.site(), (address, BYTES), |at| EventKind::SemTryWait { at, acquired: false });
+        return fail_with_errno(libc::ETIMEDOUT);
+    }
+    semaphore::set_value(address, semaphore::value(address) - 1);
+    m.made_progress();
+    m.record_sync(a.site(), (address, BYTES), |at| EventKind::SemWait { at });
+    OK
+}
+
+fn try_wait(m: &mut Machine, a: Args) -> Flow {
+    let address = a.word(0);
+    m.check_semaphore(address, a.site());
+    m.point(Op::Acquire, address, BYTES as u32, a.site(), Need::Nothing);
+    m.check_semaphore(address, a.site());
+    let value = semaphore::value(address);
+    let acquired = value > 0;
+    if acquired {
+        semaphore::set_value(address, value - 1);
+        m.made_progress();
+    }
+    m.record_sync(a.site(), (address, BYTES), |at| EventKind::SemTryWait { at, acquired });
+    if acquired { OK } else { fail_with_errno(libc::EAGAIN) }
+}
+
+fn post(m: &mut Machine, a: Args) -> Flow {
+    let address = a.word(0);
+    m.check_semaphore(address, a.site());
+    m.point(Op::Release, address, BYTES as u32, a.site(), Need::Nothing);
+    m.check_semaphore(address, a.site());
+    semaphore::set_value(address, semaphore::value(address) + 1);
+    m.made_progress();
+    m.record_sync(a.site(), (address, BYTES), |at| EventKind::SemPost { at });
+    OK
+}
+
+fn get_value(m: &mut Machine, a: Args) -> Flow {
+    let (address, to) = (a.word(0), a.word(1));
+    m.check_semaphore(address, a.site());
+    m.check_sync(to, 4, true);
+    m.point(Op::Read, address, BYTES as u32, a.site(), Need::Nothing);
+    // SAFETY: checked.
+    unsafe { *(to as *mut u32) = semaphore::value(address) };
+    m.record_read(address, 4, a.site());
+    OK
+}

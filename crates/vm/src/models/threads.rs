@@ -1,0 +1,363 @@
+//! Threads: creation, end, join, detach, thread-specific data, cancellation.
+//!
+//! Cleanup handlers of C (`pthread_cleanup_push`) run on cancellation and `pthread_exit`; C++ destructors
+//! do not (no forced unwinding).
+
+use unravel_program::FunctionId;
+use unravel_trace::{EventKind, FailureKind, Op, SiteId, ThreadId};
+
+use super::{Args, Family, Flow, OK, error};
+use crate::interpret::Uncaught;
+use crate::machine::Machine;
+use crate::thread::Need;
+
+pub(crate) const MODELS: Family = &[
+    ("pthread_create", create),
+    ("pthread_join", |m, a| join(m, a.word(0), a.word(1), a.site(), false)),
+    ("pthread_timedjoin_np", |m, a| join(m, a.word(0), a.word(1), a.site(), true)),
+    ("pthread_tryjoin_np", try_join),
+    ("pthread_detach", |m, a| detach(m, a.word(0))),
+    ("pthread_exit", |m, a| exit_thread(m, a.word(0))),
+    ("thrd_exit", |m, a| exit_thread(m, a.word(0))),
+    ("pthread_self", |m, _| Flow::Return(m.threads[m.current].handle)),
+    ("thrd_current", |m, _| Flow::Return(m.threads[m.current].handle)),
+    ("pthread_equal", |_, a| Flow::Return(u64::from(a.word(0) == a.word(1)))),
+    ("pthread_key_create", key_create),
+    ("__pthread_key_create", key_create),
+    ("pthread_key_delete", key_delete),
+    ("pthread_setspecific", set_specific),
+    ("pthread_getspecific", get_specific),
+    ("pthread_cancel", cancel),
+    ("pthread_testcancel", |m, _| {
+        m.test_cancel();
+        OK
+    }),
+    ("pthread_setcancelstate", set_cancel_state),
+    ("pthread_setcanceltype", set_cancel_type),
+    ("__pthread_register_cancel", register_cleanup),
+    ("__pthread_unregister_cancel", unregister_cleanup),
+    ("__pthread_unwind_next", unwind_next),
+    ("pthread_setconcurrency", |_, _| OK),
+    ("pthread_setschedparam", |_, _| OK),
+    ("pthread_getschedparam", |_, _| OK),
+    ("pthread_setaffinity_np", |_, _| OK),
+    ("pthread_getaffinity_np", |_, _| OK),
+    ("sched_setaffinity", |_, _| OK),
+    ("pthread_setname_np", |_, _| OK),
+    ("pthread_getattr_np", |_, a| {
+        // SAFETY: writes an attribute object the program provides.
+        error(unsafe { libc::pthread_attr_init(a.word(1) as *mut _) })
+    }),
+    ("pthread_atfork", |_, _| OK),
+    ("sched_yield", yield_now),
+    ("pthread_yield", yield_now),
+    ("thrd_yield", yield_now),
+];
+
+/// `pthread_t` values: recognisable, never null, the same in every run.
+const HANDLES: u64 = 0x6000_0000_0000;
+
+fn yield_now(m: &mut Machine, a: Args) -> Flow {
+    m.yield_point(a.site());
+    OK
+}
+
+fn create(m: &mut Machine, a: Args) -> Flow {
+    let (handle_at, attributes, start, argument) = (a.word(0), a.word(1), a.word(2), a.word(3));
+    m.check_sync(handle_at, 8, true);
+    let detached = attributes != 0 && {
+        let mut state = 0;
+        // SAFETY: an attribute object that glibc itself set up.
+        unsafe { pthread_attr_getdetachstate(attributes as *const _, &mut state) };
+        state == libc::PTHREAD_CREATE_DETACHED
+    };
+    let child = fork(m, start, argument, a.site());
+    m.threads[child.index()].detached = detached;
+    // SAFETY: checked above.
+    unsafe { (handle_at as *mut u64).write_unaligned(m.threads[child.index()].handle) };
+    OK
+}
+
+unsafe extern "C" {
+    fn pthread_attr_getdetachstate(attributes: *const libc::c_void, state: *mut i32) -> i32;
+}
+
+/// Creates a thread that calls the function at `start` with one argument.
+pub(crate) fn fork(m: &mut Machine, start: u64, argument: u64, site: SiteId) -> ThreadId {
+    let Some(function) = m.program.function_at(start) else {
+        if start < 1 << 16 {
+            m.fail(FailureKind::NullDereference, "a thread is started at a null function pointer");
+        }
+        m.finish_inconclusive("a thread is started in native code".into());
+    };
+    m.point(Op::Fork, 0, 0, site, Need::Nothing);
+    let parent = &mut m.threads[m.current];
+    parent.children += 1;
+    let name = parent.name.child(parent.children);
+    let child = m.spawn(name, move |machine| run_thread(machine, function, argument));
+    let thread = &mut m.threads[child.index()];
+    thread.handle = HANDLES + ((thread.slot as u64) << 20) + (u64::from(child.0) << 4);
+    m.made_progress();
+    m.record(site, EventKind::Fork { child });
+    child
+}
+
+fn run_thread(m: &mut Machine, function: FunctionId, argument: u64) {
+    m.start_event();
+    let result = match m.try_call(function, &[argument]) {
+        Ok(value) => value,
+        Err(Uncaught) => m.fail_uncaught(),
+    };
+    m.end_thread(result)
+}
+
+impl Machine {
+    /// The first event of a thread: it was chosen, so this needs no point.
+    pub fn start_event(&mut self) {
+        self.events += 1;
+        let thread = &mut self.threads[self.current];
+        if thread.handle == 0 {
+            thread.handle = HANDLES;
+        }
+        thread.last_event = self.events;
+        let site = thread.pending.site;
+        self.record(site, EventKind::Start);
+    }
+
+    /// Destructors of thread-local objects and of thread-specific data.
+    pub fn run_thread_destructors(&mut self) {
+        while let Some((function, object)) = self.threads[self.current].at_exit.pop() {
+            self.call_address(function, &[object]);
+        }
+        // A destructor may set values again; POSIX gives them four rounds.
+        for _ in 0..4 {
+            let mut again = false;
+            for key in 0..self.threads[self.current].keys.len() {
+                let value = std::mem::take(&mut self.threads[self.current].keys[key]);
+                let destructor = self.key_destructors.get(key).copied().flatten();
+                if let (true, Some(function)) = (value != 0, destructor.filter(|f| *f != 0)) {
+                    again = true;
+                    self.call_address(function, &[value]);
+                }
+            }
+            if !again {
+                break;
+            }
+        }
+    }
+
+    /// The end of a thread other than by the end of the process.
+    pub fn end_thread(&mut self, result: u64) -> ! {
+        self.run_thread_destructors();
+        let site = self.threads[self.current].pending.site;
+        self.point(Op::Exit, 0, 0, site, Need::Nothing);
+        self.record(site, EventKind::Exit);
+        self.made_progress();
+        let me = self.current;
+        let thread = &mut self.threads[me];
+        thread.ended = true;
+        thread.result = result;
+        thread.frames.clear();
+        let (slot, base) = (thread.slot, thread.locals);
+        self.alive -= 1;
+        self.memory.set_stack_top(slot, base);
+        self.release_slot(slot);
+        if self.alive == 0 {
+            // The last thread left by pthread_exit: the process ends well.
+            self.threads[me].ended = false;
+            self.exit_process(0);
+        }
+        self.update_flags();
+        self.decide_after_end();
+        self.leave_for_good()
+    }
+
+    fn find_thread(&self, handle: u64) -> Option<usize> {
+        (0..self.thread_count).rev().find(|t| self.threads[*t].handle == handle)
+    }
+}
+
+pub(crate) fn join(m: &mut Machine, handle: u64, result_at: u64, site: SiteId, timed: bool) -> Flow {
+    m.test_cancel();
+    let Some(child) = m.find_thread(handle) else {
+        if handle == 0 {
+            m.fail(FailureKind::NullDereference, "pthread_join of a thread that was never created");
+        }
+        return error(libc::ESRCH);
+    };
+    if child == m.current {
+        return error(libc::EDEADLK);
+    }
+    if m.threads[child].joined || m.threads[child].detached {
+        return error(libc::EINVAL);
+    }
+    m.threads[m.current].timed = timed;
+    m.threads[m.current].timed_out = false;
+    m.point(Op::Join, 0, 0, site, Need::Ended(ThreadId(child as u32)));
+    m.test_cancel();
+    if std::mem::take(&mut m.threads[m.current].timed_out) {
+        return error(libc::ETIMEDOUT);
+    }
+    m.threads[child].joined = true;
+    if result_at != 0 {
+        m.check_sync(result_at, 8, true);
+        // SAFETY: checked.
+        unsafe { (result_at as *mut u64).write_unaligned(m.threads[child].result) };
+    }
+    m.made_progress();
+    m.record(site, EventKind::Join { child: ThreadId(child as u32) });
+    OK
+}
+
+fn try_join(m: &mut Machine, a: Args) -> Flow {
+    match m.find_thread(a.word(0)) {
+        Some(child) if !m.threads[child].ended => {
+            m.yield_point(a.site());
+            error(libc::EBUSY)
+        }
+        _ => join(m, a.word(0), a.word(1), a.site(), false),
+    }
+}
+
+pub(crate) fn detach(m: &mut Machine, handle: u64) -> Flow {
+    match m.find_thread(handle) {
+        Some(thread) => {
+            m.threads[thread].detached = true;
+            OK
+        }
+        None => error(libc::ESRCH),
+    }
+}
+
+fn exit_thread(m: &mut Machine, result: u64) -> Flow {
+    m.threads[m.current].result = result;
+    m.threads[m.current].cancellation.disabled = true;
+    next_cleanup(m)
+}
+
+fn key_create(m: &mut Machine, a: Args) -> Flow {
+    m.check_sync(a.word(0), 4, true);
+    m.key_destructors.push(Some(a.word(1)));
+    // SAFETY: checked.
+    unsafe { (a.word(0) as *mut u32).write_unaligned(m.key_destructors.len() as u32 - 1) };
+    OK
+}
+
+fn key_delete(m: &mut Machine, a: Args) -> Flow {
+    match m.key_destructors.get_mut(a.word(0) as u32 as usize) {
+        Some(key) => {
+            *key = None;
+            OK
+        }
+        None => error(libc::EINVAL),
+    }
+}
+
+fn set_specific(m: &mut Machine, a: Args) -> Flow {
+    let key = a.word(0) as u32 as usize;
+    if m.key_destructors.get(key).is_none_or(Option::is_none) {
+        return error(libc::EINVAL);
+    }
+    let keys = &mut m.threads[m.current].keys;
+    if keys.len() <= key {
+        keys.resize(key + 1, 0);
+    }
+    keys[key] = a.word(1);
+    OK
+}
+
+fn get_specific(m: &mut Machine, a: Args) -> Flow {
+    let key = a.word(0) as u32 as usize;
+    Flow::Return(m.threads[m.current].keys.get(key).copied().unwrap_or(0))
+}
+
+fn cancel(m: &mut Machine, a: Args) -> Flow {
+    let Some(target) = m.find_thread(a.word(0)) else { return error(libc::ESRCH) };
+    m.point(Op::Signal, 0, 0, a.site(), Need::Nothing);
+    m.threads[target].cancellation.requested = true;
+    m.made_progress();
+    m.record(a.site(), EventKind::Cancel { target: ThreadId(target as u32) });
+    OK
+}
+
+impl Machine {
+    pub fn cancel_is_due(&self) -> bool {
+        let cancellation = &self.threads[self.current].cancellation;
+        cancellation.requested && !cancellation.disabled
+    }
+
+    /// Whether a blocked thread is at a cancellation point.
+    pub fn is_cancellable(&self, index: usize) -> bool {
+        let thread = &self.threads[index];
+        !thread.cancellation.disabled
+            && match thread.need {
+                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
+                Need::Ended(_) | Need::Semaphore(_) | Need::Never => true,
+                _ => false,
+            }
+    }
+
+    /// A cancellation point: does not return if the thread was cancelled. The cleanup handlers run on a
+    /// fresh interpreter above this one, whose frames are never returned to.
+    pub fn test_cancel(&mut self) {
+        if !self.cancel_is_due() {
+            return;
+        }
+        let thread = &mut self.threads[self.current];
+        thread.cancellation.disabled = true;
+        thread.result = u64::MAX; // PTHREAD_CANCELED
+        if let Flow::Jump = next_cleanup(self) {
+            // SAFETY: the jump set the position to the handler's.
+            let _ = unsafe { self.interpret() };
+            self.finish_inconclusive("a cleanup handler returned to its caller".into());
+        }
+    }
+}
+
+/// Jumps to the innermost cleanup handler; without one, the thread ends.
+fn next_cleanup(m: &mut Machine) -> Flow {
+    match m.threads[m.current].cancellation.cleanup.pop() {
+        Some(buffer) => super::jump::long_jump(m, buffer, 1),
+        None => {
+            let result = m.threads[m.current].result;
+            m.end_thread(result)
+        }
+    }
+}
+
+fn register_cleanup(m: &mut Machine, a: Args) -> Flow {
+    m.threads[m.current].cancellation.cleanup.push(a.word(0));
+    OK
+}
+
+fn unregister_cleanup(m: &mut Machine, _: Args) -> Flow {
+    m.threads[m.current].cancellation.cleanup.pop();
+    OK
+}
+
+fn unwind_next(m: &mut Machine, _: Args) -> Flow {
+    next_cleanup(m)
+}
+
+fn set_cancel_state(m: &mut Machine, a: Args) -> Flow {
+    let cancellation = &mut m.threads[m.current].cancellation;
+    let before = u32::from(cancellation.disabled);
+    cancellation.disabled = a.int(0) == 1; // PTHREAD_CANCEL_DISABLE
+    store_old(m, a.word(1), before)
+}
+
+fn set_cancel_type(m: &mut Machine, a: Args) -> Flow {
+    if a.int(0) == 1 {
+        m.note("asynchronous cancellation is treated as deferred");
+    }
+    store_old(m, a.word(1), 0)
+}
+
+fn store_old(m: &mut Machine, at: u64, value: u32) -> Flow {
+    if at != 0 {
+        m.check_sync(at, 4, true);
+        // SAFETY: checked.
+        unsafe { (at as *mut u32).write_unaligned(value) };
+    }
+    OK
+}

@@ -1,0 +1,124 @@
+//! The intrinsics of verification competitions and their relatives.
+
+use unravel_trace::{FailureKind, Nondet, Outcome};
+
+use super::time::SplitMix;
+use super::{Args, Family, Flow, OK};
+use crate::machine::Machine;
+
+pub(crate) const MODELS: Family = &[
+    ("__VERIFIER_error", reached_error),
+    ("reach_error", reached_error),
+    ("__VERIFIER_assume", assume),
+    ("__ESBMC_assume", assume),
+    ("__CPROVER_assume", assume),
+    ("assume_abort_if_not", assume),
+    ("__VERIFIER_assert", check),
+    ("__ESBMC_assert", check),
+    ("__CPROVER_assert", check),
+    ("__VERIFIER_atomic_begin", atomic_begin),
+    ("__ESBMC_atomic_begin", atomic_begin),
+    ("__CPROVER_atomic_begin", atomic_begin),
+    ("__VERIFIER_atomic_end", atomic_end),
+    ("__ESBMC_atomic_end", atomic_end),
+    ("__CPROVER_atomic_end", atomic_end),
+    ("__ESBMC_yield", |m, a| {
+        m.yield_point(a.site());
+        OK
+    }),
+    ("__VERIFIER_nondet_memory", nondet_memory),
+];
+
+fn reached_error(m: &mut Machine, _: Args) -> Flow {
+    m.fail(FailureKind::Assertion, "an error location was reached")
+}
+
+fn assume(m: &mut Machine, a: Args) -> Flow {
+    if a.word(0) & crate::arith::mask(a.bits(0)) == 0 { m.finish(Outcome::Discarded) } else { OK }
+}
+
+fn check(m: &mut Machine, a: Args) -> Flow {
+    if a.word(0) & crate::arith::mask(a.bits(0)) == 0 {
+        m.fail(FailureKind::Assertion, "an assertion failed");
+    }
+    OK
+}
+
+fn atomic_begin(m: &mut Machine, _: Args) -> Flow {
+    m.enter_atomic();
+    OK
+}
+
+fn atomic_end(m: &mut Machine, _: Args) -> Flow {
+    m.leave_atomic();
+    OK
+}
+
+/// `__VERIFIER_nondet_int` and its like, whatever the type.
+pub(crate) fn is_nondet(name: &str) -> bool {
+    name.starts_with("__VERIFIER_nondet_")
+        || name.starts_with("__SMACK_nondet")
+        || matches!(name, "nondet_int" | "nondet_uint" | "nondet_char" | "nondet_long" | "nondet_bool" | "nondet")
+}
+
+/// Where nondeterministic values come from, and which ones came.
+#[derive(Debug, Default)]
+pub(crate) struct NondetSource {
+    random: SplitMix,
+    list: Option<Vec<u64>>,
+    log: Vec<u64>,
+}
+
+impl NondetSource {
+    pub fn begin(&mut self, from: &Nondet) {
+        self.log.clear();
+        match from {
+            Nondet::Seed(seed) => {
+                self.random = SplitMix::new(*seed);
+                self.list = None;
+            }
+            Nondet::List(values) => self.list = Some(values.clone()),
+        }
+    }
+
+    fn next(&mut self, bits: u8) -> u64 {
+        let value = match &self.list {
+            Some(values) => values.get(self.log.len()).copied().unwrap_or(0),
+            // Mostly small numbers: programs compare them with small constants. Sometimes any.
+            None => match self.random.next() % 8 {
+                0 => self.random.next(),
+                1 => 0u64.wrapping_sub(self.random.next() % 16),
+                _ => self.random.next() % 16,
+            },
+        };
+        let value = value & crate::arith::mask(bits);
+        self.log.push(value);
+        value
+    }
+
+    pub fn take_log(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.log)
+    }
+}
+
+pub(crate) fn nondet(m: &mut Machine, a: Args) -> Flow {
+    let bits = a.result_bits().min(64);
+    let value = match a.result() {
+        unravel_program::Abi::Pointer => 0,
+        unravel_program::Abi::F64 => f64::from(m.nondet.next(32) as i32).to_bits(),
+        unravel_program::Abi::F32 => u64::from((m.nondet.next(32) as i32 as f32).to_bits()),
+        _ => m.nondet.next(bits),
+    };
+    Flow::Return(value)
+}
+
+fn nondet_memory(m: &mut Machine, a: Args) -> Flow {
+    let (address, bytes) = (a.word(0), a.word(1));
+    m.check_sync(address, bytes, true);
+    for i in 0..bytes {
+        let byte = m.nondet.next(8) as u8;
+        // SAFETY: checked.
+        unsafe { *((address + i) as *mut u8) = byte };
+    }
+    OK
+}

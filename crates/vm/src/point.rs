@@ -1,0 +1,314 @@
+//! Points: where the scheduler decides, and what it means to be able to go on.
+//!
+//! A thread arrives at a point *before* each visible event, with the event pending. It leaves the point
+//! when it has been chosen and the event can be executed; nothing else runs in between. So a blocked
+//! thread is one whose pending event cannot be executed, and a lock is one event, not two.
+//!
+//! Fairness: a thread that executes many events in a row without changing anything others can see is
+//! spinning. It is not offered to the scheduler until somebody else changed something. If all are
+//! spinning, they take turns; once each has come back to a state it was in before, with nothing
+//! changed, none will ever go on: that is a livelock.
+//! A livelock whose loop counts in heap memory that nobody else reads is reported just the same.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use unravel_trace::*;
+
+use crate::machine::Machine;
+use crate::thread::Need;
+
+/// Events without effect after which a thread counts as spinning.
+const SPIN: u32 = 100;
+/// How many of them it gets again after somebody else made progress.
+const SPIN_AGAIN: u32 = 40;
+/// What a `sched_yield` or a sleep counts for.
+const YIELD_WEIGHT: u32 = 20;
+/// Backward jumps without an event after which a loop is taken for a busy wait on something not
+/// known to be shared yet.
+const MAX_JUMPS: u32 = 20_000;
+
+/// States seen since nobody made progress, for recognising a livelock.
+#[derive(Debug, Default)]
+pub(crate) struct Stagnation {
+    progress: u64,
+    seen: FxHashMap<usize, FxHashSet<u64>>,
+    stuck: FxHashSet<usize>,
+    involved: FxHashSet<usize>,
+}
+
+impl Stagnation {
+    pub fn clear(&mut self) {
+        if !self.involved.is_empty() {
+            self.seen.clear();
+            self.stuck.clear();
+            self.involved.clear();
+        }
+    }
+}
+
+impl Machine {
+    /// Waits at a point until the pending event may be executed, and counts it as executed.
+    pub fn point(&mut self, op: Op, address: u64, bytes: u32, site: SiteId, need: Need) {
+        let me = self.current;
+        let enabled_already = need == Need::Nothing || self.is_satisfied(me, need);
+        let thread = &mut *self.threads[me];
+        thread.pending = Pending { op, address, bytes, site };
+        thread.need = need;
+        if enabled_already && thread.atomic > 0 && self.alive > 1 {
+            // Inside an atomic section: part of the step that began it.
+        } else if self.budget > 0 && enabled_already && thread.idle < SPIN {
+            self.budget -= 1;
+            self.events += 1;
+        } else {
+            self.decide(me, enabled_already);
+            self.events += 1;
+        }
+        let events = self.events;
+        let thread = &mut *self.threads[me];
+        thread.need = Need::Nothing;
+        thread.timed = false;
+        thread.idle += 1;
+        thread.jumps = 0;
+        thread.last_event = events;
+    }
+
+    /// The current thread changed something that others can see.
+    pub fn made_progress(&mut self) {
+        self.progress += 1;
+        self.threads[self.current].idle = 0;
+    }
+
+    /// A `sched_yield`, a sleep, a spin hint: others first.
+    pub fn yield_point(&mut self, site: SiteId) {
+        self.threads[self.current].idle += YIELD_WEIGHT;
+        self.budget = 0;
+        self.why = Why::Yielded;
+        self.point(Op::Yield, 0, 0, site, Need::Nothing);
+        self.record(site, EventKind::Yield);
+    }
+
+    /// Called on every backward jump's overflow: a loop that runs long without an event.
+    pub fn long_loop(&mut self, site: SiteId) {
+        if self.alive > 1 && self.threads[self.current].atomic == 0 {
+            self.yield_point(site);
+        }
+        self.threads[self.current].jumps = 0;
+    }
+
+    pub const fn max_jumps() -> u32 {
+        MAX_JUMPS
+    }
+
+    /// The decision about the very first event.
+    pub fn first_decision(&mut self) {
+        self.budget = 0;
+        self.ask();
+    }
+
+    fn decide(&mut self, me: usize, enabled: bool) {
+        if !enabled {
+            self.why = Why::Blocked;
+        } else if self.threads[me].idle >= SPIN {
+            self.why = Why::Yielded;
+            self.threads[me].spin_mark = self.progress;
+        }
+        self.ask();
+        if self.current != me {
+            self.suspend();
+        }
+    }
+
+    /// Chooses the next thread after the current one has ended.
+    pub fn decide_after_end(&mut self) {
+        self.why = Why::Ended;
+        self.budget = 0;
+        self.ask();
+    }
+
+    /// Asks the scheduler who executes the next event, and makes that thread current.
+    fn ask(&mut self) {
+        self.collect_candidates();
+        let fair = self.fair_candidates();
+        let view = View {
+            enabled: &self.candidates,
+            names: &self.names,
+            current: ThreadId(self.current as u32),
+            why: self.why,
+            events: self.events,
+        };
+        let scheduler = self.scheduler.expect("a run has a scheduler");
+        // SAFETY: the scheduler lives as long as the run, and nothing else uses it now.
+        let choice = unsafe { (*scheduler).next(&view) };
+        assert!(view.is_enabled(choice.thread), "the scheduler chose a thread that is not enabled");
+        assert!(choice.events > 0, "the scheduler chose no event");
+        self.why = Why::UsedUp;
+        self.budget = if fair { choice.events - 1 } else { 0 };
+        let next = choice.thread.index();
+        if next != self.current {
+            self.close_segment();
+            self.current = next;
+        }
+        self.choose_wake(next);
+    }
+
+    pub fn close_segment(&mut self) {
+        let events = (self.events - self.segment_start) as u32;
+        self.segment_start = self.events;
+        if events == 0 {
+            return;
+        }
+        let thread = self.current as u32;
+        match self.segments.last_mut() {
+            Some(last) if last.thread == thread => last.events += events,
+            _ => self.segments.push(Segment { thread, events }),
+        }
+    }
+
+    fn collect_candidates(&mut self) {
+        self.candidates.clear();
+        // A thread in an atomic section goes on unless it cannot.
+        let holder = (0..self.thread_count)
+            .find(|t| self.threads[*t].atomic > 0 && !self.threads[*t].ended && self.can_go_on(*t));
+        for index in 0..self.thread_count {
+            if holder.is_some_and(|h| h != index) {
+                continue;
+            }
+            if self.can_go_on(index) {
+                let thread = &self.threads[index];
+                self.candidates.push(Candidate { thread: thread.id, pending: thread.pending });
+            }
+        }
+        if self.candidates.is_empty() {
+            self.let_time_pass();
+        }
+        if self.candidates.is_empty() {
+            self.deadlock();
+        }
+    }
+
+    fn can_go_on(&self, index: usize) -> bool {
+        let thread = &self.threads[index];
+        !thread.ended
+            && (self.is_satisfied(index, thread.need)
+                || thread.cancellation.requested && self.is_cancellable(index))
+    }
+
+    /// Timed waits that could run out, now that nothing else happens.
+    fn let_time_pass(&mut self) {
+        for index in 0..self.thread_count {
+            let thread = &self.threads[index];
+            let ready = match thread.need {
+                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
+                _ => true,
+            };
+            if thread.timed && !thread.ended && ready && !self.is_satisfied(index, thread.need) {
+                self.candidates.push(Candidate { thread: thread.id, pending: thread.pending });
+            }
+        }
+    }
+
+    /// A thread chosen from a timed wait although what it needs is not there has timed out.
+    fn choose_wake(&mut self, index: usize) {
+        if self.threads[index].timed && !self.is_satisfied(index, self.threads[index].need) {
+            self.threads[index].timed_out = true;
+        }
+    }
+
+    /// Removes spinning threads from the candidates if others can go on. False if all are spinning.
+    fn fair_candidates(&mut self) -> bool {
+        let progress = self.progress;
+        let threads = &mut self.threads;
+        let mut spinning = 0;
+        for candidate in &self.candidates {
+            let thread = &mut threads[candidate.thread.index()];
+            if thread.idle >= SPIN {
+                if thread.spin_mark == progress {
+                    spinning += 1;
+                } else {
+                    thread.idle = SPIN - SPIN_AGAIN;
+                }
+            }
+        }
+        if spinning == 0 {
+            return true;
+        }
+        if spinning < self.candidates.len() {
+            self.candidates.retain(|c| {
+                let thread = &threads[c.thread.index()];
+                thread.idle < SPIN || thread.spin_mark != progress
+            });
+            return true;
+        }
+        self.let_time_pass();
+        if spinning < self.candidates.len() {
+            self.candidates.drain(..spinning);
+            return true;
+        }
+        self.take_turns();
+        false
+    }
+
+    fn take_turns(&mut self) {
+        if self.stagnation.progress != self.progress {
+            self.stagnation.clear();
+            self.stagnation.progress = self.progress;
+        }
+        for index in 0..self.candidates.len() {
+            self.stagnation.involved.insert(self.candidates[index].thread.index());
+        }
+        let next = self
+            .candidates
+            .iter()
+            .map(|c| c.thread.index())
+            .min_by_key(|t| self.threads[*t].last_event)
+            .expect("never without candidates");
+        let state = self.state_hash(next);
+        if !self.stagnation.seen.entry(next).or_default().insert(state) {
+            self.stagnation.stuck.insert(next);
+            if self.stagnation.stuck.len() == self.stagnation.involved.len() {
+                self.livelock();
+            }
+        }
+        self.candidates.retain(|c| c.thread.index() == next);
+    }
+
+    /// A hash of everything of its own that decides what a thread does next.
+    fn state_hash(&self, index: usize) -> u64 {
+        let thread = &self.threads[index];
+        let mut hasher = FxHasher::default();
+        (thread.at.pc as usize).hash(&mut hasher);
+        for frame in &thread.frames {
+            (frame.caller.pc as usize, frame.function.0).hash(&mut hasher);
+        }
+        let slots = thread.frames.last().map_or(0, |f| {
+            let body = self.program.function(f.function).body.as_ref();
+            // SAFETY: both point into this thread's register stack.
+            let below = unsafe { thread.at.fp.offset_from(thread.registers) } as usize;
+            below + body.map_or(0, |b| b.slots as usize)
+        });
+        // SAFETY: the thread's own registers and stack, which nobody writes while it is stopped.
+        let (registers, stack) = unsafe {
+            let bytes = self.memory.stack_top[thread.slot] - thread.locals;
+            (
+                std::slice::from_raw_parts(thread.registers, slots),
+                std::slice::from_raw_parts(thread.locals as *const u8, bytes as usize),
+            )
+        };
+        registers.hash(&mut hasher);
+        stack.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Asks the scheduler a question other than "who", and keeps the answer.
+    pub fn choose(&mut self, what: Question, options: u32) -> u32 {
+        if options < 2 {
+            return 0;
+        }
+        let scheduler = self.scheduler.expect("a run has a scheduler");
+        // SAFETY: as in `ask`.
+        let answer = unsafe { (*scheduler).choose(what, options) }.min(options - 1);
+        self.choices.push(answer);
+        answer
+    }
+}

@@ -1,0 +1,200 @@
+//! Keeping events: addresses become objects and locations with names.
+
+use rustc_hash::FxHashMap;
+use unravel_program::Program;
+use unravel_trace::*;
+
+use crate::machine::{Machine, RECORD};
+use crate::memory::stack_slot;
+
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    on: bool,
+    trace: Trace,
+    /// By address, size and the object's identity.
+    locations: FxHashMap<(u64, u32, ObjectId), LocationId>,
+    objects: FxHashMap<(u64, u64), ObjectId>,
+}
+
+impl Recorder {
+    pub fn begin(&mut self, on: bool) {
+        self.on = on;
+        if on {
+            *self = Recorder { on, ..Recorder::default() };
+        }
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
+    pub fn take(&mut self) -> Trace {
+        std::mem::take(&mut self.trace)
+    }
+
+    /// Adds the sites that the trace refers to.
+    pub fn collect_sites(&self, program: &Program, trace: &mut Trace) {
+        let mut ids: Vec<SiteId> = trace
+            .events
+            .iter()
+            .map(|e| e.site)
+            .chain(trace.objects.iter().filter_map(|o| o.site))
+            .collect();
+        ids.sort();
+        ids.dedup();
+        trace.sites = ids
+            .into_iter()
+            .filter_map(|id| Some((id, program.sites.get(id.index())?.clone())))
+            .collect();
+    }
+}
+
+impl Machine {
+    pub fn record(&mut self, site: SiteId, kind: EventKind) {
+        if self.recorder.on {
+            let thread = ThreadId(self.current as u32);
+            self.recorder.trace.events.push(Event { thread, site, kind });
+        }
+    }
+
+    /// Records an event about a sync object of `bytes` bytes at `address`.
+    pub fn record_sync(
+        &mut self,
+        site: SiteId,
+        (address, bytes): (u64, u64),
+        kind: impl FnOnce(LocationId) -> EventKind,
+    ) {
+        if self.recorder.on {
+            let at = self.location(address, bytes, site);
+            self.record(site, kind(at));
+        }
+    }
+
+    pub fn record_read(&mut self, address: u64, bytes: u64, site: SiteId) {
+        if self.recorder.on {
+            let at = self.location(address, bytes, site);
+            let value = value_at(address, bytes);
+            self.record(site, EventKind::Read { at, value });
+        }
+    }
+
+    pub fn record_write(&mut self, flags: u8, address: u64, bytes: u64, site: SiteId) {
+        if self.recorder.on && flags & RECORD != 0 {
+            let at = self.location(address, bytes, site);
+            let value = value_at(address, bytes);
+            self.record(site, EventKind::Write { at, value });
+        }
+    }
+
+    pub fn record_update(&mut self, address: u64, bytes: u64, old: u64, new: u64, site: SiteId) {
+        if self.recorder.on {
+            let at = self.location(address, bytes, site);
+            let (old, new) = (Value::Word(old), Value::Word(new));
+            self.record(site, EventKind::ReadModifyWrite { at, old, new });
+        }
+    }
+
+    pub fn location(&mut self, address: u64, bytes: u64, site: SiteId) -> LocationId {
+        let object = self.object(address);
+        let key = (address, bytes as u32, object);
+        if let Some(id) = self.recorder.locations.get(&key) {
+            return *id;
+        }
+        let name = self.location_name(address, bytes, site);
+        let offset = address - self.recorder.trace.objects[object.0 as usize].address;
+        let id = LocationId(self.recorder.trace.locations.len() as u32);
+        self.recorder.trace.locations.push(Location { object, offset, bytes: bytes as u32, name });
+        self.recorder.locations.insert(key, id);
+        id
+    }
+
+    fn object(&mut self, address: u64) -> ObjectId {
+        let object = self.find_object(address);
+        let key = (object.address, object.bytes);
+        if let Some(id) = self.recorder.objects.get(&key) {
+            return *id;
+        }
+        let id = ObjectId(self.recorder.trace.objects.len() as u32);
+        self.recorder.trace.objects.push(object);
+        self.recorder.objects.insert(key, id);
+        id
+    }
+
+    fn find_object(&self, address: u64) -> Object {
+        if let Some(global) = self.program.global_at(address) {
+            return Object {
+                name: global.name.clone(),
+                address: global.address,
+                bytes: global.bytes,
+                site: None,
+            };
+        }
+        if let Some((slot, index, object)) = self.memory.heap_object(address)
+            && address < object.address + object.bytes.max(1)
+        {
+            return Object {
+                name: format!("heap object {} of {}", index + 1, self.slot_owner(slot)),
+                address: object.address,
+                bytes: object.bytes,
+                site: Some(object.allocated_at),
+            };
+        }
+        let name = match stack_slot(address) {
+            Some(slot) => format!("a local of {}", self.slot_owner(slot)),
+            None => format!("foreign memory at {address:#x}"),
+        };
+        Object { name, address, bytes: 1, site: None }
+    }
+
+    /// The name of a location as the programmer wrote it, as well as we know.
+    pub fn location_name(&self, address: u64, bytes: u64, site: SiteId) -> String {
+        if let Some(global) = self.program.global_at(address)
+            && let Some(ty) = global.ty
+        {
+            let member = self.program.types.member(ty, address - global.address, bytes);
+            return format!("{}{member}", global.name);
+        }
+        let path = self.program.accesses.get(site.index()).and_then(|a| a.path.clone());
+        path.or_else(|| self.local_name(address, bytes)).unwrap_or_else(|| self.describe(address))
+    }
+
+    /// The name of a sync object, for messages.
+    pub fn sync_name(&self, address: u64, bytes: u64, site: SiteId) -> String {
+        format!("'{}'", self.location_name(address, bytes, site))
+    }
+
+    /// The local variable of some active function that contains an address.
+    fn local_name(&self, address: u64, bytes: u64) -> Option<String> {
+        let slot = stack_slot(address)?;
+        let thread = self.threads[..self.thread_count].iter().find(|t| t.slot == slot && !t.ended)?;
+        let mut base = thread.at.base;
+        for frame in thread.frames.iter().rev() {
+            if address >= base {
+                let function = self.program.function(frame.function);
+                let body = function.body.as_ref()?;
+                let offset = address - base;
+                let local = body.locals.iter().find(|l| {
+                    u64::from(l.offset) <= offset && offset < u64::from(l.offset) + u64::from(l.bytes)
+                })?;
+                let inside = offset - u64::from(local.offset);
+                let member = local.ty.map_or(String::new(), |ty| {
+                    self.program.types.member(ty, inside, bytes)
+                });
+                return Some(format!("{}{member}", local.name));
+            }
+            base = frame.caller.base;
+        }
+        None
+    }
+}
+
+fn value_at(address: u64, bytes: u64) -> Value {
+    // SAFETY: the access was checked and has just happened.
+    unsafe {
+        if bytes <= 8 {
+            Value::Word(crate::interpret::load_word(address, bytes))
+        } else {
+            Value::Bytes(std::slice::from_raw_parts(address as *const u8, bytes as usize).into())
+        }
+    }
+}

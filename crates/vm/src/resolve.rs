@@ -1,0 +1,69 @@
+//! How each function is executed: interpreted, modelled, native, or not at all.
+
+use std::ffi::CString;
+
+use unravel_program::Program;
+
+use crate::models::{self, Model};
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Resolved {
+    Body,
+    Model(Model),
+    /// At this address; `event` if others may see what it does.
+    Native { address: u64, event: bool },
+    /// Trapped when called, not when loaded.
+    Missing,
+}
+
+/// Functions that keep their meaning even if the program brings a body for them: verification programs
+/// define some of these as stubs.
+fn always_modelled(name: &str) -> bool {
+    matches!(
+        name,
+        "__VERIFIER_atomic_begin"
+            | "__VERIFIER_atomic_end"
+            | "__VERIFIER_assume"
+            | "assume_abort_if_not"
+            | "__VERIFIER_error"
+    )
+}
+
+pub(crate) fn resolve_externals(program: &Program) -> Vec<Resolved> {
+    program
+        .functions
+        .iter()
+        .map(|function| {
+            let name = function.name.as_str();
+            if function.body.is_some() && !always_modelled(name) {
+                return Resolved::Body;
+            }
+            if let Some(model) = models::find(name) {
+                return Resolved::Model(model);
+            }
+            if models::verifier::is_nondet(name) {
+                return Resolved::Model(models::verifier::nondet);
+            }
+            if function.body.is_some() {
+                return Resolved::Body;
+            }
+            match native_address(name) {
+                Some(address) => {
+                    Resolved::Native { address, event: !crate::native::is_pure(name) }
+                }
+                None => Resolved::Missing,
+            }
+        })
+        .collect()
+}
+
+/// The address of a symbol of a loaded library.
+pub(crate) fn native_address(name: &str) -> Option<u64> {
+    if name.starts_with("llvm.") {
+        return None;
+    }
+    let name = CString::new(name).ok()?;
+    // SAFETY: a look-up by name in the loaded libraries.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!address.is_null()).then_some(address as u64)
+}

@@ -1,0 +1,190 @@
+//! A green thread: interpreted frames, a native stack to run on, and what it waits for.
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, Yielder};
+use unravel_program::{FunctionId, Inst, Reg};
+use unravel_trace::{Op, Pending, SiteId, ThreadId, ThreadName};
+
+/// Slots of one thread's register stack (64 MiB, reserved, used on demand).
+pub(crate) const REGISTERS: usize = 8 << 20;
+/// Native stack of one thread: the interpreter and the library functions it calls run on it.
+pub(crate) const NATIVE_STACK: usize = 256 << 10;
+
+/// How a thread's coroutine ended: only a trap ends one; a thread that is done is never resumed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trapped {
+    pub signal: i32,
+    pub address: u64,
+}
+
+pub(crate) type Fiber = Coroutine<(), (), Trapped, DefaultStack>;
+pub(crate) type FiberYielder = Yielder<(), ()>;
+
+/// An interpreted call: the function it runs, and the caller's state to return to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub function: FunctionId,
+    pub caller: Cursor,
+    /// The caller's end of stack memory, restored on return.
+    pub caller_top: u64,
+    /// Where the caller wants the result.
+    pub dst: Reg,
+    /// Address of the variadic arguments.
+    pub varargs: u64,
+    /// Called from Rust, not from interpreted code: return there.
+    pub entry: bool,
+    /// Runs without being interrupted (`__VERIFIER_atomic_*`).
+    pub atomic: bool,
+}
+
+/// A position in interpreted code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor {
+    pub pc: *const Inst,
+    /// First slot of the frame.
+    pub fp: *mut u64,
+    /// First byte of the frame's memory.
+    pub base: u64,
+}
+
+impl Cursor {
+    pub const NOWHERE: Cursor =
+        Cursor { pc: std::ptr::null(), fp: std::ptr::null_mut(), base: 0 };
+}
+
+/// What the pending event of a thread needs in order to be executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Need {
+    Nothing,
+    Mutex(u64),
+    ReadLock(u64),
+    WriteLock(u64),
+    Semaphore(u64),
+    /// Everybody has arrived since this generation.
+    Barrier(u64, u32),
+    /// A signal, then the mutex.
+    Wake { cond: u64, mutex: u64 },
+    /// Nobody is running this initialiser.
+    Once(u64),
+    Ended(ThreadId),
+    /// The word at this address differs from the value.
+    Changed(u64, u32),
+    /// Nothing will come (`pause`, `sigwait`).
+    Never,
+}
+
+/// The exception being thrown or handled.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Thrown {
+    pub object: u64,
+    pub type_info: u64,
+    pub selector: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Cancellation {
+    pub disabled: bool,
+    pub requested: bool,
+    /// Jump buffers of the cleanup handlers, last pushed last.
+    pub cleanup: Vec<u64>,
+}
+
+pub(crate) struct Thread {
+    pub id: ThreadId,
+    pub name: ThreadName,
+    pub slot: usize,
+    /// Its `pthread_t`.
+    pub handle: u64,
+    pub children: u32,
+
+    pub frames: Vec<Frame>,
+    pub at: Cursor,
+    pub registers: *mut u64,
+
+    pub pending: Pending,
+    pub need: Need,
+    /// Who woke it from its condition wait; set by signal and broadcast.
+    pub woken_by: Option<ThreadId>,
+    /// Its pending event may also be executed by running out of time.
+    pub timed: bool,
+    /// And it has.
+    pub timed_out: bool,
+    pub ended: bool,
+    pub detached: bool,
+    pub joined: bool,
+    /// Value for `pthread_join`.
+    pub result: u64,
+
+    /// Events since this thread last changed anything others can see.
+    pub idle: u32,
+    /// The value of `Machine::progress` when it was last found spinning.
+    pub spin_mark: u64,
+    /// Number of the last event it executed.
+    pub last_event: u64,
+    /// Backward jumps since its last event.
+    pub jumps: u32,
+    pub atomic: u32,
+
+    /// Base of its thread-local block.
+    pub locals: u64,
+    pub keys: Vec<u64>,
+    /// Destructors of C++ thread-locals: function, object.
+    pub at_exit: Vec<(u64, u64)>,
+    pub cancellation: Cancellation,
+    pub thrown: Thrown,
+
+    /// Native thread state that is swapped when this thread runs.
+    pub errno: i32,
+    pub exception_globals: [u64; 2],
+    pub native_locals: Vec<u8>,
+
+    pub fiber: Option<Fiber>,
+    pub yielder: *const FiberYielder,
+}
+
+impl Thread {
+    pub fn new(registers: *mut u64) -> Thread {
+        Thread {
+            id: ThreadId(0),
+            name: ThreadName::main(),
+            slot: 0,
+            handle: 0,
+            children: 0,
+            frames: Vec::with_capacity(32),
+            at: Cursor::NOWHERE,
+            registers,
+            pending: Pending { op: Op::Start, address: 0, bytes: 0, site: SiteId(0) },
+            need: Need::Nothing,
+            woken_by: None,
+            timed: false,
+            timed_out: false,
+            ended: false,
+            detached: false,
+            joined: false,
+            result: 0,
+            idle: 0,
+            spin_mark: 0,
+            last_event: 0,
+            jumps: 0,
+            atomic: 0,
+            locals: 0,
+            keys: Vec::new(),
+            at_exit: Vec::new(),
+            cancellation: Cancellation::default(),
+            thrown: Thrown::default(),
+            errno: 0,
+            exception_globals: [0; 2],
+            native_locals: Vec::new(),
+            fiber: None,
+            yielder: std::ptr::null(),
+        }
+    }
+
+    /// Makes a used thread like new, keeping its allocations.
+    pub fn recycle(&mut self) {
+        let (frames, registers, fiber) =
+            (std::mem::take(&mut self.frames), self.registers, self.fiber.take());
+        *self = Thread { frames, fiber, ..Thread::new(registers) };
+        self.frames.clear();
+    }
+}
