@@ -5,7 +5,8 @@
  * Bug (figure 3): T2 sets z before T1 tests it, so that T1 increments w; T3
  * finds w > 0 and sets y = 0 between T1's assignment of y and its test. T1
  * then decrements x to 0. Runs that pass skip T1.6, that is, take another
- * branch.
+ * branch; or, which the paper does not mention, T2.2 comes between T1.3 and
+ * T1.6 and makes x 2 first.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
  * reorder_10: reorder (ConcBugAssist's table 5.1, original SV-COMP 2015) with
- * ten threads instead of four, as search studies use it to compare strategies.
+ * ten threads besides main instead of three, as studies of search strategies do.
  * Nine setters make a and b change from (0, 0) to (1, -1); a checker looks at the pair.
  * The bug: the two stores of a setter, and the reads of the checker, are not one
  * step, so the pair can be seen half changed.

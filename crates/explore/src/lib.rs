@@ -1,1 +1,23 @@
+//! Room `explore`: everything that works by executing again. Strategies, one a file, and the search that
+//! drives them. Generic over [`unravel_trace::Executor`].
 
+mod judge;
+mod pct;
+mod random;
+mod replay;
+mod rng;
+mod round_robin;
+mod run_to_block;
+mod search;
+mod strategy;
+mod worker;
+
+pub use judge::Judge;
+pub use pct::Pct;
+pub use random::Random;
+pub use replay::{Divergence, Replay};
+pub use rng::Rng;
+pub use round_robin::RoundRobin;
+pub use run_to_block::RunToBlock;
+pub use search::{Finding, Plan, SearchError, SearchResult, Stopped, Tally, search};
+pub use strategy::{Strategy, UnknownStrategy};

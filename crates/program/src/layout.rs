@@ -13,8 +13,8 @@ pub const ARENA_BASE: u64 = 1 << 44;
 pub const FUNCTIONS: u64 = ARENA_BASE + 0x1000;
 pub const FUNCTION_STRIDE: u64 = 16;
 
-/// Block addresses (`&&label`): `BLOCKS + function * BLOCKS_PER_FUNCTION + block`. They are tokens,
-/// never dereferenced.
+/// Block addresses (`&&label`): `BLOCKS + function * BLOCKS_PER_FUNCTION + block`, the blocks whose address
+/// is taken being counted. They are tokens, never dereferenced.
 pub const BLOCKS: u64 = ARENA_BASE + 0x0400_0000;
 pub const BLOCKS_PER_FUNCTION: u64 = 1 << 12;
 

@@ -66,9 +66,10 @@ pub struct Body {
     pub frame_bytes: u32,
     /// Where each parameter goes: first slot and number of slots.
     pub params: Vec<(Reg, u32)>,
-    /// Sorted by instruction index: where an exception thrown by the call at that index lands.
+    /// Sorted by instruction index: where an exception thrown by the call at that index lands. There is
+    /// always an [`Inst::LandingPad`].
     pub unwind: Vec<(Target, Target)>,
-    /// Code index of each basic block, for [`Inst::IndirectJump`]. Empty if no block address is taken.
+    /// Code index of each basic block whose address is taken, in order, for [`Inst::IndirectJump`].
     pub blocks: Vec<Target>,
     /// Locals that live in frame memory, for naming addresses.
     pub locals: Vec<Local>,
@@ -171,7 +172,8 @@ pub struct Global {
     pub place: Option<(String, u32)>,
 }
 
-/// A variable defined in a native library (`stdout`, a `type_info` vtable).
+/// A variable defined in a native library (`stdout`, a `type_info` vtable), or a function that is declared
+/// weak (also in [`Program::functions`], under the same name): its address is null if nobody defines it.
 #[derive(Debug, Clone)]
 pub struct ExternalData {
     pub name: String,

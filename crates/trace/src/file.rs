@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Input, Run};
+use crate::{Input, Rules, Run};
 
 /// How every trace file begins. The byte that is not ASCII and the line end show damage by
 /// programs that take the file for text.
@@ -74,6 +74,8 @@ impl fmt::Display for FormatVersion {
 pub struct TraceFile {
     pub program: ProgramRef,
     pub input: Input,
+    /// What counts as a failure for this user.
+    pub rules: Rules,
     /// The strategy that found the run, as the command line spells it: `random`, `pct`.
     pub strategy: String,
     /// The seed of the schedule that was run, if the strategy has one.

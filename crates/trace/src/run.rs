@@ -12,6 +12,43 @@ pub struct Input {
     /// Standard input; `None` is a closed one.
     pub stdin: Option<Vec<u8>>,
     pub nondet: Nondet,
+    pub limits: Limits,
+}
+
+/// How far a run may go, and which rare behaviours of the system it may show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Limits {
+    /// Loop iterations and calls before a run is given up as inconclusive.
+    pub max_steps: u64,
+    /// Condition waits may wake without a signal.
+    pub spurious_wakes: bool,
+    /// Timed waits may time out although others could run.
+    pub early_timeouts: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { max_steps: 20_000_000, spurious_wakes: false, early_timeouts: false }
+    }
+}
+
+/// What counts as a failure besides what always does (assertion, crash, deadlock, …).
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Rules {
+    /// Any exit code but 0.
+    pub fail_on_exit: bool,
+    /// Any other standard output than this.
+    pub expect_output: Option<Vec<u8>>,
+    /// A shell command that judges each run: it finds the output in the file `$UNRAVEL_STDOUT` and the exit
+    /// code in `$UNRAVEL_EXIT`, and fails if the run was wrong.
+    pub check: Option<String>,
+}
+
+impl Rules {
+    /// Whether judging a run needs its standard output.
+    pub fn need_output(&self) -> bool {
+        self.expect_output.is_some() || self.check.is_some()
+    }
 }
 
 /// Where the values of `__VERIFIER_nondet_*` come from.
@@ -67,6 +104,9 @@ pub trait Executor {
         scheduler: &mut dyn Scheduler,
         want: Want,
     ) -> Run;
+
+    /// Called in a forked process before it runs anything.
+    fn after_fork(&mut self) {}
 }
 
 /// Decides which thread runs next.

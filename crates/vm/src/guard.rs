@@ -51,7 +51,7 @@ pub(crate) fn install(machine: *mut Machine) -> Result<(), VmError> {
 }
 
 /// Starts the timer; it is not inherited by a forked process, which calls this again.
-pub fn watch() {
+pub(crate) fn watch() {
     let second = libc::timeval { tv_sec: 1, tv_usec: 0 };
     let timer = libc::itimerval { it_interval: second, it_value: second };
     // SAFETY: sets this process's own timer.

@@ -696,7 +696,7 @@ impl Machine {
     /// A loop ran long: a busy wait, or the bound of the run.
     fn loop_limit(&mut self) {
         if self.fuel < 0 {
-            self.finish_inconclusive(format!("the bound of {} steps was reached", self.options.max_steps));
+            self.finish_inconclusive(format!("the bound of {} steps was reached", self.limits.max_steps));
         }
         let site = self.current_site();
         self.long_loop(site);

@@ -25,33 +25,14 @@ use unravel_program::Program;
 use unravel_trace::{Executor, Input, Run, Scheduler, VisibleSet, Want};
 
 pub use error::VmError;
-pub use guard::watch;
 
 /// What stays the same for all runs of a machine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// `argv[0]`.
     pub program_name: String,
     /// Native libraries to load, as after `-l`.
     pub libraries: Vec<String>,
-    /// Loop iterations and calls before a run is given up as inconclusive.
-    pub max_steps: u64,
-    /// Condition waits may wake without a signal.
-    pub spurious_wakes: bool,
-    /// Timed waits may time out although others could run.
-    pub early_timeouts: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            program_name: "program".into(),
-            libraries: Vec::new(),
-            max_steps: 20_000_000,
-            spurious_wakes: false,
-            early_timeouts: false,
-        }
-    }
 }
 
 /// A virtual machine for one program. A process can have one, because the program's memory is at a
@@ -80,10 +61,15 @@ impl Executor for Vm {
     ) -> Run {
         self.machine.run(input, visible, scheduler, want)
     }
+
+    fn after_fork(&mut self) {
+        guard::watch();
+    }
 }
 
 impl Drop for Vm {
     fn drop(&mut self) {
+        self.machine.abandon_threads();
         // The arena stays mapped: native libraries may hold pointers into it. So there is no second
         // machine in this process, but the handlers must not use the first.
         guard::release();

@@ -81,6 +81,7 @@ pub(crate) struct Machine {
     pub why: Why,
 
     pub steps: u64,
+    pub limits: Limits,
     /// Remaining jumps and calls before the run is given up.
     pub fuel: i64,
     /// Nanoseconds of the virtual clock.
@@ -137,6 +138,7 @@ impl Machine {
             scheduler: None,
             why: Why::Start,
             steps: 0,
+            limits: Limits::default(),
             fuel: 0,
             clock: 0,
             outcome: None,
@@ -176,7 +178,7 @@ impl Machine {
             std::mem::transmute::<*mut (dyn Scheduler + '_), *mut (dyn Scheduler + 'static)>(scheduler)
         });
         let main = self.program.main.expect("checked by new");
-        self.spawn(ThreadName::main(), move |machine| machine.run_main(main));
+        self.spawn(ThreadName::main(), main, move |machine| machine.run_main(main));
         self.first_decision();
         let outcome = self.resume_until_end();
         self.scheduler = None;
@@ -236,7 +238,8 @@ impl Machine {
         }
     }
 
-    fn reset(&mut self, input: &Input, visible: &VisibleSet, want: Want) {
+    /// Gives up the fibers of the last run. They end suspended, in the middle of whatever they did.
+    pub fn abandon_threads(&mut self) {
         for thread in &mut self.threads[..self.thread_count] {
             self.slots_in_use[thread.slot] = false;
             if let Some(mut fiber) = thread.fiber.take() {
@@ -246,6 +249,11 @@ impl Machine {
             }
             thread.recycle();
         }
+        self.thread_count = 0;
+    }
+
+    fn reset(&mut self, input: &Input, visible: &VisibleSet, want: Want) {
+        self.abandon_threads();
         self.memory.reset();
         self.sync.clear();
         self.natives.reset();
@@ -253,12 +261,11 @@ impl Machine {
             self.sharing.begin_run();
         }
         self.recorder.begin(want.detail >= Detail::Events);
-        self.set_tables(visible, want);
-        self.thread_count = 0;
         self.names.clear();
         self.current = 0;
         self.running = 0;
         self.alive = 0;
+        self.set_tables(visible, want);
         self.budget = 0;
         self.events = 0;
         self.segments.clear();
@@ -268,7 +275,8 @@ impl Machine {
         self.stagnation.clear();
         self.why = Why::Start;
         self.steps = 0;
-        self.fuel = self.options.max_steps as i64;
+        self.limits = input.limits;
+        self.fuel = self.limits.max_steps as i64;
         self.clock = crate::models::time::EPOCH;
         self.outcome = None;
         self.at_exit.clear();
@@ -322,8 +330,13 @@ impl Machine {
         self.site_flags = table.as_ptr();
     }
 
-    /// Creates a thread that will run `body` and returns it.
-    pub fn spawn(&mut self, name: ThreadName, body: impl FnOnce(&mut Machine) + 'static) -> ThreadId {
+    /// Creates a thread that will run `body`, which begins with `function`, and returns it.
+    pub fn spawn(
+        &mut self,
+        name: ThreadName,
+        function: FunctionId,
+        body: impl FnOnce(&mut Machine) + 'static,
+    ) -> ThreadId {
         let index = self.thread_count;
         let id = ThreadId(index as u32);
         let slot = self.take_slot(&name);
@@ -349,6 +362,8 @@ impl Machine {
         thread.name = name.clone();
         thread.slot = slot;
         thread.registers = self.registers[slot];
+        let places = self.program.function(function).body.as_ref().map(|b| b.places.as_slice());
+        thread.pending.site = places.and_then(|p| p.first().copied()).unwrap_or(SiteId(0));
         // SAFETY: the machine outlives its fibers, and only one of them runs at a time.
         thread.fiber = Some(Coroutine::with_stack(stack, move |yielder: &FiberYielder, ()| unsafe {
             let machine = &mut *machine;

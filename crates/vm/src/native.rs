@@ -186,12 +186,7 @@ impl Natives {
             return;
         }
         if self.first_descriptor == i32::MAX {
-            // SAFETY: opens and closes a descriptor of ours to learn the lowest free one.
-            unsafe {
-                let free = libc::dup(2);
-                libc::close(free);
-                self.first_descriptor = free.max(3);
-            }
+            self.first_descriptor = claim_descriptors();
             return;
         }
         // SAFETY: descriptors from here on were opened by the program.
@@ -267,6 +262,26 @@ unsafe fn write_jump(at: *mut u8, target: u64) {
         at.copy_from_nonoverlapping([0x49, 0xbb].as_ptr(), 2);
         (at.add(2) as *mut u64).write_unaligned(target);
         at.add(10).copy_from_nonoverlapping([0x41, 0xff, 0xe3].as_ptr(), 3);
+    }
+}
+
+/// Takes all descriptors up to the highest one in use, so that those behind are the program's.
+fn claim_descriptors() -> i32 {
+    let highest = std::fs::read_dir("/proc/self/fd").map_or(64, |entries| {
+        let numbers = entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
+        numbers.max().unwrap_or(64)
+    });
+    loop {
+        // SAFETY: duplicates our standard error.
+        let descriptor = unsafe { libc::fcntl(2, libc::F_DUPFD_CLOEXEC, 3) };
+        if descriptor < 0 {
+            return i32::MAX - 1;
+        }
+        if descriptor > highest {
+            // SAFETY: the descriptor just made.
+            unsafe { libc::close(descriptor) };
+            return descriptor;
+        }
     }
 }
 

@@ -66,7 +66,13 @@ impl<'m> DebugInfo<'m> {
         // Operands of a variable: scope, name, file, type.
         let variable = global.global_debug_variable()?;
         let name = variable.string(self.module, 1)?;
-        let scope = variable.operand(self.module, 0);
+        // A static member is declared in its class and defined outside.
+        const DECLARATION: usize = 6;
+        let declaration = variable.operand(self.module, DECLARATION);
+        let scope = match declaration {
+            Some(member) => member.operand(self.module, 1),
+            None => variable.operand(self.module, 0),
+        };
         let ty = variable.operand(self.module, 3).map(|ty| self.types.intern(ty));
         let place = variable.file().map(|file| (file, variable.variable_line()));
         Some(GlobalVariable { name: scopes::qualify(self.module, scope, &name), ty, place })

@@ -61,8 +61,13 @@ impl<'m> DebugInfo<'m> {
         let steps = steps.checked_sub(1)?;
         let object = |text: String, ty| Target { text, pointer: false, ty, offset: 0 };
         if pointer.is_global_variable() {
-            let variable = self.global(pointer)?;
-            return Some(object(variable.name.clone(), variable.ty));
+            if let Some(variable) = self.global(pointer) {
+                return Some(object(variable.name.clone(), variable.ty));
+            }
+            // Of a variable of a library (`stdout`) only the symbol is known; that of C++ is unreadable.
+            let symbol = pointer.name();
+            let readable = pointer.is_declaration() && !symbol.starts_with("_Z");
+            return readable.then(|| object(symbol, None));
         }
         if let Some(variable) = names.at_address(pointer) {
             return Some(object(variable.name.clone(), variable.ty));
@@ -170,7 +175,6 @@ impl<'m> DebugInfo<'m> {
         if let Some(variable) = names.of_value(value, at) {
             return Some((variable.name.clone(), variable.ty));
         }
-        let binary = |operator: &'static str| operator;
         let operator = match value.opcode()? {
             Op::LLVMLoad => {
                 let target = self.target(names, value.operand(0), at, steps)?;
@@ -180,11 +184,11 @@ impl<'m> DebugInfo<'m> {
             Op::LLVMSExt | Op::LLVMZExt | Op::LLVMTrunc | Op::LLVMFreeze | Op::LLVMBitCast => {
                 return self.value(names, value.operand(0), at, steps);
             }
-            Op::LLVMAdd => binary("+"),
-            Op::LLVMSub => binary("-"),
-            Op::LLVMMul => binary("*"),
-            Op::LLVMSRem | Op::LLVMURem => binary("%"),
-            Op::LLVMSDiv | Op::LLVMUDiv => binary("/"),
+            Op::LLVMAdd => "+",
+            Op::LLVMSub => "-",
+            Op::LLVMMul => "*",
+            Op::LLVMSRem | Op::LLVMURem => "%",
+            Op::LLVMSDiv | Op::LLVMUDiv => "/",
             _ => return None,
         };
         let (left, _) = self.value(names, value.operand(0), at, steps)?;
@@ -261,7 +265,8 @@ fn descend(
 /// The text of a target, with the members that lead to its byte, and the type found there.
 fn finish(types: &TypeBuilder<'_>, target: Target, spot: Spot) -> Option<(String, Option<TypeId>)> {
     let Some(ty) = target.ty else {
-        return (target.offset == 0).then(|| (join(&target.text, target.pointer, ""), None));
+        let pointer = target.pointer && matches!(spot, Spot::Bytes(_));
+        return (target.offset == 0).then(|| (join(&target.text, pointer, ""), None));
     };
     let mut target = target;
     let bytes = types.table.bytes(ty).max(1) as i64;
@@ -295,7 +300,11 @@ fn finish(types: &TypeBuilder<'_>, target: Target, spot: Spot) -> Option<(String
         }
         (ty, offset) = (member, rest);
     }
-    let text = join(&target.text, target.pointer, &suffix);
+    let text = match spot {
+        // The programmer passed the pointer, and calls what it points to by it.
+        Spot::Object(_) if suffix.is_empty() => target.text,
+        _ => join(&target.text, target.pointer, &suffix),
+    };
     match offset {
         0 => Some((text, Some(ty))),
         _ => Some((format!("{text}+{offset}"), None)),

@@ -11,20 +11,22 @@ use crate::ir::{Module, Node, Value};
 /// Nested scopes and inlined calls beyond this depth are cut off.
 const DEPTH: usize = 64;
 
-/// `name` behind the classes and namespaces it is in: `Queue::push`. Functions and files are not named.
+/// `name` behind the classes and namespaces it is in: `Queue::push`. Unnamed namespaces, which nobody
+/// writes, and the functions that something is local to are left out.
 pub(super) fn qualify(module: &Module, scope: Option<Node<'_>>, name: &str) -> String {
     let mut parts = vec![name.to_owned()];
     let mut scope = scope;
     for _ in 0..DEPTH {
         let Some(node) = scope else { break };
         // Operands of types and namespaces: file, scope, name.
-        let unnamed = match node.kind() {
-            Kind::LLVMDINamespaceMetadataKind => "(anonymous namespace)",
-            Kind::LLVMDICompositeTypeMetadataKind if name == "operator()" => "(lambda)",
-            Kind::LLVMDICompositeTypeMetadataKind => "(anonymous)",
+        let part = node.string(module, 2);
+        match node.kind() {
+            Kind::LLVMDINamespaceMetadataKind => parts.extend(part),
+            Kind::LLVMDICompositeTypeMetadataKind => {
+                parts.push(part.unwrap_or_else(|| "(anonymous)".to_owned()));
+            }
             _ => break,
-        };
-        parts.push(node.string(module, 2).unwrap_or_else(|| unnamed.to_owned()));
+        }
         scope = node.operand(module, 1);
     }
     parts.reverse();
@@ -40,6 +42,19 @@ impl<'m> DebugInfo<'m> {
         }
     }
 
+    /// The size of what the first parameter of a function points to.
+    pub(crate) fn first_parameter_bytes(&mut self, function: Value<'m>) -> Option<u64> {
+        // Operands of a function: …, type; of a function's type: …, the result and the parameters.
+        const TYPE: usize = 4;
+        const SIGNATURE: usize = 3;
+        let subprogram = function.is_function().then(|| function.subprogram())??;
+        let signature = subprogram.operand(self.module, TYPE)?.operand(self.module, SIGNATURE)?;
+        let first = signature.operand(self.module, 1)?;
+        let ty = self.types.intern(first);
+        let pointee = self.types.pointee(ty)?;
+        Some(self.types.table.bytes(pointee)).filter(|bytes| *bytes > 0)
+    }
+
     fn subprogram_name(&mut self, subprogram: Node<'m>) -> Arc<str> {
         if let Some(name) = self.function_names.get(&subprogram) {
             return name.clone();
@@ -50,9 +65,23 @@ impl<'m> DebugInfo<'m> {
             .or_else(|| subprogram.string(self.module, 3))
             .unwrap_or_else(|| "(unnamed)".to_owned());
         let scope = subprogram.operand(self.module, 1);
-        let name: Arc<str> = qualify(self.module, scope, &name).into();
+        let name: Arc<str> = match self.lambda_name(scope, &name) {
+            Some(lambda) => lambda.into(),
+            None => qualify(self.module, scope, &name).into(),
+        };
         self.function_names.insert(subprogram, name.clone());
         name
+    }
+
+    /// `main::(lambda)` for the call operator of a class without a name.
+    fn lambda_name(&mut self, scope: Option<Node<'m>>, name: &str) -> Option<String> {
+        let class = scope.filter(|s| matches!(s.kind(), Kind::LLVMDICompositeTypeMetadataKind))?;
+        if name != "operator()" || class.string(self.module, 2).is_some() {
+            return None;
+        }
+        let outer = class.operand(self.module, 1).and_then(|scope| self.subprogram_of(scope));
+        let outer = outer.map(|outer| self.subprogram_name(outer));
+        Some(outer.map_or("(lambda)".to_owned(), |outer| format!("{outer}::(lambda)")))
     }
 
     fn file(&mut self, name: String) -> Arc<str> {

@@ -133,8 +133,12 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         let name = inst.callee().name();
         let bytes = if name.starts_with("llvm.mem") {
             arguments.get(2).and_then(|size| size.as_u64())
+        } else if inst.call_has_attribute(1, self.lowering.attributes.sret) {
+            // Where the result goes is not what the source calls the first argument.
+            return None;
         } else {
-            object_bytes(&name)
+            let declared = self.lowering.debug.first_parameter_bytes(inst.callee());
+            declared.or_else(|| object_bytes(&name))
         };
         self.path(first, inst, Spot::Object(bytes))
     }
@@ -143,7 +147,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
 /// The size of the object whose address a synchronisation function takes first, so that naming it stops
 /// at the mutex and does not go on to the mutex's first field.
 fn object_bytes(function: &str) -> Option<u64> {
-    const SIZES: [(&str, u64); 13] = [
+    const SIZES: [(&str, u64); 15] = [
         ("pthread_mutexattr_", 4),
         ("pthread_mutex_", 40),
         ("pthread_condattr_", 4),
@@ -157,6 +161,8 @@ fn object_bytes(function: &str) -> Option<u64> {
         ("pthread_key_", 4),
         ("sem_", 32),
         ("mtx_", 40),
+        ("_ZNSt5mutex", 40),
+        ("_ZNSt18condition_variable", 48),
     ];
     SIZES.iter().find(|(prefix, _)| function.starts_with(prefix)).map(|(_, bytes)| *bytes)
 }
@@ -206,12 +212,13 @@ impl<'m> ModuleLowering<'m> {
                 vec![Inst::Trap { reason }]
             }
         };
+        let slots = result + result_slots.max(1);
         let body = Body {
             places: vec![place; code.len()],
             code,
-            slots: result + result_slots.max(1),
+            slots,
             constants: Vec::new(),
-            constants_at: 0,
+            constants_at: slots,
             frame_bytes: 0,
             params,
             unwind: Vec::new(),

@@ -90,6 +90,12 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
             let mark = self.mark();
             self.place = stub.place;
             self.labels[stub.label as usize] = self.code.len() as Target;
+            if let Some(pad) = self.pads.get(&stub.to).copied() {
+                // Whoever unwinds looks for a landing pad at the target. Its result comes again in the
+                // block itself: here it could overwrite what a phi still reads.
+                let dst = self.temporary(2);
+                self.emit(Inst::LandingPad { dst, pad });
+            }
             self.phi_copies(stub.from, stub.to);
             let to = self.block_labels[&stub.to];
             self.emit(Inst::Jump { to });
@@ -284,6 +290,9 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         let pad = self.lowering.program.landing_pads.len() as u32;
         let cleanup = inst.landing_pad_is_cleanup();
         self.lowering.program.landing_pads.push(LandingPad { cleanup, clauses });
+        if let Some(block) = inst.block() {
+            self.pads.insert(block, pad);
+        }
         self.emit(Inst::LandingPad { dst, pad });
     }
 

@@ -43,6 +43,8 @@ pub(super) struct FunctionLowering<'l, 'm> {
     pub(super) stubs: Vec<Stub<'m>>,
     pub(super) stub_labels: FxHashMap<(Block<'m>, Block<'m>), Label>,
     pub(super) unwind: Vec<(Target, Label)>,
+    /// The landing pad that a block begins with.
+    pub(super) pads: FxHashMap<Block<'m>, u32>,
     /// For the phis of blocks whose address is taken: where an indirect jump leaves their values.
     pub(super) arrivals: FxHashMap<Value<'m>, Reg>,
     /// The source location of the instruction being lowered, and its site.
@@ -78,6 +80,7 @@ impl<'m> ModuleLowering<'m> {
             stubs: Vec::new(),
             stub_labels: FxHashMap::default(),
             unwind: Vec::new(),
+            pads: FxHashMap::default(),
             arrivals: FxHashMap::default(),
             location: None,
             place,

@@ -41,7 +41,8 @@ impl<'m> ModuleLowering<'m> {
                 let described = self.describe_global(global, at, bytes);
                 self.program.thread_local_globals.push(described);
             } else {
-                let at = u64::next_multiple_of(address, align);
+                // The VM keeps validity by eight bytes; no two globals share such a granule.
+                let at = u64::next_multiple_of(address, align.max(16));
                 address = at.saturating_add(bytes.max(1)).saturating_add(RED_ZONE);
                 if address - GLOBALS > GLOBALS_MAX {
                     let bytes = address - GLOBALS;

@@ -9,7 +9,7 @@ use super::constants::{Number, Symbol};
 use super::function::FunctionLowering;
 use super::scalar::{binary, compare, short};
 use super::types::{self, Shape};
-use crate::ir::Value;
+use crate::ir::{Type, Value};
 use crate::{AccessKind, Arg, Inst, Reg, Signature};
 
 /// Does the result of this intrinsic equal its first operand?
@@ -68,6 +68,8 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
                 let bits = types::shape(inst.ty()).bits().unwrap_or(64);
                 self.constant_result(inst, if smallest { 0 } else { u64::MAX >> (64 - bits.min(64)) });
             }
+            "llvm.fmuladd" => self.multiply_add(inst),
+            "llvm.load.relative" => self.load_relative(inst),
             "llvm.threadlocal.address" => self.thread_local_address(inst),
             "llvm.x86.sse2.pause" => self.spin_hint(),
             "llvm.x86.sse2.mfence" | "llvm.x86.sse2.lfence" | "llvm.x86.sse.sfence" => {
@@ -108,6 +110,50 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         }
     }
 
+    /// `a * b + c`, rounded twice as a processor without a fused instruction does.
+    fn multiply_add(&mut self, inst: Value<'m>) {
+        let dst = self.result(inst);
+        let operands = [0, 1, 2].map(|i| self.register(inst.operand(i)));
+        let Some(lanes) = self.lanes(inst.ty()) else {
+            return self.multiply_add_scalar(inst, inst.ty(), dst, operands);
+        };
+        self.each_lane(lanes, dst, |this, lane, dst| {
+            let operands = operands.map(|register| this.lane(register, lanes, lane));
+            this.multiply_add_scalar(inst, lanes.element, dst, operands);
+        });
+    }
+
+    fn multiply_add_scalar(&mut self, inst: Value<'m>, ty: Type<'m>, dst: Reg, [a, b, c]: [Reg; 3]) {
+        let shape = types::shape(ty);
+        let product = self.temporary(self.slots(ty));
+        let steps = (
+            binary(Op::LLVMFMul, shape, product, a, b),
+            binary(Op::LLVMFAdd, shape, dst, product, c),
+        );
+        match steps {
+            (Some(multiply), Some(add)) => {
+                self.emit(multiply);
+                self.emit(add);
+            }
+            _ => self.trap(short(inst)),
+        }
+    }
+
+    /// `base + *(i32 *)(base + offset)`: a table of addresses relative to itself.
+    fn load_relative(&mut self, inst: Value<'m>) {
+        let (base, offset) = (inst.operand(0), inst.operand(1));
+        let bits = types::shape(offset.ty()).bits().unwrap_or(64);
+        let dst = self.result(inst);
+        let (ptr, index) = (self.register(base), self.register(offset));
+        let (at, entry) = (self.temporary(1), self.temporary(1));
+        self.emit(Inst::Sext { dst: at, src: index, from: bits, to: 64 });
+        self.emit(Inst::Add64 { dst: at, a: ptr, b: at });
+        let site = self.site(AccessKind::Plain, None);
+        self.emit_at(Inst::Load32 { dst: entry, ptr: at, site }, site);
+        self.emit(Inst::Sext { dst: entry, src: entry, from: 32, to: 64 });
+        self.emit(Inst::Add64 { dst, a: ptr, b: entry });
+    }
+
     /// One call of the scalar intrinsic for each lane.
     fn elementwise(&mut self, inst: Value<'m>, name: &str) {
         let Some(lanes) = self.lanes(inst.ty()) else { return self.trap(short(inst)) };
@@ -132,7 +178,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         &mut self,
         inst: Value<'m>,
         name: &str,
-        result: crate::ir::Type<'m>,
+        result: Type<'m>,
         dst: Reg,
         args: Vec<Arg>,
     ) {
@@ -179,7 +225,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         &mut self,
         inst: Value<'m>,
         operation: &str,
-        ty: crate::ir::Type<'m>,
+        ty: Type<'m>,
         dst: Reg,
         b: Reg,
     ) {

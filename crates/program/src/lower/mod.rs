@@ -49,6 +49,7 @@ struct ModuleLowering<'m> {
 struct Attributes {
     byval: u32,
     signext: u32,
+    sret: u32,
 }
 
 pub(crate) fn lower(module: &Module) -> Result<Program, LoadError> {
@@ -58,6 +59,7 @@ pub(crate) fn lower(module: &Module) -> Result<Program, LoadError> {
         attributes: Attributes {
             byval: module.attribute("byval"),
             signext: module.attribute("signext"),
+            sret: module.attribute("sret"),
         },
         program: Program::default(),
         debug: DebugInfo::new(module),

@@ -69,8 +69,8 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
     }
     let held = mutex_model::release(lock);
     let me = ThreadId(m.current as u32);
-    let spurious = m.options.spurious_wakes && m.choose(Question::SpuriousWake, 2) == 1;
-    let early = timed && m.options.early_timeouts && m.choose(Question::EarlyTimeout, 2) == 1;
+    let spurious = m.limits.spurious_wakes && m.choose(Question::SpuriousWake, 2) == 1;
+    let early = timed && m.limits.early_timeouts && m.choose(Question::EarlyTimeout, 2) == 1;
     m.sync.waiting.entry(address).or_default().push(me);
     if m.recorder.is_on() {
         let lock_location = m.location(lock, mutex::BYTES, site);

@@ -94,7 +94,7 @@ pub(crate) fn fork(m: &mut Machine, start: u64, argument: u64, site: SiteId) -> 
     let parent = &mut m.threads[m.current];
     parent.children += 1;
     let name = parent.name.child(parent.children);
-    let child = m.spawn(name, move |machine| run_thread(machine, function, argument));
+    let child = m.spawn(name, function, move |machine| run_thread(machine, function, argument));
     let thread = &mut m.threads[child.index()];
     thread.handle = HANDLES + ((thread.slot as u64) << 20) + (u64::from(child.0) << 4);
     m.made_progress();

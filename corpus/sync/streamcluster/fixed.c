@@ -1,0 +1,67 @@
+/*
+ * The fixed twin of streamcluster.c: all threads wait until the work memory is
+ * allocated.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define THREADS 2
+#define POINTS 2 /* per thread */
+
+static const int points[THREADS * POINTS] = { 1, 4, 2, 3 };
+static int *work_mem; /* one entry a thread */
+static int gl_gain;
+static pthread_barrier_t barrier;
+
+static int cost_of(int pid)
+{
+	int cost = 0;
+
+	for (int i = pid * POINTS; i < (pid + 1) * POINTS; i++)
+		cost += points[i];
+	return cost;
+}
+
+/* All threads call it together, as a team. */
+static void pgain(int pid)
+{
+	if (pid == 0)
+		work_mem = calloc(THREADS, sizeof *work_mem);
+	pthread_barrier_wait(&barrier);
+
+	work_mem[pid] = cost_of(pid);
+	pthread_barrier_wait(&barrier);
+
+	if (pid == 0) {
+		gl_gain = 0;
+		for (int t = 0; t < THREADS; t++)
+			gl_gain += work_mem[t];
+		free(work_mem);
+		work_mem = NULL;
+	}
+	pthread_barrier_wait(&barrier);
+}
+
+static void *localSearch(void *arg)
+{
+	int pid = *(int *)arg;
+
+	pgain(pid);
+	return NULL;
+}
+
+int main(void)
+{
+	static int pids[THREADS] = { 0, 1 };
+	pthread_t threads[THREADS];
+
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, localSearch, &pids[i]);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&barrier);
+	assert(gl_gain == 10);
+	return 0;
+}

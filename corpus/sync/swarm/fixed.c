@@ -1,0 +1,76 @@
+/*
+ * The fixed twin of swarm.c: a second barrier separates computing the places from
+ * moving the elements.
+ */
+#include <assert.h>
+#include <pthread.h>
+
+#define THREADS 2
+#define PART 2
+#define SIZE (THREADS * PART)
+#define BUCKETS 2
+
+static const int input[SIZE] = { 1, 0, 1, 0 };
+static int output[SIZE];
+static int count[THREADS][BUCKETS];
+static int place[THREADS][BUCKETS]; /* where the next element goes */
+static pthread_barrier_t barrier;
+
+static void SWARM_Barrier(void)
+{
+	pthread_barrier_wait(&barrier);
+}
+
+static void count_part(int id)
+{
+	for (int i = id * PART; i < (id + 1) * PART; i++)
+		count[id][input[i]]++;
+}
+
+static void compute_places(void)
+{
+	int next = 0;
+
+	for (int b = 0; b < BUCKETS; b++) {
+		for (int t = 0; t < THREADS; t++) {
+			place[t][b] = next;
+			next += count[t][b];
+		}
+	}
+}
+
+static void move_part(int id)
+{
+	for (int i = id * PART; i < (id + 1) * PART; i++)
+		output[place[id][input[i]]++] = input[i];
+}
+
+static void *radix_sort(void *arg)
+{
+	int id = *(int *)arg;
+
+	count_part(id);
+	SWARM_Barrier();
+	if (id == 0)
+		compute_places();
+	SWARM_Barrier();
+	move_part(id);
+	return NULL;
+}
+
+int main(void)
+{
+	static int ids[THREADS] = { 0, 1 };
+	pthread_t threads[THREADS];
+
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, radix_sort, &ids[i]);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&barrier);
+
+	for (int i = 0; i < SIZE; i++)
+		assert(output[i] == (i < SIZE / 2 ? 0 : 1));
+	return 0;
+}

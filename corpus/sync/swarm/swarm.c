@@ -1,0 +1,84 @@
+/*
+ * swarm: a parallel radix sort of a small array (one bit, two buckets): the
+ * threads count their parts, one of them turns the counts into places, all
+ * move their elements there.
+ *
+ * Modelled on the thread skeleton of `swarm` (SWARM's parallel sort) of the
+ * Inspect suite, whose real bug Tinertia (table 2) saw as a failed assertion.
+ * The paper does not describe it; here a barrier of the sort is missing.
+ *
+ * Bug (missing barrier): nothing keeps a thread from moving its elements
+ * before the first thread has computed the places. The elements of two threads
+ * land on the same places, and the result is not sorted.
+ */
+#include <assert.h>
+#include <pthread.h>
+
+#define THREADS 2
+#define PART 2
+#define SIZE (THREADS * PART)
+#define BUCKETS 2
+
+static const int input[SIZE] = { 1, 0, 1, 0 };
+static int output[SIZE];
+static int count[THREADS][BUCKETS];
+static int place[THREADS][BUCKETS]; /* where the next element goes */
+static pthread_barrier_t barrier;
+
+static void SWARM_Barrier(void)
+{
+	pthread_barrier_wait(&barrier);
+}
+
+static void count_part(int id)
+{
+	for (int i = id * PART; i < (id + 1) * PART; i++)
+		count[id][input[i]]++;
+}
+
+static void compute_places(void)
+{
+	int next = 0;
+
+	for (int b = 0; b < BUCKETS; b++) {
+		for (int t = 0; t < THREADS; t++) {
+			place[t][b] = next;
+			next += count[t][b];
+		}
+	}
+}
+
+static void move_part(int id)
+{
+	for (int i = id * PART; i < (id + 1) * PART; i++)
+		output[place[id][input[i]]++] = input[i];
+}
+
+static void *radix_sort(void *arg)
+{
+	int id = *(int *)arg;
+
+	count_part(id);
+	SWARM_Barrier();
+	if (id == 0)
+		compute_places();
+	move_part(id);
+	return NULL;
+}
+
+int main(void)
+{
+	static int ids[THREADS] = { 0, 1 };
+	pthread_t threads[THREADS];
+
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, radix_sort, &ids[i]);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&barrier);
+
+	for (int i = 0; i < SIZE; i++)
+		assert(output[i] == (i < SIZE / 2 ? 0 : 1));
+	return 0;
+}

@@ -1,0 +1,82 @@
+/*
+ * x264: frames of a video are encoded by one thread each; a frame that refers
+ * to another one waits until the rows it needs of that frame are encoded.
+ *
+ * Modelled on the thread skeleton of `x264` of PARSEC (x264_frame_cond_wait and
+ * x264_frame_cond_broadcast), in which Tinertia (table 2) seeded a deadlock by
+ * changing synchronisation; here the broadcast became a signal.
+ *
+ * Bug (lost wake-up): two frames wait for different rows of the same reference
+ * frame. The signal for the first row wakes the frame that needs the second
+ * one, which waits again; the signal for the second row wakes one of the two,
+ * and the other sleeps for ever.
+ */
+#include <assert.h>
+#include <pthread.h>
+
+#define ROWS 2
+#define FRAMES 2 /* that refer to the first one */
+
+struct frame {
+	pthread_mutex_t mutex;
+	pthread_cond_t cv;
+	int i_lines_completed;
+	int pixels[ROWS];
+};
+
+static struct frame reference = {
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.cv = PTHREAD_COND_INITIALIZER,
+};
+static int encoded[FRAMES];
+
+static void x264_frame_cond_broadcast(struct frame *f, int lines)
+{
+	pthread_mutex_lock(&f->mutex);
+	f->i_lines_completed = lines;
+	pthread_cond_signal(&f->cv);
+	pthread_mutex_unlock(&f->mutex);
+}
+
+static void x264_frame_cond_wait(struct frame *f, int lines)
+{
+	pthread_mutex_lock(&f->mutex);
+	while (f->i_lines_completed < lines)
+		pthread_cond_wait(&f->cv, &f->mutex);
+	pthread_mutex_unlock(&f->mutex);
+}
+
+static void *encode_reference(void *arg)
+{
+	struct frame *f = arg;
+
+	for (int row = 0; row < ROWS; row++) {
+		f->pixels[row] = 10 * (row + 1);
+		x264_frame_cond_broadcast(f, row + 1);
+	}
+	return NULL;
+}
+
+/* Frame i needs the rows up to i of the reference frame. */
+static void *encode(void *arg)
+{
+	int i = *(int *)arg;
+
+	x264_frame_cond_wait(&reference, i + 1);
+	encoded[i] = reference.pixels[i] + 1;
+	return NULL;
+}
+
+int main(void)
+{
+	static int ids[FRAMES] = { 0, 1 };
+	pthread_t threads[FRAMES + 1];
+
+	for (int i = 0; i < FRAMES; i++)
+		pthread_create(&threads[i], NULL, encode, &ids[i]);
+	pthread_create(&threads[FRAMES], NULL, encode_reference, &reference);
+	for (int i = 0; i <= FRAMES; i++)
+		pthread_join(threads[i], NULL);
+	assert(encoded[0] == 11 && encoded[1] == 21);
+	return 0;
+}

@@ -1,0 +1,30 @@
+//! What can go wrong with a command: one message, and what to try.
+
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum CliError {
+    #[error(transparent)]
+    Build(#[from] unravel_program::build::BuildError),
+    #[error("cannot use {program} as a program: {source}")]
+    Load { program: String, source: unravel_program::LoadError },
+    #[error("{program}: {source}")]
+    #[diagnostic(help("a program needs a function main, and its libraries must be installed"))]
+    Machine { program: String, source: unravel_vm::VmError },
+    #[error(transparent)]
+    Search(#[from] unravel_explore::SearchError),
+    #[error(transparent)]
+    Trace(#[from] unravel_trace::FileError),
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error("{}: {message}", path.display())]
+    #[diagnostic(help("unravel.toml has the sections [build], [search] and [[suppress]]; see the README"))]
+    Config { path: PathBuf, message: String },
+    #[error("standard input cannot be read: {0}")]
+    Stdin(std::io::Error),
+}

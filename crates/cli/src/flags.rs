@@ -1,0 +1,252 @@
+//! The command line, as typed. [`crate::program`] and the commands turn it into what they need.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use unravel_explore::Strategy;
+
+/// Gets to the bottom of concurrency bugs in C and C++ programs.
+///
+/// PROGRAM is one or more C or C++ sources, an LLVM bitcode file, or what `unravel build` made.
+/// Exit codes: 0 nothing found, 1 a finding, 2 an error, 3 inconclusive.
+#[derive(Debug, Parser)]
+#[command(name = "unravel", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compile a program once, for later commands.
+    Build(BuildFlags),
+    /// Search for a schedule that fails.
+    Find(FindFlags),
+    /// Run a recorded schedule again, exactly.
+    Replay(ReplayFlags),
+    /// Run the program once, under one schedule.
+    Run(RunFlags),
+    /// Look into a trace.
+    Trace(TraceFlags),
+    /// Say what is installed and what is missing.
+    Doctor(DoctorFlags),
+}
+
+/// Flags for compiling.
+#[derive(Debug, Args, Default, Clone)]
+pub struct CompileFlags {
+    /// Directory with headers.
+    #[arg(short = 'I', value_name = "DIR")]
+    pub include: Vec<String>,
+    /// Define a macro.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub define: Vec<String>,
+    /// Use a native library.
+    #[arg(short = 'l', value_name = "LIBRARY")]
+    pub library: Vec<String>,
+    /// Any other flag for the compiler.
+    #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
+    pub other: Vec<String>,
+}
+
+/// What the program is given.
+#[derive(Debug, Args, Default, Clone)]
+pub struct InputFlags {
+    /// File to use as standard input (default: ours, if it is a file or a pipe with something in it).
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Seed for the values of __VERIFIER_nondet_* functions.
+    #[arg(long, value_name = "N", conflicts_with = "nondet")]
+    pub nondet_seed: Option<u64>,
+    /// The values themselves, in order of the calls.
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', allow_hyphen_values = true)]
+    pub nondet: Option<Vec<i64>>,
+    /// Give a run up after this many loop iterations and calls.
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<u64>,
+    /// Let condition waits wake without a signal.
+    #[arg(long)]
+    pub spurious_wakes: bool,
+    /// Let timed waits time out although other threads could run.
+    #[arg(long)]
+    pub early_timeouts: bool,
+}
+
+/// What counts as a failure besides assertions, crashes, memory errors and deadlocks.
+#[derive(Debug, Args, Default, Clone)]
+pub struct RuleFlags {
+    /// An exit code other than 0 is a failure.
+    #[arg(long)]
+    pub fail_on_exit: bool,
+    /// Standard output other than this file's content is a failure.
+    #[arg(long, value_name = "FILE")]
+    pub expect_output: Option<PathBuf>,
+    /// A shell command that judges each run: $UNRAVEL_STDOUT names a file with its output, $UNRAVEL_EXIT is
+    /// its exit code.
+    #[arg(long, value_name = "CMD")]
+    pub check: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct BuildFlags {
+    /// C and C++ sources.
+    #[arg(required = true, value_name = "SOURCE")]
+    pub sources: Vec<PathBuf>,
+    /// Where to write the result (default: the first source's name with `.unravel`).
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub compile: CompileFlags,
+    #[arg(long)]
+    pub json: bool,
+    /// Flags for the compiler.
+    #[arg(last = true, value_name = "FLAG")]
+    pub flags: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ProgramFlags {
+    /// Sources, bitcode, or what `unravel build` made.
+    #[arg(required = true, value_name = "PROGRAM")]
+    pub program: Vec<PathBuf>,
+    #[command(flatten)]
+    pub compile: CompileFlags,
+    #[command(flatten)]
+    pub input: InputFlags,
+    #[command(flatten)]
+    pub rules: RuleFlags,
+    /// Arguments of the program.
+    #[arg(last = true, value_name = "ARG")]
+    pub args: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct FindFlags {
+    #[command(flatten)]
+    pub program: ProgramFlags,
+    /// mix, random, pct, pct:DEPTH, round-robin or run-to-block.
+    #[arg(long, value_name = "NAME")]
+    pub strategy: Option<Strategy>,
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Try at most this many schedules.
+    #[arg(long, value_name = "N")]
+    pub schedules: Option<u64>,
+    /// Search at most this long: 30s, 5m, 1h (default 30s, unless --schedules is given).
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub time: Option<Duration>,
+    /// Worker processes (default: one a core).
+    #[arg(long, short, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Go on after the first bug and collect distinct ones.
+    #[arg(long)]
+    pub all: bool,
+    /// Directory for traces.
+    #[arg(long, value_name = "DIR", default_value = "unravel-out")]
+    pub out: PathBuf,
+    /// Print nothing but findings.
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplayFlags {
+    /// A trace that `find` or `run` wrote.
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Another build of the program to replay it on.
+    #[arg(long, value_name = "PROGRAM")]
+    pub program: Vec<PathBuf>,
+    /// Replay this many times.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub times: u32,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunFlags {
+    #[command(flatten)]
+    pub program: ProgramFlags,
+    /// mix, random, pct, pct:DEPTH, round-robin or run-to-block.
+    #[arg(long, value_name = "NAME", default_value = "run-to-block")]
+    pub strategy: Strategy,
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Write the trace of the run to this file.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TraceFlags {
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Show the events of a trace, a column a thread.
+    Show(ShowFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct ShowFlags {
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Columns of the output (default: the terminal's, or 120).
+    #[arg(long, value_name = "N")]
+    pub width: Option<usize>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorFlags {
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `30s`, `5m`, `1h`, or a number of seconds.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.char_indices().find(|(_, c)| c.is_ascii_alphabetic()) {
+        Some((at, _)) => text.split_at(at),
+        None => (text, "s"),
+    };
+    let scale = match unit {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("'{text}' is no time: write 30s, 5m or 1h")),
+    };
+    let seconds = number.parse::<f64>().ok().map(|n| n * scale);
+    seconds
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .ok_or_else(|| format!("'{text}' is no time: write 30s, 5m or 1h"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_units() {
+        assert_eq!(parse_time("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_time("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_time("250ms"), Ok(Duration::from_millis(250)));
+        assert!(parse_time("soon").is_err());
+        assert!(parse_time("-1s").is_err());
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,131 @@
+//! From what the user named to a machine that runs it.
+
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use unravel_program::build::{Builder, BuildSpec, Built};
+use unravel_trace::{Input, Limits, Nondet, ProgramRef, Rules};
+use unravel_vm::{Options, Vm};
+
+use crate::config::Config;
+use crate::error::CliError;
+use crate::flags::{CompileFlags, InputFlags, ProgramFlags, RuleFlags};
+
+/// A program that was built and is ready to run.
+pub struct Loaded {
+    pub vm: Vm,
+    pub reference: ProgramRef,
+    pub input: Input,
+    pub rules: Rules,
+}
+
+impl CompileFlags {
+    /// As the compiler wants them.
+    pub fn to_flags(&self) -> Vec<String> {
+        let prefixed = |prefix: &'static str, values: &[String]| {
+            values.iter().map(move |v| format!("{prefix}{v}")).collect::<Vec<_>>()
+        };
+        let mut flags = prefixed("-I", &self.include);
+        flags.extend(prefixed("-D", &self.define));
+        flags.extend(prefixed("-l", &self.library));
+        flags.extend(self.other.iter().cloned());
+        flags
+    }
+}
+
+/// Builds or opens what the user named.
+pub fn open(sources: &[PathBuf], flags: Vec<String>) -> Result<(Built, ProgramRef), CliError> {
+    let spec = BuildSpec::new(sources.to_vec()).with_flags(flags.clone());
+    let built = Builder::from_env().open(&spec)?;
+    for note in &built.notes {
+        eprintln!("note: {note}");
+    }
+    if !built.warnings.is_empty() && std::io::stderr().is_terminal() {
+        eprint!("{}", built.warnings);
+    }
+    let name = sources.first().and_then(|p| p.file_stem()).map_or("program".into(), |s| {
+        s.to_string_lossy().into_owned()
+    });
+    let reference = ProgramRef {
+        sources: sources.iter().map(|p| p.display().to_string()).collect(),
+        flags,
+        name,
+        fingerprint: built.fingerprint(),
+        built: None,
+        cwd: std::env::current_dir().map(|d| d.display().to_string()).unwrap_or_default(),
+    };
+    Ok((built, reference))
+}
+
+/// Makes a machine for a built program.
+pub fn machine(built: &Built, name: &str) -> Result<Vm, CliError> {
+    let program = unravel_program::load(&built.bitcode)
+        .map_err(|source| CliError::Load { program: name.to_owned(), source })?;
+    let options = Options { program_name: name.to_owned(), libraries: built.libs.clone() };
+    Vm::new(program, options).map_err(|source| CliError::Machine { program: name.to_owned(), source })
+}
+
+/// Everything a command that runs a program needs.
+pub fn load(flags: &ProgramFlags, config: &Config) -> Result<Loaded, CliError> {
+    let mut compile = config.build.flags.clone();
+    compile.extend(flags.compile.to_flags());
+    let (built, reference) = open(&flags.program, compile)?;
+    let input = read_input(&flags.input, &flags.args, config)?;
+    let rules = read_rules(&flags.rules, config)?;
+    let vm = machine(&built, &reference.name)?;
+    Ok(Loaded { vm, reference, input, rules })
+}
+
+fn read_input(flags: &InputFlags, args: &[String], config: &Config) -> Result<Input, CliError> {
+    let nondet = match (&flags.nondet, flags.nondet_seed) {
+        (Some(values), _) => Nondet::List(values.iter().map(|v| *v as u64).collect()),
+        (None, seed) => Nondet::Seed(seed.unwrap_or(0)),
+    };
+    let defaults = Limits::default();
+    let limits = Limits {
+        max_steps: flags.max_steps.or(config.search.max_steps).unwrap_or(defaults.max_steps),
+        spurious_wakes: flags.spurious_wakes,
+        early_timeouts: flags.early_timeouts,
+    };
+    let stdin = match &flags.stdin {
+        Some(path) => Some(read_file(path)?),
+        None => own_stdin()?,
+    };
+    Ok(Input { args: args.to_vec(), stdin, nondet, limits })
+}
+
+fn read_rules(flags: &RuleFlags, config: &Config) -> Result<Rules, CliError> {
+    Ok(Rules {
+        fail_on_exit: flags.fail_on_exit || config.search.fail_on_exit.unwrap_or(false),
+        expect_output: flags.expect_output.as_deref().map(read_file).transpose()?,
+        check: flags.check.clone().or_else(|| config.search.check.clone()),
+    })
+}
+
+pub fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
+    std::fs::read(path).map_err(|source| CliError::Read { path: path.to_owned(), source })
+}
+
+/// How long to wait for the first byte on a pipe that may never bring one.
+const PIPE_PATIENCE_MS: i32 = 200;
+
+/// Our standard input, to be given to every run anew. A terminal or a silent pipe counts as closed.
+fn own_stdin() -> Result<Option<Vec<u8>>, CliError> {
+    let mut stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return Ok(None);
+    }
+    let mut poll = libc::pollfd { fd: 0, events: libc::POLLIN, revents: 0 };
+    // SAFETY: looks at descriptor 0.
+    let ready = unsafe { libc::poll(&mut poll, 1, PIPE_PATIENCE_MS) };
+    if ready <= 0 || poll.revents & libc::POLLNVAL != 0 {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    match stdin.read_to_end(&mut bytes) {
+        Ok(0) => Ok(None),
+        Ok(_) => Ok(Some(bytes)),
+        Err(error) if error.raw_os_error() == Some(libc::EBADF) => Ok(None),
+        Err(error) => Err(CliError::Stdin(error)),
+    }
+}

@@ -1,0 +1,132 @@
+//! `unravel replay`: the same schedule, the same outcome, or where it differs.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use unravel_explore::{Divergence, Judge, Replay};
+use unravel_program::build::{BuildSpec, Builder};
+use unravel_trace::{Detail, Event, Executor, Outcome, Run, Trace, TraceFile, Want};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::flags::ReplayFlags;
+use crate::run::exit_for;
+use crate::{program, story};
+
+pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
+    let file = TraceFile::read(&flags.trace)?;
+    let spec = if flags.program.is_empty() { recorded_spec(&file) } else { BuildSpec::new(flags.program.clone()) };
+    let spec = spec.with_flags(file.program.flags.clone());
+    let built = Builder::from_env().open(&spec)?;
+    let changed = built.fingerprint() != file.program.fingerprint;
+    if changed {
+        eprintln!("note: {} has changed since the trace was recorded", file.program.name);
+    }
+    let mut vm = program::machine(&built, &file.program.name)?;
+    let mut judge = Judge::open(&file.rules).map_err(CliError::Stdin)?;
+    let mut last = None;
+    for _ in 0..flags.times.max(1) {
+        let mut scheduler = Replay::new(&file.run.schedule);
+        let want = Want { detail: Detail::Events, learn: false };
+        let visible = &file.run.schedule.visible;
+        let run = judge.around(|| vm.run(&file.input, visible, &mut scheduler, want));
+        let report = Report::new(&file.run, run, scheduler.divergence());
+        let same = report.same;
+        last = Some(report);
+        if !same {
+            break;
+        }
+    }
+    let report = last.expect("replayed at least once");
+    if flags.json {
+        print_json(&report, changed);
+    } else {
+        print_text(&report, flags);
+    }
+    Ok(if report.same { exit_for(&report.run.outcome) } else { Exit::Inconclusive })
+}
+
+/// The program as it was named when the trace was recorded, from the directory it was named in.
+fn recorded_spec(file: &TraceFile) -> BuildSpec {
+    let directory = Path::new(&file.program.cwd);
+    let here = std::env::current_dir().unwrap_or_default();
+    let locate = |source: &String| -> PathBuf {
+        // A trace and its program may have moved together.
+        if here != directory && Path::new(source).is_relative() && !directory.join(source).exists() {
+            PathBuf::from(source)
+        } else {
+            directory.join(source)
+        }
+    };
+    let sources: Vec<PathBuf> = if here == directory {
+        file.program.sources.iter().map(PathBuf::from).collect()
+    } else {
+        file.program.sources.iter().map(locate).collect()
+    };
+    BuildSpec::new(sources)
+}
+
+struct Report {
+    run: Run,
+    same: bool,
+    /// Where the replay left the recording, in words.
+    difference: Option<String>,
+}
+
+impl Report {
+    fn new(recorded: &Run, run: Run, divergence: Option<Divergence>) -> Report {
+        let first = first_difference(&recorded.trace, &run.trace);
+        let same_end = match (&recorded.outcome, &run.outcome) {
+            (Outcome::Failed(_), Outcome::Failed(_)) => recorded.outcome.is_same_bug(&run.outcome),
+            (a, b) => a == b,
+        };
+        let difference = first.or_else(|| divergence.map(|d| d.to_string())).or_else(|| {
+            (!same_end).then(|| format!("the recorded run ended otherwise: {}", recorded.outcome))
+        });
+        Report { same: difference.is_none(), run, difference }
+    }
+}
+
+/// The first event that is not the recorded one. Sites are compared by place, because a rebuilt program
+/// numbers them anew.
+fn first_difference(recorded: &Trace, found: &Trace) -> Option<String> {
+    for (index, (a, b)) in recorded.events.iter().zip(&found.events).enumerate() {
+        let (left, right) = (describe(recorded, a), describe(found, b));
+        if left != right {
+            return Some(format!("event {}: recorded {left}, now {right}", index + 1));
+        }
+    }
+    (recorded.events.len() != found.events.len()).then(|| {
+        format!("the recorded run has {} events, this one {}", recorded.events.len(), found.events.len())
+    })
+}
+
+fn describe(trace: &Trace, event: &Event) -> String {
+    let place = trace.site(event.site).map_or(String::new(), |s| s.place.short());
+    let what = event.kind.location().map_or(String::new(), |l| format!(" {}", trace.location(l).name));
+    format!("{} {}{what} at {place}", trace.thread_name(event.thread), event.kind.verb())
+}
+
+fn print_text(report: &Report, flags: &ReplayFlags) {
+    match &report.run.outcome {
+        Outcome::Failed(failure) => print!("{}", story::failure(failure, &report.run)),
+        outcome => println!("{outcome}"),
+    }
+    match &report.difference {
+        None if flags.times > 1 => println!("replayed {} times: the same run each time", flags.times),
+        None => println!("replayed: the same run"),
+        Some(difference) => println!("the replay differs from the recording: {difference}"),
+    }
+}
+
+fn print_json(report: &Report, changed: bool) {
+    println!(
+        "{}",
+        json!({
+            "run": story::run_json(&report.run),
+            "same": report.same,
+            "difference": report.difference,
+            "program_changed": changed,
+        })
+    );
+}

@@ -1,0 +1,169 @@
+//! `unravel trace show`: the events of a trace, a column a thread.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::json;
+use unravel_trace::{Event, EventKind, Trace, TraceFile, WakeCause};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::flags::ShowFlags;
+use crate::story;
+
+/// Columns when the output is no terminal.
+const WIDTH: usize = 120;
+/// A column is at least this wide; with many threads the table grows instead.
+const NARROWEST: usize = 28;
+/// Columns of the event number.
+const NUMBER: usize = 6;
+
+pub fn show(flags: &ShowFlags) -> Result<Exit, CliError> {
+    let file = TraceFile::read(&flags.trace)?;
+    let text = if flags.json { as_json(&file) } else { as_text(&file, flags.width) };
+    use std::io::Write as _;
+    // A reader that stops early (head, less) is no error.
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    Ok(Exit::Clean)
+}
+
+fn as_text(file: &TraceFile, width: Option<usize>) -> String {
+    let trace = &file.run.trace;
+    let width = width.or_else(terminal_width).unwrap_or(WIDTH);
+    let threads = trace.threads.len().max(1);
+    let column = ((width.saturating_sub(NUMBER)) / threads).max(NARROWEST);
+    let mut sources = Sources::new(&file.program.cwd);
+    let mut out = String::new();
+    let _ = writeln!(out, "{} {}", file.program.name, file.input.args.join(" "));
+    let _ = writeln!(out, "{}\n", file.run.outcome);
+    let _ = write!(out, "{:NUMBER$}", "");
+    for name in &trace.threads {
+        let _ = write!(out, "{:column$}", name.to_string());
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    let mut last = None;
+    for (index, event) in trace.events.iter().enumerate() {
+        let indent = NUMBER + column * event.thread.index();
+        let place = trace.site(event.site).map(|s| &s.place);
+        let line = place.map(|p| (event.thread, p.file.clone(), p.line));
+        if line != last
+            && let Some(place) = place.filter(|p| p.line != 0)
+        {
+            let source = sources.line(&place.file, place.line).unwrap_or_default();
+            let text = fit(&format!("{} {}", place.short(), source.trim()), column - 1);
+            let _ = writeln!(out, "{:indent$}{text}", "");
+        }
+        last = line;
+        let number = format!("{:>4}", index + 1);
+        let text = fit(&format!("  {}", describe(trace, event)), column - 1);
+        let _ = writeln!(out, "{number:indent$}{text}");
+    }
+    if let Some(failure) = file.run.outcome.failure() {
+        let _ = write!(out, "\n{}", story::failure(failure, &file.run));
+    }
+    out
+}
+
+fn terminal_width() -> Option<usize> {
+    // SAFETY: asks the terminal for its size into a struct of ours.
+    unsafe {
+        let mut size: libc::winsize = std::mem::zeroed();
+        let known = libc::ioctl(1, libc::TIOCGWINSZ, &mut size) == 0 && size.ws_col > 0;
+        known.then_some(size.ws_col as usize)
+    }
+}
+
+/// At most `width` characters.
+fn fit(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        text.to_owned()
+    } else {
+        text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    }
+}
+
+/// An event in words: `read balance = 100`.
+fn describe(trace: &Trace, event: &Event) -> String {
+    let name = |at| trace.location(at).name.as_str();
+    let verb = event.kind.verb();
+    let thread = |id| trace.thread_name(id).to_string();
+    match &event.kind {
+        EventKind::Read { at, value } => format!("{verb} {} = {value}", name(*at)),
+        EventKind::Write { at, value } => format!("{verb} {} := {value}", name(*at)),
+        EventKind::ReadModifyWrite { at, old, new } => format!("{verb} {}: {old} -> {new}", name(*at)),
+        EventKind::Wait { at, mutex } => format!("{verb} {}, release {}", name(*at), name(*mutex)),
+        EventKind::Wake { at, by, .. } => match by {
+            WakeCause::Signal(by) => format!("{verb} {} (by {})", name(*at), thread(*by)),
+            WakeCause::Timeout => format!("{verb} {} (timeout)", name(*at)),
+            WakeCause::Spurious => format!("{verb} {} (spurious)", name(*at)),
+            WakeCause::Cancel => format!("{verb} {} (cancelled)", name(*at)),
+        },
+        EventKind::Signal { at, woken } => match woken {
+            Some(woken) => format!("{verb} {}, wakes {}", name(*at), thread(*woken)),
+            None => format!("{verb} {}, nobody waits", name(*at)),
+        },
+        EventKind::Broadcast { at, woken } => format!("{verb} {}, wakes {woken}", name(*at)),
+        EventKind::Fork { child } | EventKind::Join { child } => format!("{verb} {}", thread(*child)),
+        EventKind::Cancel { target } => format!("{verb} {}", thread(*target)),
+        EventKind::External { name } => format!("{verb} {name}"),
+        kind => match kind.location() {
+            Some(at) => format!("{verb} {}", name(at)),
+            None => verb.to_owned(),
+        },
+    }
+}
+
+/// Source files, read once.
+struct Sources {
+    directory: String,
+    files: HashMap<String, Option<Vec<String>>>,
+}
+
+impl Sources {
+    fn new(directory: &str) -> Sources {
+        Sources { directory: directory.to_owned(), files: HashMap::new() }
+    }
+
+    fn line(&mut self, file: &str, line: u32) -> Option<String> {
+        let directory = &self.directory;
+        let lines = self.files.entry(file.to_owned()).or_insert_with(|| {
+            let text = std::fs::read_to_string(file)
+                .or_else(|_| std::fs::read_to_string(Path::new(directory).join(file)))
+                .ok()?;
+            Some(text.lines().map(str::to_owned).collect())
+        });
+        lines.as_ref()?.get(line.checked_sub(1)? as usize).cloned()
+    }
+}
+
+fn as_json(file: &TraceFile) -> String {
+    let trace = &file.run.trace;
+    let events: Vec<_> = trace
+        .events
+        .iter()
+        .map(|event| {
+            let place = trace.site(event.site).map(|s| &s.place);
+            json!({
+                "thread": trace.thread_name(event.thread).to_string(),
+                "kind": event.kind.verb(),
+                "text": describe(trace, event),
+                "location": event.kind.location().map(|l| trace.location(l).name.clone()),
+                "file": place.map(|p| p.file.to_string()),
+                "line": place.map(|p| p.line),
+                "function": place.map(|p| p.function.to_string()),
+            })
+        })
+        .collect();
+    let value = json!({
+        "program": file.program.name,
+        "sources": file.program.sources,
+        "args": file.input.args,
+        "strategy": file.strategy,
+        "seed": file.seed,
+        "run": story::run_json(&file.run),
+        "events": events,
+    });
+    format!("{value}\n")
+}

@@ -1,0 +1,105 @@
+//! Failures and runs in words for a person, and the same as JSON.
+
+use serde_json::{Value, json};
+use unravel_trace::{Failure, Outcome, Place, Run, ThreadName};
+
+/// Frames shown of a stack; the rest is in the JSON.
+const FRAMES: usize = 6;
+
+/// A failure: what happened, where, and what belongs to it.
+pub fn failure(failure: &Failure, run: &Run) -> String {
+    let mut text = format!("{}: {}\n", failure.kind, failure.message);
+    text += &stack(&failure.stack, Some(&failure.thread));
+    for related in &failure.related {
+        text += &format!("  {}\n", related.message);
+        text += &stack(&related.stack, None);
+    }
+    let switches = run.schedule.context_switches();
+    text += &format!(
+        "  {} threads, {} events, {} context switches\n",
+        run.schedule.threads.len(),
+        run.schedule.events(),
+        switches
+    );
+    text
+}
+
+fn stack(places: &[Place], thread: Option<&ThreadName>) -> String {
+    let mut text = String::new();
+    for (depth, place) in places.iter().take(FRAMES).enumerate() {
+        let who = thread.filter(|_| depth == 0).map_or(String::new(), |t| format!(" ({t})"));
+        text += &format!("    at {} in {}{who}\n", place.short(), place.function);
+    }
+    if places.len() > FRAMES {
+        text += &format!("    … {} more\n", places.len() - FRAMES);
+    }
+    text
+}
+
+fn place_json(place: &Place) -> Value {
+    json!({
+        "function": &*place.function,
+        "file": &*place.file,
+        "line": place.line,
+        "column": place.column,
+    })
+}
+
+fn stack_json(places: &[Place]) -> Value {
+    places.iter().map(place_json).collect()
+}
+
+/// An outcome as JSON.
+pub fn outcome_json(outcome: &Outcome) -> Value {
+    match outcome {
+        Outcome::Exited { code } => json!({ "kind": "exited", "code": code }),
+        Outcome::Discarded => json!({ "kind": "discarded" }),
+        Outcome::Inconclusive { reason, at } => {
+            json!({ "kind": "inconclusive", "reason": reason, "at": at.as_ref().map(place_json) })
+        }
+        Outcome::Failed(failure) => json!({
+            "kind": failure.kind.name(),
+            "message": failure.message,
+            "thread": failure.thread.to_string(),
+            "stack": stack_json(&failure.stack),
+            "related": failure.related.iter().map(|r| json!({
+                "message": r.message,
+                "stack": stack_json(&r.stack),
+            })).collect::<Vec<_>>(),
+        }),
+    }
+}
+
+/// The size of a run as JSON.
+pub fn run_json(run: &Run) -> Value {
+    json!({
+        "outcome": outcome_json(&run.outcome),
+        "threads": run.schedule.threads.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "events": run.schedule.events(),
+        "context_switches": run.schedule.context_switches(),
+        "steps": run.steps,
+        "notes": run.notes,
+    })
+}
+
+/// A path or argument as a shell needs it.
+pub fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell_word;
+
+    #[test]
+    fn words_are_quoted_only_if_needed() {
+        assert_eq!(shell_word("a/b-1.trace"), "a/b-1.trace");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
+}

@@ -1,0 +1,68 @@
+//! PCT: random priorities with `d - 1` random points at which the running thread's priority drops
+//! (Burckhardt et al., ASPLOS 2010). A bug of depth d among n threads and k events is hit with
+//! probability at least 1 / (n · k^(d-1)).
+//!
+//! Deviates: the number of events is an estimate from earlier runs, and a thread that yields or spins
+//! drops too, or programs that wait busily would never end.
+
+use unravel_trace::{Choice, Question, Scheduler, ThreadId, View, Why};
+
+use crate::rng::Rng;
+
+#[derive(Debug)]
+pub struct Pct {
+    rng: Rng,
+    /// By [`ThreadId`]; larger runs first.
+    priorities: Vec<i64>,
+    /// Event numbers at which the running thread drops, last first.
+    changes: Vec<u64>,
+    /// The next priority below all others.
+    lowest: i64,
+}
+
+impl Pct {
+    /// `events` is about how many events a run has.
+    pub fn new(seed: u64, depth: u32, events: u64) -> Pct {
+        let mut rng = Rng::new(seed);
+        let range = events.clamp(1, u64::from(u32::MAX)) as u32;
+        let mut changes: Vec<u64> =
+            (1..depth).map(|_| 1 + u64::from(rng.below(range))).collect();
+        changes.sort_unstable_by(|a, b| b.cmp(a));
+        Pct { rng, priorities: Vec::new(), changes, lowest: 0 }
+    }
+
+    fn drop_priority(&mut self, thread: ThreadId) {
+        self.lowest -= 1;
+        if let Some(priority) = self.priorities.get_mut(thread.index()) {
+            *priority = self.lowest;
+        }
+    }
+}
+
+impl Scheduler for Pct {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        while self.priorities.len() < view.names.len() {
+            let priority = i64::from(self.rng.below(1 << 30)) + 1;
+            self.priorities.push(priority);
+        }
+        while self.changes.last().is_some_and(|at| *at <= view.events) {
+            self.changes.pop();
+            self.drop_priority(view.current);
+        }
+        if view.why == Why::Yielded {
+            self.drop_priority(view.current);
+        }
+        let thread = view
+            .enabled
+            .iter()
+            .map(|c| c.thread)
+            .max_by_key(|t| self.priorities[t.index()])
+            .expect("something is enabled");
+        // A thread created or woken by the next event may have a higher priority: decide every time.
+        Choice { thread, events: 1 }
+    }
+
+    fn choose(&mut self, _: Question, options: u32) -> u32 {
+        self.rng.below(options)
+    }
+}
