@@ -1,1 +1,96 @@
-fn main() {}
+//! `cargo xtask`: everything a contributor needs, in one command.
+//!
+//! Exit codes: 0 all is well, 1 a check or a test failed, 2 the command could not be carried out.
+
+mod bench;
+mod corpus;
+mod error;
+mod suite;
+mod tally;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::corpus::Depth;
+use crate::error::Error;
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Task>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// rustfmt and clippy, warnings denied.
+    Check,
+    /// The whole suite: unit, property and fuzz tests, then the corpus.
+    Test {
+        /// Every corpus case with every strategy and more schedules, and more fuzzing.
+        #[arg(long)]
+        full: bool,
+    },
+    /// The corpus alone: find, replay 20 times, and leave the fixed twins alone.
+    Corpus {
+        /// Only cases whose `kind/name` contains this.
+        filter: Option<String>,
+        /// Every strategy also on the buggy programs, and more schedules.
+        #[arg(long)]
+        full: bool,
+    },
+    /// Measure; each benchmark ends with one headline line.
+    Bench {
+        #[command(subcommand)]
+        subject: Subject,
+    },
+    /// Fuzz the reader of trace files.
+    Fuzz {
+        /// How many damaged files to try.
+        #[arg(default_value_t = suite::LONG_FUZZ)]
+        iterations: u64,
+        /// Where to begin; another seed makes other files.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum Subject {
+    /// The interpreter against native code, and schedules per second against fork and exec.
+    Vm,
+}
+
+fn main() -> ExitCode {
+    let Some(task) = Cli::parse().command else {
+        // Without a command: the list of commands.
+        let _ = Cli::command().print_help();
+        return ExitCode::SUCCESS;
+    };
+    match run(task) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// False if something that was checked is not as it should be.
+fn run(task: Task) -> Result<bool, Error> {
+    let depth = |full| if full { Depth::Full } else { Depth::Plain };
+    match task {
+        Task::Check => suite::check(),
+        Task::Test { full } => suite::test(depth(full)),
+        Task::Corpus { filter, full } => {
+            let tally = corpus::run(filter.as_deref(), depth(full))?;
+            println!("{tally}");
+            Ok(tally.is_good())
+        }
+        Task::Bench { subject: Subject::Vm } => bench::vm::run().map(|()| true),
+        Task::Fuzz { iterations, seed } => suite::fuzz(iterations, seed),
+    }
+}

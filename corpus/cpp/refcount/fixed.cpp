@@ -4,6 +4,7 @@
  */
 #include <atomic>
 #include <cassert>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -61,12 +62,13 @@ private:
 };
 
 static ConfigPtr current(new Config(1));
+static std::unique_ptr<ConfigPtr> served; /* what the request answered with */
 
 static void request()
 {
-	ConfigPtr mine(current);
-
-	assert(mine->version == 1 || mine->version == 2);
+	served = std::make_unique<ConfigPtr>(current);
+	int version = (*served)->version;
+	assert(version == 1 || version == 2);
 }
 
 static void administrator()
@@ -80,5 +82,6 @@ int main()
 	std::thread admin(administrator);
 	client.join();
 	admin.join();
+	served.reset();
 	return 0;
 }

@@ -20,7 +20,8 @@ fn main() -> ExitCode {
         }
     };
     for (index, function) in program.functions.iter().enumerate() {
-        let wanted = only.as_ref().is_none_or(|n| *n == function.name || *n == function.display_name);
+        let wanted =
+            only.as_ref().is_none_or(|n| *n == function.name || *n == function.display_name);
         if wanted && function.body.is_some() {
             print!("{}", disassemble(&program, FunctionId(index as u32)));
         }

@@ -38,15 +38,8 @@ fn fields_behind_a_parameter() {
 
 #[test]
 fn pointers_loaded_on_the_way() {
-    let expected = [
-        "head",
-        "head->next",
-        "head->next->value",
-        "head",
-        "n->value",
-        "n->value",
-        "n->next",
-    ];
+    let expected =
+        ["head", "head->next", "head->next->value", "head", "n->value", "n->value", "n->next"];
     assert_eq!(access_paths(&c(), "list"), expected);
 }
 
@@ -70,8 +63,16 @@ fn unions_statics_thread_locals_and_library_variables() {
     let put = access_paths(&program, "put");
     assert!(put.contains(&"fifo->items[fifo->tail]".to_owned()), "{put:?}");
     assert!(put.contains(&"fifo->last.number".to_owned()), "{put:?}");
-    let expected =
-        ["calls", "calls", "matrix[row][2]", "mine", "running", "ready", "stdout", "matrix[1][row]"];
+    let expected = [
+        "calls",
+        "calls",
+        "matrix[row][2]",
+        "mine",
+        "running",
+        "ready",
+        "stdout",
+        "matrix[1][row]",
+    ];
     assert_eq!(access_paths(&program, "others"), expected);
 }
 
@@ -168,7 +169,9 @@ fn types_may_contain_themselves() {
     let Type::Pointer { to: Some(node) } = program.types.get(head) else { panic!("no pointer") };
     let Type::Struct { name, fields, .. } = program.types.get(*node) else { panic!("no struct") };
     assert_eq!((name.as_str(), fields.len()), ("node", 2));
-    let Type::Pointer { to: Some(next) } = program.types.get(fields[1].ty) else { panic!("no next") };
+    let Type::Pointer { to: Some(next) } = program.types.get(fields[1].ty) else {
+        panic!("no next")
+    };
     assert_eq!(program.types.member(*next, 8, 8), ".next");
 }
 

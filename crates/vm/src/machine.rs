@@ -426,7 +426,17 @@ impl Machine {
         }
         let (argc, argv, envp) = self.build_argv();
         let code = self.call_to_end(main, &[argc, argv, envp]);
-        self.exit_process(code as i32)
+        // The process ends with main; the others may still do something before that.
+        self.exit_point(self.threads[0].pending.site);
+        self.exit_process(code as i32 & 0xff)
+    }
+
+    /// The process is about to end: an event, if others are alive.
+    pub fn exit_point(&mut self, site: SiteId) {
+        if self.alive > 1 {
+            self.point(Op::Exit, 0, 0, site, Need::Nothing);
+            self.record(site, EventKind::Exit);
+        }
     }
 
     /// `exit`: handlers, destructors, then the end of the run.

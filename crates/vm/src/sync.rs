@@ -3,7 +3,8 @@
 //! As in glibc, the state of a lock lies in the program's own memory, so that a lock that is
 //! overwritten, copied or set up by an initialiser behaves as it would natively. What glibc keeps in the
 //! kernel (who waits, who reads) is kept here. Field offsets follow glibc where programs can see them
-//! (`PTHREAD_MUTEX_INITIALIZER`, mutex kinds) and are ours elsewhere.
+//! (`PTHREAD_MUTEX_INITIALIZER`, mutex kinds) and are ours elsewhere. All fields lie within the smaller
+//! types of 32-bit systems (`USED`), because preprocessed programs bring their own declarations.
 
 use rustc_hash::FxHashMap;
 use unravel_trace::ThreadId;
@@ -37,6 +38,7 @@ macro_rules! field {
 pub(crate) mod mutex {
     use super::word;
     pub const BYTES: u64 = 40;
+    pub const USED: u64 = 20;
     field!(lock, set_lock, 0);
     field!(count, set_count, 4);
     field!(owner, set_owner, 8);
@@ -49,15 +51,17 @@ pub(crate) mod mutex {
 pub(crate) mod rwlock {
     use super::word;
     pub const BYTES: u64 = 56;
+    pub const USED: u64 = 16;
     field!(readers, set_readers, 0);
-    field!(writer, set_writer, 24);
-    field!(state, set_state, 44);
+    field!(writer, set_writer, 8);
+    field!(state, set_state, 12);
 }
 
 /// `pthread_cond_t`, 48 bytes.
 pub(crate) mod cond {
     use super::word;
     pub const BYTES: u64 = 48;
+    pub const USED: u64 = 48;
     field!(state, set_state, 44);
 }
 
@@ -65,18 +69,20 @@ pub(crate) mod cond {
 pub(crate) mod semaphore {
     use super::word;
     pub const BYTES: u64 = 32;
+    pub const USED: u64 = 12;
     field!(value, set_value, 0);
-    field!(state, set_state, 24);
+    field!(state, set_state, 8);
 }
 
 /// `pthread_barrier_t`, 32 bytes.
 pub(crate) mod barrier {
     use super::word;
     pub const BYTES: u64 = 32;
+    pub const USED: u64 = 16;
     field!(arrived, set_arrived, 0);
     field!(generation, set_generation, 4);
     field!(count, set_count, 8);
-    field!(state, set_state, 24);
+    field!(state, set_state, 12);
 }
 
 /// What does not lie in the program's memory.

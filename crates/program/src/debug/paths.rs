@@ -118,14 +118,19 @@ impl<'m> DebugInfo<'m> {
         let terms = gep::terms(layout, gep);
         let source = gep.gep_source_type();
         if source.is_struct() && terms.len() > 1 {
-            self.retype(&mut target, &source.struct_name().unwrap_or_default(), layout.size(source));
+            self.retype(
+                &mut target,
+                &source.struct_name().unwrap_or_default(),
+                layout.size(source),
+            );
         }
         let subscript = terms.len() == 1;
         for term in terms {
             match term {
                 Term::Constant { bytes, first } => {
                     let step = layout.size(source).max(1) as i64;
-                    let whole = target.ty.is_none_or(|ty| self.types.table.bytes(ty) == step as u64);
+                    let whole =
+                        target.ty.is_none_or(|ty| self.types.table.bytes(ty) == step as u64);
                     if first && subscript && target.pointer && target.offset == 0 && whole {
                         target.text = format!("{}[{}]", enclosed(&target.text), bytes / step);
                         target.pointer = false;

@@ -16,7 +16,8 @@ impl<'m> Value<'m> {
 
     pub(crate) fn block(self) -> Option<Block<'m>> {
         // SAFETY: it is an instruction.
-        self.is_instruction().then(|| Block::new(unsafe { LLVMGetInstructionParent(self.raw()) }))?
+        self.is_instruction()
+            .then(|| Block::new(unsafe { LLVMGetInstructionParent(self.raw()) }))?
     }
 
     pub(crate) fn debug_location(self) -> Option<Node<'m>> {
@@ -110,8 +111,7 @@ impl<'m> Value<'m> {
         self.expect(&[LLVMOpcode::LLVMBr]);
         // SAFETY: checked above.
         unsafe {
-            (LLVMIsConditional(self.raw()) != 0)
-                .then(|| Value::known(LLVMGetCondition(self.raw())))
+            (LLVMIsConditional(self.raw()) != 0).then(|| Value::known(LLVMGetCondition(self.raw())))
         }
     }
 

@@ -73,7 +73,8 @@ impl<'m> Node<'m> {
         let operand = self.operands(module).get(index).copied().flatten()?;
         let mut length = 0;
         // SAFETY: LLVM answers null for a value that is no metadata string.
-        let text = unsafe { copy_string(LLVMGetMDString(operand.raw(), &mut length), length as usize) };
+        let text =
+            unsafe { copy_string(LLVMGetMDString(operand.raw(), &mut length), length as usize) };
         (!text.is_empty()).then_some(text)
     }
 

@@ -34,7 +34,9 @@ pub enum LoadError {
     Unreadable { message: String },
     #[error("this bitcode is broken: {message}")]
     Invalid { message: String },
-    #[error("this bitcode is for `{triple}`; only 64-bit x86 can be run (compile with `--target=x86_64-linux-gnu`)")]
+    #[error(
+        "this bitcode is for `{triple}`; only 64-bit x86 can be run (compile with `--target=x86_64-linux-gnu`)"
+    )]
     Target { triple: String },
     #[error("promoting local variables failed: {message}")]
     Promotion { message: String },

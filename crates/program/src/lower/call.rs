@@ -4,9 +4,7 @@ use super::function::FunctionLowering;
 use super::{ModuleLowering, types};
 use crate::debug::Spot;
 use crate::ir::{Block, Type, Value};
-use crate::{
-    Abi, AccessKind, Arg, Body, CallId, CallSite, FunctionId, Inst, Reg, Target,
-};
+use crate::{Abi, AccessKind, Arg, Body, CallId, CallSite, FunctionId, Inst, Reg, Target};
 
 /// Whom a call calls.
 pub(super) enum Callee {
@@ -44,8 +42,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         };
         let args = self.arguments(inst);
         let ty = inst.called_type();
-        let mut arity =
-            Arity { fixed: ty.params().len() as u32, variadic: ty.is_variadic() };
+        let mut arity = Arity { fixed: ty.params().len() as u32, variadic: ty.is_variadic() };
         // A call without a prototype looks variadic; what it calls may not be.
         if let Callee::Function(id) = callee {
             let signature = &self.lowering.program.function(id).signature;
@@ -76,7 +73,8 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
             args.push(match pointee {
                 Some(pointee) => self.copy_argument(reg, pointee, &mut copied),
                 None => {
-                    let signed = inst.call_has_attribute(position, self.lowering.attributes.signext);
+                    let signed =
+                        inst.call_has_attribute(position, self.lowering.attributes.signext);
                     let abi = types::abi(self.lowering.layout, value.ty(), signed);
                     Arg { reg, slots, abi }
                 }

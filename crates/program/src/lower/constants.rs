@@ -109,12 +109,11 @@ impl<'m> ModuleLowering<'m> {
         data: &mut Data,
     ) -> Result<(), String> {
         match types::lanes(self.layout, value.ty()) {
-            Some(lanes) if !value.is_zero() && !value.is_constant_expr() => {
-                (0..lanes.count).try_for_each(|i| {
+            Some(lanes) if !value.is_zero() && !value.is_constant_expr() => (0..lanes.count)
+                .try_for_each(|i| {
                     let lane = value.element(i).ok_or_else(|| unknown(value))?;
                     self.write_constant(lane, at + (i * lanes.stride) as usize, data)
-                })
-            }
+                }),
             _ => self.write_constant(value, at, data),
         }
     }

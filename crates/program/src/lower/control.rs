@@ -145,7 +145,13 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         }
     }
 
-    fn branch(&mut self, condition: Value<'m>, block: Block<'m>, then: Block<'m>, other: Block<'m>) {
+    fn branch(
+        &mut self,
+        condition: Value<'m>,
+        block: Block<'m>,
+        then: Block<'m>,
+        other: Block<'m>,
+    ) {
         let (then, other) = (self.edge(block, then), self.edge(block, other));
         if let Some(fused) = self.fused_branch(condition, block, then, other) {
             self.emit(fused);

@@ -131,6 +131,7 @@ impl<'m> Frame<'m> {
         pointer.users().any(|user| match user.opcode() {
             Some(Op::LLVMLoad | Op::LLVMStore) => !is_direct(user, pointer),
             Some(Op::LLVMGetElementPtr) => !self.is_fixed(layout, user),
+            Some(Op::LLVMCall) => !user.callee().name().starts_with("llvm.lifetime."),
             _ => true,
         })
     }
@@ -194,8 +195,14 @@ fn escapes(alloca: Value<'_>) -> bool {
 
 /// Intrinsics that access a local but tell its address to nobody.
 fn keeps_private(call: Value<'_>) -> bool {
-    const KEEP: [&str; 6] =
-        ["llvm.dbg.", "llvm.lifetime.", "llvm.memcpy.", "llvm.memmove.", "llvm.memset.", "llvm.va_"];
+    const KEEP: [&str; 6] = [
+        "llvm.dbg.",
+        "llvm.lifetime.",
+        "llvm.memcpy.",
+        "llvm.memmove.",
+        "llvm.memset.",
+        "llvm.va_",
+    ];
     let callee = call.callee();
     callee.is_function() && KEEP.iter().any(|prefix| callee.name().starts_with(prefix))
 }

@@ -396,7 +396,8 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         if types::shape(value.ty()) == Shape::Pointer || value.is_constant_expr() {
             match self.lowering.number(value) {
                 Ok(Number { symbol: Symbol::ThreadLocals, value }) => {
-                    return self.thread_local(|dst| Inst::ThreadLocal { dst, offset: value as u32 });
+                    return self
+                        .thread_local(|dst| Inst::ThreadLocal { dst, offset: value as u32 });
                 }
                 Ok(Number { symbol: Symbol::ExternalThreadLocal(external), value }) => {
                     let base = self.thread_local(|dst| Inst::ExternalThreadLocal { dst, external });
@@ -437,7 +438,12 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
     }
 
     /// What the programmer calls the object that a pointer points to.
-    pub(super) fn path(&mut self, pointer: Value<'m>, at: Value<'m>, bytes: Spot) -> Option<String> {
+    pub(super) fn path(
+        &mut self,
+        pointer: Value<'m>,
+        at: Value<'m>,
+        bytes: Spot,
+    ) -> Option<String> {
         self.lowering.debug.path(&self.names, pointer, at, bytes)
     }
 }

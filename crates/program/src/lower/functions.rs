@@ -55,7 +55,11 @@ impl<'m> ModuleLowering<'m> {
                 name,
                 body: None,
                 signature: Signature {
-                    params: ty.params().iter().map(|p| types::abi(self.layout, *p, false)).collect(),
+                    params: ty
+                        .params()
+                        .iter()
+                        .map(|p| types::abi(self.layout, *p, false))
+                        .collect(),
                     result: types::abi(self.layout, ty.result(), false),
                     variadic: ty.is_variadic(),
                 },

@@ -148,8 +148,6 @@ impl<'m> ModuleLowering<'m> {
 
 /// Lists for the linker that are no variables.
 fn is_special(name: &str) -> bool {
-    matches!(
-        name,
-        "llvm.global_ctors" | "llvm.global_dtors" | "llvm.used" | "llvm.compiler.used"
-    ) || name == "llvm.global.annotations"
+    matches!(name, "llvm.global_ctors" | "llvm.global_dtors" | "llvm.used" | "llvm.compiler.used")
+        || name == "llvm.global.annotations"
 }

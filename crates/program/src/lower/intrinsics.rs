@@ -66,7 +66,10 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
                 // Unknown: 0 if the smallest possible size was asked for, else the largest.
                 let smallest = inst.operand(1).as_u64() == Some(1);
                 let bits = types::shape(inst.ty()).bits().unwrap_or(64);
-                self.constant_result(inst, if smallest { 0 } else { u64::MAX >> (64 - bits.min(64)) });
+                self.constant_result(
+                    inst,
+                    if smallest { 0 } else { u64::MAX >> (64 - bits.min(64)) },
+                );
             }
             "llvm.fmuladd" => self.multiply_add(inst),
             "llvm.load.relative" => self.load_relative(inst),
@@ -123,7 +126,13 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         });
     }
 
-    fn multiply_add_scalar(&mut self, inst: Value<'m>, ty: Type<'m>, dst: Reg, [a, b, c]: [Reg; 3]) {
+    fn multiply_add_scalar(
+        &mut self,
+        inst: Value<'m>,
+        ty: Type<'m>,
+        dst: Reg,
+        [a, b, c]: [Reg; 3],
+    ) {
         let shape = types::shape(ty);
         let product = self.temporary(self.slots(ty));
         let steps = (
@@ -221,14 +230,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
     }
 
     /// `dst = operation(dst, b)`.
-    fn reduce_step(
-        &mut self,
-        inst: Value<'m>,
-        operation: &str,
-        ty: Type<'m>,
-        dst: Reg,
-        b: Reg,
-    ) {
+    fn reduce_step(&mut self, inst: Value<'m>, operation: &str, ty: Type<'m>, dst: Reg, b: Reg) {
         let shape = types::shape(ty);
         let opcode = match operation {
             "add" => Some(Op::LLVMAdd),

@@ -182,14 +182,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         self.store_bytes(inst, pointer, src, ptr, bytes as u32);
     }
 
-    fn store_bytes(
-        &mut self,
-        inst: Value<'m>,
-        pointer: Value<'m>,
-        src: Reg,
-        ptr: Reg,
-        bytes: u32,
-    ) {
+    fn store_bytes(&mut self, inst: Value<'m>, pointer: Value<'m>, src: Reg, ptr: Reg, bytes: u32) {
         if bytes == 0 {
             return;
         }

@@ -48,9 +48,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         sources: &[Reg],
     ) {
         let lowered = match (opcode, sources) {
-            (Op::LLVMICmp, [a, b]) => {
-                compare(inst.icmp_predicate(), shapes.0, dst, *a, *b)
-            }
+            (Op::LLVMICmp, [a, b]) => compare(inst.icmp_predicate(), shapes.0, dst, *a, *b),
             (Op::LLVMFCmp, [a, b]) => match shapes.0 {
                 Shape::Float(kind) => {
                     let pred = FloatPred(inst.fcmp_predicate() as u8);

@@ -210,8 +210,8 @@ fn ends(inst: Option<&Inst>) -> bool {
 /// form, so that no kind of instruction is forgotten here.
 fn check_inst(program: &Program, body: &Body, inst: &Inst, context: &dyn Fn() -> String) {
     const REGISTERS: [&str; 13] = [
-        "dst", "src", "a", "b", "ptr", "cond", "value", "base", "index", "count", "lane", "expected",
-        "new",
+        "dst", "src", "a", "b", "ptr", "cond", "value", "base", "index", "count", "lane",
+        "expected", "new",
     ];
     let text = format!("{inst:?}");
     let fields = text.split_once('{').map_or("", |(_, fields)| fields.trim_end_matches('}'));

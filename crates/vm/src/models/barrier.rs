@@ -14,10 +14,11 @@ pub(crate) const MODELS: Family = &[
 ];
 
 const BYTES: u64 = barrier::BYTES;
+const USED: u64 = barrier::USED;
 
 impl Machine {
     fn check_barrier(&mut self, address: u64, site: SiteId) {
-        self.check_sync(address, BYTES, true);
+        self.check_sync(address, USED, true);
         match barrier::state(address) {
             MAGIC => {}
             DESTROYED => self.fail_sync(address, BYTES, site, "use of a destroyed barrier"),
@@ -32,7 +33,7 @@ fn init(m: &mut Machine, a: Args) -> Flow {
     if count == 0 {
         return error(libc::EINVAL);
     }
-    m.check_sync(address, BYTES, true);
+    m.check_sync(address, USED, true);
     m.point(Op::Release, address, BYTES as u32, a.site(), Need::Nothing);
     barrier::set_arrived(address, 0);
     barrier::set_generation(address, 0);

@@ -20,7 +20,7 @@ pub(crate) const MODELS: Family = &[
 
 impl Machine {
     fn check_cond(&mut self, address: u64, site: SiteId) {
-        self.check_sync(address, cond::BYTES, true);
+        self.check_sync(address, cond::USED, true);
         if cond::state(address) == DESTROYED {
             self.fail_sync(address, cond::BYTES, site, "use of a destroyed condition variable");
         }
@@ -29,10 +29,10 @@ impl Machine {
 
 fn init(m: &mut Machine, a: Args) -> Flow {
     let address = a.word(0);
-    m.check_sync(address, cond::BYTES, true);
+    m.check_sync(address, cond::USED, true);
     m.point(Op::Release, address, cond::BYTES as u32, a.site(), Need::Nothing);
     // SAFETY: checked.
-    unsafe { (address as *mut u8).write_bytes(0, cond::BYTES as usize) };
+    unsafe { (address as *mut u8).write_bytes(0, cond::USED as usize) };
     m.sync.waiting.remove(&address);
     m.made_progress();
     m.record_sync(a.site(), (address, cond::BYTES), |at| EventKind::SyncInit { at });
@@ -61,7 +61,7 @@ pub(crate) fn destroy(m: &mut Machine, a: Args) -> Flow {
 pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed: bool) -> Flow {
     m.test_cancel();
     m.check_cond(address, site);
-    m.check_sync(lock, mutex::BYTES, true);
+    m.check_sync(lock, mutex::USED, true);
     m.point(Op::Wait, address, cond::BYTES as u32, site, Need::Nothing);
     m.check_cond(address, site);
     if !m.owns_mutex(lock) {
@@ -91,7 +91,7 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
         mutex_model::take(m, lock, held);
         m.test_cancel();
     }
-    m.check_sync(lock, mutex::BYTES, true);
+    m.check_sync(lock, mutex::USED, true);
     mutex_model::take(m, lock, held);
     let thread = &mut m.threads[m.current];
     let timed_out = std::mem::take(&mut thread.timed_out);

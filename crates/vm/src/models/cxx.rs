@@ -78,7 +78,7 @@ fn detach(m: &mut Machine, a: Args) -> Flow {
 }
 
 fn zero_cond(m: &mut Machine, a: Args) -> Flow {
-    let bytes = crate::sync::cond::BYTES;
+    let bytes = crate::sync::cond::USED;
     m.check_sync(a.word(0), bytes, true);
     // SAFETY: checked.
     unsafe { (a.word(0) as *mut u8).write_bytes(0, bytes as usize) };

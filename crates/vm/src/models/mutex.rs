@@ -41,7 +41,7 @@ impl Machine {
     }
 
     fn check_mutex(&mut self, address: u64, site: SiteId) {
-        self.check_sync(address, mutex::BYTES, true);
+        self.check_sync(address, mutex::USED, true);
         let kind = mutex::kind(address);
         if kind == mutex::DESTROYED {
             self.fail_sync(address, mutex::BYTES, site, "use of a destroyed mutex");
@@ -63,10 +63,16 @@ impl Machine {
 
 fn init(m: &mut Machine, a: Args) -> Flow {
     let address = a.word(0);
-    m.check_sync(address, mutex::BYTES, true);
+    m.check_sync(address, mutex::USED, true);
     m.point(Op::Release, address, mutex::BYTES as u32, a.site(), Need::Nothing);
-    // SAFETY: checked above; glibc itself knows how attributes become fields.
-    unsafe { libc::pthread_mutex_init(address as *mut _, a.word(1) as *const _) };
+    let attributes = a.word(1);
+    if attributes != 0 {
+        m.check_sync(attributes, 4, false);
+    }
+    // SAFETY: checked. As glibc has it, an attribute object is the kind with flags in its high bits.
+    let kind = if attributes == 0 { 0 } else { unsafe { *(attributes as *const u32) & 3 } };
+    release(address);
+    mutex::set_kind(address, kind);
     m.made_progress();
     m.record_sync(a.site(), (address, mutex::BYTES), |at| EventKind::SyncInit { at });
     OK

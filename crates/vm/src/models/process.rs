@@ -1,10 +1,9 @@
 //! The end of the process, assertions, and what cannot be followed (`fork`, `exec`).
 
-use unravel_trace::{EventKind, FailureKind, Op, Outcome};
+use unravel_trace::{EventKind, FailureKind, Outcome};
 
 use super::{Args, Family, Flow, OK};
 use crate::machine::Machine;
-use crate::thread::Need;
 
 pub(crate) const MODELS: Family = &[
     ("exit", exit),
@@ -52,18 +51,12 @@ fn unsupported(m: &mut Machine, name: &str) -> Flow {
 }
 
 fn exit(m: &mut Machine, a: Args) -> Flow {
-    if m.alive > 1 {
-        m.point(Op::Exit, 0, 0, a.site(), Need::Nothing);
-        m.record(a.site(), EventKind::Exit);
-    }
+    m.exit_point(a.site());
     m.exit_process(a.int(0) & 0xff)
 }
 
 fn exit_now(m: &mut Machine, a: Args) -> Flow {
-    if m.alive > 1 {
-        m.point(Op::Exit, 0, 0, a.site(), Need::Nothing);
-        m.record(a.site(), EventKind::Exit);
-    }
+    m.exit_point(a.site());
     m.finish(Outcome::Exited { code: a.int(0) & 0xff })
 }
 

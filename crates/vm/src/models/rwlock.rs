@@ -23,7 +23,7 @@ pub(crate) const MODELS: Family = &[
 
 impl Machine {
     fn check_rwlock(&mut self, address: u64, site: SiteId) {
-        self.check_sync(address, rwlock::BYTES, true);
+        self.check_sync(address, rwlock::USED, true);
         if rwlock::state(address) == DESTROYED {
             self.fail_sync(address, rwlock::BYTES, site, "use of a destroyed rwlock");
         }
@@ -42,10 +42,10 @@ impl Machine {
 
 fn init(m: &mut Machine, a: Args) -> Flow {
     let address = a.word(0);
-    m.check_sync(address, rwlock::BYTES, true);
+    m.check_sync(address, rwlock::USED, true);
     m.point(Op::Release, address, rwlock::BYTES as u32, a.site(), Need::Nothing);
     // SAFETY: checked.
-    unsafe { (address as *mut u8).write_bytes(0, rwlock::BYTES as usize) };
+    unsafe { (address as *mut u8).write_bytes(0, rwlock::USED as usize) };
     m.sync.readers.remove(&address);
     m.made_progress();
     m.record_sync(a.site(), (address, rwlock::BYTES), |at| EventKind::SyncInit { at });

@@ -22,10 +22,11 @@ pub(crate) const MODELS: Family = &[
 ];
 
 const BYTES: u64 = semaphore::BYTES;
+const USED: u64 = semaphore::USED;
 
 impl Machine {
     fn check_semaphore(&mut self, address: u64, site: SiteId) {
-        self.check_sync(address, BYTES, true);
+        self.check_sync(address, USED, true);
         match semaphore::state(address) {
             MAGIC => {}
             DESTROYED => self.fail_sync(address, BYTES, site, "use of a destroyed semaphore"),
@@ -40,7 +41,7 @@ fn init(m: &mut Machine, a: Args) -> Flow {
     if value > i32::MAX as u32 {
         return fail_with_errno(libc::EINVAL);
     }
-    m.check_sync(address, BYTES, true);
+    m.check_sync(address, USED, true);
     m.point(Op::Release, address, BYTES as u32, a.site(), Need::Nothing);
     semaphore::set_value(address, value);
     semaphore::set_state(address, MAGIC);

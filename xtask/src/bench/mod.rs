@@ -1,0 +1,4 @@
+//! Benchmarks. Each prints a table and ends with one headline line.
+
+mod measure;
+pub mod vm;

@@ -1,0 +1,128 @@
+//! What `unravel` answers with `--json`, as far as it is looked at here.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::case::Case;
+
+#[derive(Debug, Deserialize)]
+pub struct Search {
+    pub findings: Vec<Finding>,
+    pub schedules: u64,
+    pub stopped: String,
+    pub inconclusive: u64,
+    pub reason: Option<String>,
+    pub discarded: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Finding {
+    /// Counted from 1.
+    pub schedule: u64,
+    pub replayed: bool,
+    pub trace: PathBuf,
+    pub run: Run,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Replay {
+    pub run: Run,
+    pub same: bool,
+    pub difference: Option<String>,
+}
+
+/// Two runs that are equal here had the same outcome to the byte, and the same size.
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+pub struct Run {
+    pub outcome: Outcome,
+    pub threads: Vec<String>,
+    pub events: u64,
+    pub context_switches: u64,
+    pub steps: u64,
+}
+
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+pub struct Outcome {
+    pub kind: String,
+    #[serde(default)]
+    pub message: String,
+    #[serde(default)]
+    pub stack: Vec<Frame>,
+    /// Other places that matter; of a deadlock, where each thread is blocked.
+    #[serde(default)]
+    pub related: Vec<Related>,
+}
+
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+pub struct Related {
+    pub stack: Vec<Frame>,
+}
+
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+pub struct Frame {
+    pub file: String,
+    pub line: u32,
+}
+
+impl Outcome {
+    /// The places, as `file:line`, of which one must be expected: where the failure shows, or where
+    /// threads are blocked. Frames in headers of libraries are passed over.
+    pub fn places(&self, case: &Case) -> Vec<String> {
+        let innermost = |stack: &[Frame]| {
+            let frame = stack.iter().find(|frame| case.owns(&frame.file))?;
+            let name = Path::new(&frame.file).file_name()?;
+            Some(format!("{}:{}", name.to_string_lossy(), frame.line))
+        };
+        match self.kind.as_str() {
+            "deadlock" | "livelock" => {
+                let mut places: Vec<String> =
+                    self.related.iter().filter_map(|r| innermost(&r.stack)).collect();
+                places.dedup();
+                places
+            }
+            _ => innermost(&self.stack).into_iter().collect(),
+        }
+    }
+
+    /// In words, with the place.
+    pub fn describe(&self, case: &Case) -> String {
+        let places = self.places(case);
+        let at = if places.is_empty() { "no line of the program".to_owned() } else { places.join(" and ") };
+        format!("{} at {at}", self.kind)
+    }
+}
+
+/// No command of a case takes longer, whatever its program does. In seconds.
+const PATIENCE: &str = "300";
+
+/// Runs `unravel` in the folder of a case and reads its answer, which comes with exit code `code`.
+/// Anything else is a complaint.
+pub fn ask<T: DeserializeOwned>(
+    tool: &Path,
+    case: &Case,
+    arguments: &[String],
+    codes: &[i32],
+) -> Result<T, String> {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", PATIENCE]).arg(tool).args(arguments);
+    command.current_dir(&case.folder).stdin(Stdio::null());
+    let shown = format!("unravel {}", arguments.join(" "));
+    let output = command.output().map_err(|error| format!("cannot start {shown}: {error}"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let code = output.status.code();
+    if code == Some(124) {
+        return Err(format!("{shown} did not end within {PATIENCE} s"));
+    }
+    if !code.is_some_and(|code| codes.contains(&code)) {
+        let errors = errors.split_whitespace().collect::<Vec<_>>().join(" ");
+        return Err(format!("{shown}: expected exit code {codes:?}, seen {} {errors}", output.status));
+    }
+    // The program's own output may stand before it.
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().last().unwrap_or_default();
+    let start = last.find('{').unwrap_or_default();
+    serde_json::from_str(&last[start..]).map_err(|error| format!("{shown}: not the JSON expected: {error}"))
+}

@@ -1,0 +1,170 @@
+//! A case of the corpus, as its `expect.toml` tells it.
+//!
+//! The file is the truth, written by hand. An unknown key, an unknown kind of failure, a source that is
+//! missing or a line that its file does not have is a mistake in the case and fails it.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use unravel_trace::FailureKind;
+
+use crate::error::Error;
+
+/// The folders a case can be in.
+const KINDS: [&str; 11] = [
+    "atomicity",
+    "cpp",
+    "data-race",
+    "deadlock",
+    "figures",
+    "memory",
+    "multi-variable",
+    "order",
+    "path-dependent",
+    "real",
+    "sync",
+];
+
+#[derive(Debug)]
+pub struct Case {
+    pub folder: PathBuf,
+    pub expect: Expect,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Expect {
+    /// One sentence: what goes wrong.
+    pub about: String,
+    /// Where the program comes from.
+    pub from: String,
+    pub sources: Vec<String>,
+    /// The sources of the twin without the bug.
+    pub fixed: Vec<String>,
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// What the program reads; closed if the key is missing.
+    pub stdin: Option<String>,
+    /// Native libraries, as after `-l`.
+    #[serde(default)]
+    pub libs: Vec<String>,
+    pub bug: Bug,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Bug {
+    /// The name of a [`FailureKind`].
+    pub outcome: String,
+    /// `file:line`, any of which is right. For a deadlock, where some thread is blocked.
+    pub at: Vec<String>,
+    /// The lines whose order decides.
+    pub racy_lines: Vec<String>,
+    /// Orders `file:line -> file:line` that together make the failure.
+    #[serde(default)]
+    pub root_cause: Vec<String>,
+    #[expect(dead_code, reason = "the truth for `unravel causes`, which does not exist yet")]
+    pub causes: Option<u32>,
+    #[expect(dead_code, reason = "the truth for `unravel diagnose`, which does not exist yet")]
+    #[serde(default)]
+    pub path_dependent: bool,
+    /// Why a search with default settings misses the bug. The case complains once it is found.
+    pub known_gap: Option<String>,
+}
+
+/// All folders two levels down, in order.
+pub fn list(corpus: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut cases = Vec::new();
+    for kind in folders(corpus)? {
+        cases.extend(folders(&kind)?);
+    }
+    cases.sort();
+    Ok(cases)
+}
+
+fn folders(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |source| Error::File { path: directory.to_owned(), source };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_dir() {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+/// `kind/name`.
+pub fn name(folder: &Path) -> String {
+    let last = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    format!("{}/{}", folder.parent().map(last).unwrap_or_default(), last(folder))
+}
+
+impl Case {
+    /// Reads a case; what is wrong with it, in words, if something is.
+    pub fn read(folder: &Path) -> Result<Case, String> {
+        let text = std::fs::read_to_string(folder.join("expect.toml"))
+            .map_err(|error| format!("cannot read expect.toml: {error}"))?;
+        let expect = toml::from_str::<Expect>(&text)
+            .map_err(|error| format!("expect.toml: {}", error.to_string().trim_end().replace('\n', " ")))?;
+        let case = Case { folder: folder.to_owned(), expect };
+        case.validate().map_err(|problem| format!("expect.toml: {problem}"))?;
+        Ok(case)
+    }
+
+    fn validate(&self) -> Result<(), String> {
+        let Expect { about, from, sources, fixed, bug, .. } = &self.expect;
+        let kind = name(&self.folder);
+        if !KINDS.iter().any(|k| kind.strip_prefix(k).is_some_and(|rest| rest.starts_with('/'))) {
+            return Err(format!("the folder of {kind} is none of {}", KINDS.join(", ")));
+        }
+        for (key, empty) in [
+            ("about", about.is_empty()),
+            ("from", from.is_empty()),
+            ("sources", sources.is_empty()),
+            ("fixed", fixed.is_empty()),
+            ("at", bug.at.is_empty()),
+            ("racy-lines", bug.racy_lines.is_empty()),
+        ] {
+            if empty {
+                return Err(format!("'{key}' is empty"));
+            }
+        }
+        if sources == fixed {
+            return Err("the fixed twin is the buggy program itself".into());
+        }
+        if let Some(missing) = sources.iter().chain(fixed).find(|s| !self.folder.join(s).is_file()) {
+            return Err(format!("there is no file {missing}"));
+        }
+        if FailureKind::from_name(&bug.outcome).is_none() {
+            return Err(format!("no kind of failure is called '{}'", bug.outcome));
+        }
+        let mut lines: Vec<&str> = bug.at.iter().chain(&bug.racy_lines).map(String::as_str).collect();
+        for order in &bug.root_cause {
+            let (earlier, later) = order
+                .split_once(" -> ")
+                .ok_or_else(|| format!("'{order}' is not of the form file:line -> file:line"))?;
+            lines.extend([earlier, later]);
+        }
+        lines.into_iter().try_for_each(|line| self.validate_line(line))
+    }
+
+    fn validate_line(&self, place: &str) -> Result<(), String> {
+        let (file, line) = place
+            .rsplit_once(':')
+            .and_then(|(file, line)| Some((file, line.parse::<usize>().ok()?)))
+            .ok_or_else(|| format!("'{place}' is not of the form file:line"))?;
+        let text = std::fs::read_to_string(self.folder.join(file))
+            .map_err(|error| format!("{place}: cannot read {file}: {error}"))?;
+        match line.checked_sub(1).and_then(|index| text.lines().nth(index)) {
+            Some(line) if !line.trim().is_empty() => Ok(()),
+            _ => Err(format!("{place} is an empty line or beyond the end of the file")),
+        }
+    }
+
+    /// Whether a file the tool named belongs to the case. Paths differ, names do not.
+    pub fn owns(&self, file: &str) -> bool {
+        let name = Path::new(file).file_name().unwrap_or_default();
+        !name.is_empty() && self.folder.join(name).is_file()
+    }
+}

@@ -1,0 +1,165 @@
+//! What must hold for a case:
+//!
+//! 1. `find` with default settings finds the bug within 2,000 schedules and 20 s: the expected kind of
+//!    failure at an expected line. A case with a `known-gap` inverts this: it complains once it is found.
+//! 2. A second search, with another number of workers, writes the same trace to the byte, and the trace
+//!    replays 20 times to the same outcome and the same events.
+//! 3. The fixed twin passes 500 schedules of every strategy, with exit code 0 and nothing inconclusive.
+//!
+//! With [`Depth::Full`] also: whatever any strategy finds in the buggy program replays.
+
+use std::path::{Path, PathBuf};
+
+use super::Depth;
+use super::answer::{Finding, Replay, Search, ask};
+use super::case::Case;
+
+/// The strategies that the twin must stand, and the full suite tries.
+const STRATEGIES: [&str; 5] = ["run-to-block", "round-robin", "random", "pct:3", "mix"];
+/// How often a trace is replayed.
+const REPLAYS: u32 = 20;
+
+/// Everything that does not hold, in words.
+pub fn check(tool: &Path, case: &Case, depth: Depth) -> Vec<String> {
+    let scratch = match tempfile::tempdir() {
+        Ok(scratch) => scratch,
+        Err(error) => return vec![format!("cannot make a temporary directory: {error}")],
+    };
+    let lab = Lab { tool, case, scratch: scratch.path() };
+    let mut complaints = Vec::new();
+    complaints.extend(lab.bug().err());
+    complaints.extend(STRATEGIES.iter().filter_map(|s| lab.twin(s, 1, 500).err()));
+    if depth == Depth::Full {
+        complaints.extend(STRATEGIES.iter().filter_map(|s| lab.everything(s).err()));
+        complaints.extend(STRATEGIES.iter().filter_map(|s| lab.twin(s, 2, 20_000).err()));
+    }
+    complaints
+}
+
+/// A case with what is needed to try it.
+struct Lab<'a> {
+    tool: &'a Path,
+    case: &'a Case,
+    scratch: &'a Path,
+}
+
+impl Lab<'_> {
+    /// Claims 1 and 2.
+    fn bug(&self) -> Result<(), String> {
+        let bug = &self.case.expect.bug;
+        let expected = format!("{} at {}", bug.outcome, bug.at.join(" or "));
+        let limits = ["--schedules", "2000", "--time", "20s"];
+        let search = self.find(&self.case.expect.sources, &limits, "first", 1)?;
+        let gap = bug.known_gap.as_deref();
+        let finding = match (search.findings.first(), gap) {
+            (Some(finding), None) => finding,
+            (None, None) => {
+                let reason = search.reason.map_or(String::new(), |r| format!(" ({r})"));
+                return Err(format!(
+                    "expected {expected}, seen nothing in {} schedules{reason}",
+                    search.schedules
+                ));
+            }
+            (None, Some(_)) => return Ok(()),
+            (Some(finding), Some(gap)) => {
+                return Err(format!(
+                    "expected the known gap '{gap}', seen {} in schedule {}: the gap is closed, remove known-gap",
+                    finding.run.outcome.describe(self.case),
+                    finding.schedule
+                ));
+            }
+        };
+        let outcome = &finding.run.outcome;
+        let places = outcome.places(self.case);
+        if outcome.kind != bug.outcome || !places.iter().any(|place| bug.at.contains(place)) {
+            return Err(format!("expected {expected}, seen {}", outcome.describe(self.case)));
+        }
+        self.replay(finding)?;
+        // The number of workers must not matter.
+        let again = self.find(&self.case.expect.sources, &limits, "second", 2)?;
+        let trace = again.findings.first().map(|f| f.trace.clone()).unwrap_or_default();
+        if self.read(&trace)? != self.read(&finding.trace)? {
+            return Err("expected the same trace from two searches with one seed, seen two".into());
+        }
+        Ok(())
+    }
+
+    /// Claim 3.
+    fn twin(&self, strategy: &str, seed: u64, schedules: u64) -> Result<(), String> {
+        let (seed, schedules) = (seed.to_string(), schedules.to_string());
+        let flags = ["--strategy", strategy, "--seed", &seed, "--schedules", &schedules, "--fail-on-exit"];
+        let search = self.find(&self.case.expect.fixed, &flags, "twin", 1)?;
+        let seen = if let Some(finding) = search.findings.first() {
+            format!("{} in schedule {}", finding.run.outcome.describe(self.case), finding.schedule)
+        } else if search.inconclusive + search.discarded > 0 {
+            let reason = search.reason.unwrap_or_else(|| "discarded".into());
+            format!("{} inconclusive: {reason}", search.inconclusive + search.discarded)
+        } else if search.schedules == 0 || search.stopped != "schedules" {
+            format!("only {} schedules ({})", search.schedules, search.stopped)
+        } else {
+            return Ok(());
+        };
+        Err(format!("twin with {strategy}: expected no finding, seen {seen}"))
+    }
+
+    /// Whatever a strategy finds in the buggy program replays.
+    fn everything(&self, strategy: &str) -> Result<(), String> {
+        let flags = ["--strategy", strategy, "--schedules", "20000", "--time", "60s", "--all"];
+        let search = self.find(&self.case.expect.sources, &flags, strategy, 1)?;
+        search
+            .findings
+            .iter()
+            .try_for_each(|finding| self.replay(finding))
+            .map_err(|problem| format!("{strategy}: {problem}"))
+    }
+
+    fn replay(&self, finding: &Finding) -> Result<(), String> {
+        let seen = finding.run.outcome.describe(self.case);
+        if !finding.replayed {
+            return Err(format!("{seen} did not fail again when find replayed it"));
+        }
+        let trace = finding.trace.display().to_string();
+        let arguments = ["replay", &trace, "--times", &REPLAYS.to_string(), "--json"].map(str::to_owned);
+        // A replay that differs exits with 3 and says where.
+        let replay: Replay = ask(self.tool, self.case, &arguments, &[1, 3])?;
+        if !replay.same {
+            let difference = replay.difference.unwrap_or_default();
+            return Err(format!("expected {REPLAYS} equal replays of {seen}, seen a difference: {difference}"));
+        }
+        if replay.run != finding.run {
+            return Err(format!("expected a replay of {:?}, seen {:?}", finding.run, replay.run));
+        }
+        Ok(())
+    }
+
+    /// `unravel find` with one of the two programs; traces go to a folder of their own.
+    fn find(&self, sources: &[String], flags: &[&str], out: &str, jobs: u32) -> Result<Search, String> {
+        let expect = &self.case.expect;
+        let out = self.scratch.join(out.replace(':', "-"));
+        let mut arguments = vec!["find".to_owned()];
+        arguments.extend(sources.iter().cloned());
+        arguments.extend(expect.libs.iter().map(|library| format!("-l{library}")));
+        arguments.extend(["--json".into(), "--jobs".into(), jobs.to_string()]);
+        arguments.extend(["--out".into(), out.display().to_string()]);
+        arguments.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        if expect.bug.outcome == "exit-code" && !flags.contains(&"--fail-on-exit") {
+            arguments.push("--fail-on-exit".into());
+        }
+        if let Some(stdin) = &expect.stdin {
+            arguments.extend(["--stdin".into(), self.stdin_file(stdin)?.display().to_string()]);
+        }
+        arguments.push("--".into());
+        arguments.extend(expect.args.iter().cloned());
+        ask(self.tool, self.case, &arguments, &[0, 1, 3])
+    }
+
+    fn stdin_file(&self, text: &str) -> Result<PathBuf, String> {
+        let path = self.scratch.join("stdin");
+        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        Ok(path)
+    }
+
+    fn read(&self, trace: &Path) -> Result<Vec<u8>, String> {
+        std::fs::read(trace).map_err(|error| format!("cannot read the trace {}: {error}", trace.display()))
+    }
+}

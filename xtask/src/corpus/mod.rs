@@ -1,0 +1,73 @@
+//! The corpus: every bug is found and replays, no fixed twin is accused.
+//!
+//! `corpus/<kind>/<name>/` holds a buggy program, its fixed twin and the truth about them ([`case`]).
+//! What must hold is in [`claims`]. Cases run beside each other, one a core, each search with one worker.
+
+mod answer;
+mod case;
+mod claims;
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+use crate::tally::Tally;
+use crate::workspace;
+
+use case::Case;
+
+/// How much is tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Depth {
+    Plain,
+    /// Every strategy on the buggy programs too, and more schedules.
+    Full,
+}
+
+/// Cases slower than this are named at the end, so that the suite stays quick.
+const SLOW: Duration = Duration::from_secs(10);
+
+/// Runs the cases whose name contains `filter`. Prints a line for each that fails.
+pub fn run(filter: Option<&str>, depth: Depth) -> Result<Tally, Error> {
+    let tool = workspace::build_tool()?;
+    let mut cases = case::list(&workspace::root().join("corpus"))?;
+    cases.retain(|path| filter.is_none_or(|f| case::name(path).contains(f)));
+    if cases.is_empty() {
+        return Err(Error::NoCase(filter.unwrap_or_default().to_owned()));
+    }
+    workspace::announce(&format!("corpus: {} cases", cases.len()));
+    let next = AtomicUsize::new(0);
+    let tally = Mutex::new(Tally::default());
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                while let Some(path) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let good = run_case(&tool, path, depth);
+                    let mut tally = tally.lock().expect("no case panics");
+                    *tally += Tally { passed: u64::from(good), failed: u64::from(!good) };
+                }
+            });
+        }
+    });
+    Ok(tally.into_inner().expect("no case panics"))
+}
+
+fn run_case(tool: &Path, path: &Path, depth: Depth) -> bool {
+    let started = Instant::now();
+    let complaints = match Case::read(path) {
+        Ok(case) => claims::check(tool, &case, depth),
+        Err(problem) => vec![problem],
+    };
+    let name = case::name(path);
+    let elapsed = started.elapsed();
+    if depth == Depth::Plain && elapsed > SLOW {
+        eprintln!("note: {name} took {:.0} s", elapsed.as_secs_f64());
+    }
+    if !complaints.is_empty() {
+        println!("FAILED {name}: {}", complaints.join("; "));
+    }
+    complaints.is_empty()
+}

@@ -1,0 +1,74 @@
+//! The tasks that are cargo's: `check`, `test`, `fuzz`.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use crate::corpus::{self, Depth};
+use crate::error::Error;
+use crate::tally::Tally;
+use crate::workspace::{announce, cargo, name, status};
+
+/// Damaged files that a long fuzzing tries. The plain suite leaves it to the test, which tries fewer.
+pub const LONG_FUZZ: u64 = 2_000_000;
+
+pub fn check() -> Result<bool, Error> {
+    announce("rustfmt");
+    let formatted = status(&mut cargo(&["fmt", "--all", "--check"]))?.success();
+    announce("clippy");
+    let flags = ["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let clean = status(&mut cargo(&flags))?.success();
+    Ok(formatted && clean)
+}
+
+/// Everything. The last line counts tests and corpus cases together.
+pub fn test(depth: Depth) -> Result<bool, Error> {
+    announce("unit, property and fuzz tests");
+    let flags = ["test", "--quiet", "--release", "--locked", "--workspace", "--no-fail-fast"];
+    let mut command = cargo(&flags);
+    if depth == Depth::Full {
+        command.env("UNRAVEL_FUZZ_ITERS", LONG_FUZZ.to_string());
+    }
+    let mut tally = run_tests(&mut command)?;
+    tally += corpus::run(None, depth)?;
+    println!("{tally}");
+    Ok(tally.is_good())
+}
+
+pub fn fuzz(iterations: u64, seed: Option<u64>) -> Result<bool, Error> {
+    announce(&format!("{iterations} damaged trace files"));
+    let flags =
+        ["test", "--quiet", "--release", "--locked", "--package", "unravel-trace", "--test", "file", "fuzz"];
+    let mut command = cargo(&flags);
+    command.env("UNRAVEL_FUZZ_ITERS", iterations.to_string());
+    if let Some(seed) = seed {
+        command.env("UNRAVEL_FUZZ_SEED", seed.to_string());
+    }
+    let tally = run_tests(&mut command)?;
+    println!("{tally}");
+    Ok(tally.is_good())
+}
+
+/// Runs a `cargo test`, passing on what it prints and adding up its results.
+fn run_tests(command: &mut Command) -> Result<Tally, Error> {
+    let start = |source| Error::Start { program: name(command), source };
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(start)?;
+    let mut tally = Tally::default();
+    let output: Box<dyn Read> = match child.stdout.take() {
+        Some(output) => Box::new(output),
+        None => Box::new(std::io::empty()),
+    };
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        match Tally::from_libtest(&line) {
+            Some(result) => tally += result,
+            // What is left is empty lines, dots, and the reports of failing tests.
+            None if line.trim().is_empty() || line.starts_with("running ") => {}
+            None => println!("{line}"),
+        }
+    }
+    let status = child.wait().map_err(|source| Error::Start { program: "cargo test".into(), source })?;
+    if !status.success() && tally.failed == 0 {
+        // It did not compile, or a test took its process down: no result line, but a failure.
+        tally.failed += 1;
+    }
+    Ok(tally)
+}
