@@ -50,8 +50,8 @@ pub fn fuzz(iterations: u64, seed: Option<u64>) -> Result<bool, Error> {
 
 /// Runs a `cargo test`, passing on what it prints and adding up its results.
 fn run_tests(command: &mut Command) -> Result<Tally, Error> {
-    let start = |source| Error::Start { program: name(command), source };
-    let mut child = command.stdout(Stdio::piped()).spawn().map_err(start)?;
+    let child = command.stdout(Stdio::piped()).spawn();
+    let mut child = child.map_err(|source| Error::Start { program: name(command), source })?;
     let mut tally = Tally::default();
     let output: Box<dyn Read> = match child.stdout.take() {
         Some(output) => Box::new(output),

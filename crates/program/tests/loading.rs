@@ -31,11 +31,12 @@ fn rejects_broken_bitcode_with_llvm_s_reason() {
 
 #[test]
 fn rejects_other_targets() {
-    for target in ["--target=aarch64-linux-gnu", "--target=i686-linux-gnu"] {
+    for target in ["aarch64-linux-gnu", "i686-linux-gnu", "x86_64-pc-windows-msvc"] {
+        let target = format!("--target={target}");
         let directory = tempfile::tempdir().expect("a temporary directory");
         let file = directory.path().join("other.c");
         std::fs::write(&file, "int main(void) { return 0; }").expect("written");
-        let error = load(&bitcode(&file, &[target])).expect_err("cannot run here");
+        let error = load(&bitcode(&file, &[&target])).expect_err("cannot run here");
         assert!(matches!(error, LoadError::Target { .. }), "{error}");
         assert!(error.to_string().contains("x86"), "{error}");
     }

@@ -128,6 +128,16 @@ fn comparisons_are_fused_with_branches() {
 }
 
 #[test]
+fn an_index_is_extended_where_it_is_used() {
+    let text = "int a[9]; int f(int i) { return a[i]; } long g(int i) { return a[i] + (long)i; }";
+    let program = load_c(text, OBSERVED);
+    let has = |name: &str, test: fn(&Inst) -> bool| body(&program, name).code.iter().any(test);
+    assert!(has("f", |inst| matches!(inst, Inst::Index32 { scale: 4, index: 0, .. })));
+    assert!(!has("f", |inst| matches!(inst, Inst::Sext { .. })));
+    assert!(has("g", |inst| matches!(inst, Inst::Sext { from: 32, to: 64, .. })));
+}
+
+#[test]
 fn private_locals_make_no_events() {
     let text = "
         void use(int *);

@@ -8,7 +8,7 @@ use unravel_program::{FunctionId, Inst};
 use unravel_trace::{EventKind, FailureKind, Op, SiteId};
 
 use crate::arith;
-use crate::machine::{LEARN, Machine, POINT, RECORD};
+use crate::machine::{LEARN, Machine, POINT, RECORD, WATCH};
 use crate::models::{Args, Flow};
 use crate::resolve::Resolved;
 use crate::thread::{Cursor, Frame, Need, REGISTERS, Thread};
@@ -105,7 +105,7 @@ impl Machine {
                 }
                 check!(address, size_of::<$ty>() as u64, true);
                 let value = reg!($src) as $ty;
-                if flags & (POINT | RECORD) != 0 {
+                if flags & (POINT | RECORD | WATCH) != 0 {
                     if (address as *const $ty).read_unaligned() != value {
                         self.made_progress();
                     }
@@ -281,7 +281,7 @@ impl Machine {
                         check!(address, count, true);
                         let from = fp.add(src as usize) as *const u8;
                         std::ptr::copy_nonoverlapping(from, address as *mut u8, bytes as usize);
-                        if flags & (POINT | RECORD) != 0 {
+                        if flags & (POINT | RECORD | WATCH) != 0 {
                             self.made_progress();
                             self.record_write(flags, address, count, site);
                         }

@@ -28,6 +28,8 @@ use crate::{Options, guard};
 pub(crate) const POINT: u8 = 1;
 pub(crate) const LEARN: u8 = 2;
 pub(crate) const RECORD: u8 = 4;
+/// Notice every store that changes memory, shared or not.
+pub(crate) const WATCH: u8 = 8;
 
 /// One table of flags for each state the machine can be in, a byte a site.
 #[derive(Debug, Default)]
@@ -38,6 +40,8 @@ pub(crate) struct SiteTables {
     shared: Vec<u8>,
     /// Several threads, inside an atomic section.
     atomic: Vec<u8>,
+    /// Several threads, none of which seems to get anywhere.
+    watched: Vec<u8>,
 }
 
 pub(crate) struct Machine {
@@ -313,6 +317,7 @@ impl Machine {
                 self.tables.atomic[index] |= record;
             }
         }
+        self.tables.watched = self.tables.shared.iter().map(|flags| flags | WATCH).collect();
         // The entry behind the last site says what the tables were made for.
         self.tables.alone[sites - 1] = wanted;
         self.update_flags();
@@ -324,6 +329,8 @@ impl Machine {
             &self.tables.alone
         } else if self.threads[self.current].atomic > 0 {
             &self.tables.atomic
+        } else if self.stagnation.is_watched() {
+            &self.tables.watched
         } else {
             &self.tables.shared
         };
@@ -409,6 +416,7 @@ impl Machine {
         match slot {
             Some(slot) => {
                 self.slots_in_use[slot] = true;
+                self.memory.claim(slot);
                 slot
             }
             None => self.finish_inconclusive(format!("more than {SLOTS} threads are alive")),

@@ -6,9 +6,8 @@
 //!
 //! Fairness: a thread that executes many events in a row without changing anything others can see is
 //! spinning. It is not offered to the scheduler until somebody else changed something. If all are
-//! spinning, they take turns; once each has come back to a state it was in before, with nothing
-//! changed, none will ever go on: that is a livelock.
-//! A livelock whose loop counts in heap memory that nobody else reads is reported just the same.
+//! spinning, they take turns, and every store is watched; once each has come back to a state it was in
+//! before, with no memory changed, none will ever go on: that is a livelock.
 
 use std::hash::{Hash, Hasher};
 
@@ -28,22 +27,33 @@ const YIELD_WEIGHT: u32 = 20;
 /// known to be shared yet.
 const MAX_JUMPS: u32 = 20_000;
 
+/// How often a state must come again: one instruction may be several events.
+const ROUNDS: u32 = 3;
+
 /// States seen since nobody made progress, for recognising a livelock.
 #[derive(Debug, Default)]
 pub(crate) struct Stagnation {
     progress: u64,
-    seen: FxHashMap<usize, FxHashSet<u64>>,
+    /// How often each thread was in each state.
+    seen: FxHashMap<(usize, u64), u32>,
     stuck: FxHashSet<usize>,
     involved: FxHashSet<usize>,
+    watched: bool,
 }
 
 impl Stagnation {
+    /// Whether even stores that nobody else sees count as progress now.
+    pub fn is_watched(&self) -> bool {
+        self.watched
+    }
+
     pub fn clear(&mut self) {
         if !self.involved.is_empty() {
             self.seen.clear();
             self.stuck.clear();
             self.involved.clear();
         }
+        self.watched = false;
     }
 }
 
@@ -77,6 +87,10 @@ impl Machine {
     pub fn made_progress(&mut self) {
         self.progress += 1;
         self.threads[self.current].idle = 0;
+        if self.stagnation.watched {
+            self.stagnation.clear();
+            self.update_flags();
+        }
     }
 
     /// A `sched_yield`, a sleep, a spin hint: others first.
@@ -253,6 +267,8 @@ impl Machine {
         if self.stagnation.progress != self.progress {
             self.stagnation.clear();
             self.stagnation.progress = self.progress;
+            self.stagnation.watched = true;
+            self.update_flags();
         }
         for index in 0..self.candidates.len() {
             self.stagnation.involved.insert(self.candidates[index].thread.index());
@@ -264,7 +280,9 @@ impl Machine {
             .min_by_key(|t| self.threads[*t].last_event)
             .expect("never without candidates");
         let state = self.state_hash(next);
-        if !self.stagnation.seen.entry(next).or_default().insert(state) {
+        let times = self.stagnation.seen.entry((next, state)).or_default();
+        *times += 1;
+        if *times >= ROUNDS {
             self.stagnation.stuck.insert(next);
             if self.stagnation.stuck.len() == self.stagnation.involved.len() {
                 self.livelock();
@@ -278,6 +296,7 @@ impl Machine {
         let thread = &self.threads[index];
         let mut hasher = FxHasher::default();
         (thread.at.pc as usize).hash(&mut hasher);
+        (thread.pending.op as u8, thread.pending.address, thread.pending.bytes).hash(&mut hasher);
         for frame in &thread.frames {
             (frame.caller.pc as usize, frame.function.0).hash(&mut hasher);
         }

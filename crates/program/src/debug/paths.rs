@@ -89,10 +89,13 @@ impl<'m> DebugInfo<'m> {
             }
             Op::LLVMCall | Op::LLVMInvoke => {
                 let callee = pointer.callee();
-                if callee.is_function() && callee.name().starts_with("llvm.threadlocal.address") {
-                    return self.target(names, pointer.operand(0), at, steps);
+                match callee.is_function().then(|| callee.name())?.as_str() {
+                    "__errno_location" => Some(object("errno".to_owned(), None)),
+                    name if name.starts_with("llvm.threadlocal.address") => {
+                        self.target(names, pointer.operand(0), at, steps)
+                    }
+                    _ => None,
                 }
-                None
             }
             _ => None,
         }
@@ -194,6 +197,11 @@ impl<'m> DebugInfo<'m> {
             Op::LLVMMul => "*",
             Op::LLVMSRem | Op::LLVMURem => "%",
             Op::LLVMSDiv | Op::LLVMUDiv => "/",
+            Op::LLVMAnd => "&",
+            Op::LLVMOr => "|",
+            Op::LLVMXor => "^",
+            Op::LLVMShl => "<<",
+            Op::LLVMLShr | Op::LLVMAShr => ">>",
             _ => return None,
         };
         let (left, _) = self.value(names, value.operand(0), at, steps)?;
@@ -324,6 +332,7 @@ fn join(text: &str, pointer: bool, suffix: &str) -> String {
     match suffix.strip_prefix('.') {
         Some(member) if text == "this" => member.to_owned(),
         Some(member) => format!("{}->{member}", enclosed(text)),
+        None if suffix.is_empty() && text.starts_with('*') => format!("*{text}"),
         None if suffix.is_empty() => format!("*{}", enclosed(text)),
         None => format!("(*{text}){suffix}"),
     }
@@ -331,15 +340,48 @@ fn join(text: &str, pointer: bool, suffix: &str) -> String {
 
 /// Puts parentheses around a computed expression.
 fn enclosed(text: &str) -> String {
+    // In a qualified name angle brackets are those of templates, not shifts.
+    let qualified = text.contains("::");
     let mut depth = 0;
+    let mut previous = ' ';
     let computed = text.char_indices().any(|(i, c)| {
+        let arrow = c == '-' && text[i + 1..].starts_with('>') || c == '>' && previous == '-';
+        previous = c;
         match c {
+            _ if arrow => return false,
             '[' | '(' => depth += 1,
             ']' | ')' => depth -= 1,
+            '<' if qualified => depth += 1,
+            '>' if qualified => depth -= 1,
             _ => {}
         }
-        let arrow = c == '-' && text[i + 1..].starts_with('>');
-        depth == 0 && matches!(c, '+' | '-' | '*' | '/' | '%') && !arrow
+        depth == 0 && "+-*/%&|^<>".contains(c) && !(qualified && c == '>')
     });
     if computed { format!("({text})") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{enclosed, join};
+
+    #[test]
+    fn parentheses_only_where_needed() {
+        for simple in ["p", "a->b", "a->b[i+1].c", "ns::Box<int *>::last->next", "(*p)[3]"] {
+            assert_eq!(enclosed(simple), simple);
+        }
+        for computed in ["i+1", "a-b", "*p", "i<<2", "x->n*2"] {
+            assert_eq!(enclosed(computed), format!("({computed})"));
+        }
+    }
+
+    #[test]
+    fn members_are_written_as_in_c() {
+        assert_eq!(join("bank", false, ".accounts[2].id"), "bank.accounts[2].id");
+        assert_eq!(join("p", true, ".next"), "p->next");
+        assert_eq!(join("*p", true, ".next"), "(*p)->next");
+        assert_eq!(join("p", true, ""), "*p");
+        assert_eq!(join("*p", true, ""), "**p");
+        assert_eq!(join("p", true, "[3]"), "(*p)[3]");
+        assert_eq!(join("this", true, ".count"), "count");
+    }
 }

@@ -58,14 +58,14 @@ impl<'m> DebugInfo<'m> {
         let ty = node.operand(self.module, 3).map(|ty| self.types.intern(ty));
         let variable = Variable { name, ty };
         match (declares, empty, deref) {
+            // A declared variable is at the value; so is one whose value is found by dereferencing it.
             (true, true, _) | (false, _, true) => {
                 names.addresses.entry(value).or_insert(variable);
             }
-            // The value holds the address of the address: a variable passed by reference.
-            (true, _, true) => {}
             (false, true, _) if !value.is_constant() => {
                 names.values.entry(value).or_default().push((variable, call));
             }
+            // A part of a variable, or a computed value.
             _ => {}
         }
         Some(())

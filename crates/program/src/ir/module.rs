@@ -35,7 +35,7 @@ pub enum LoadError {
     #[error("this bitcode is broken: {message}")]
     Invalid { message: String },
     #[error(
-        "this bitcode is for `{triple}`; only 64-bit x86 can be run (compile with `--target=x86_64-linux-gnu`)"
+        "this bitcode is for `{triple}`; only 64-bit x86 Linux can be run (compile with `--target=x86_64-linux-gnu`)"
     )]
     Target { triple: String },
     #[error("promoting local variables failed: {message}")]
@@ -128,8 +128,11 @@ impl Module {
         let triple = unsafe { CStr::from_ptr(LLVMGetTarget(self.module)) };
         let triple = triple.to_string_lossy().into_owned();
         let x86_64 = triple.starts_with("x86_64") || triple.starts_with("amd64");
+        // Elsewhere exceptions, thread-locals and the C library are other ones.
+        let other =
+            ["windows", "darwin", "macos", "ios", "uefi"].iter().any(|s| triple.contains(s));
         // The x32 variant of x86-64 has pointers of 32 bits.
-        if x86_64 && self.layout().pointer_bytes() == 8 {
+        if x86_64 && !other && self.layout().pointer_bytes() == 8 {
             Ok(())
         } else {
             Err(LoadError::Target { triple })

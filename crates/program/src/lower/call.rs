@@ -20,6 +20,13 @@ pub(super) struct Arity {
     pub(super) variadic: bool,
 }
 
+/// Where and how the result of a call arrives.
+pub(super) struct CallResult {
+    pub(super) dst: Reg,
+    pub(super) slots: u32,
+    pub(super) abi: Abi,
+}
+
 impl<'l, 'm> FunctionLowering<'l, 'm> {
     pub(super) fn call(&mut self, inst: Value<'m>, block: Block<'m>, next: Option<Block<'m>>) {
         if inst.callee().is_inline_asm() {
@@ -52,10 +59,12 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         }
         let path = self.first_argument_path(inst);
         let signed = inst.call_has_attribute(0, self.lowering.attributes.signext);
-        let result = types::abi(self.lowering.layout, inst.ty(), signed);
-        let dst = self.result(inst);
-        let slots = self.slots(inst.ty());
-        self.emit_call(inst, callee, args, (dst, slots, result), arity, path);
+        let result = CallResult {
+            dst: self.result(inst),
+            slots: self.slots(inst.ty()),
+            abi: types::abi(self.lowering.layout, inst.ty(), signed),
+        };
+        self.emit_call(inst, callee, args, result, arity, path);
     }
 
     fn arguments(&mut self, inst: Value<'m>) -> Vec<Arg> {
@@ -98,15 +107,23 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         inst: Value<'m>,
         callee: Callee,
         args: Vec<Arg>,
-        (dst, result_slots, result): (Reg, u32, Abi),
+        result: CallResult,
         arity: Arity,
         path: Option<String>,
     ) {
         let site = self.site(AccessKind::Call, path);
         let id = CallId(self.lowering.program.calls.len() as u32);
         let Arity { fixed, variadic } = arity;
-        let call = CallSite { args, result, result_slots, fixed, variadic, site, id };
-        self.lowering.program.calls.push(call);
+        let CallResult { dst, slots, abi } = result;
+        self.lowering.program.calls.push(CallSite {
+            args,
+            result: abi,
+            result_slots: slots,
+            fixed,
+            variadic,
+            site,
+            id,
+        });
         if let (Some((_, unwind)), Some(block)) = (inst.invoke_targets(), inst.block()) {
             let label = self.edge(block, unwind);
             self.unwind.push((self.code.len() as Target, label));

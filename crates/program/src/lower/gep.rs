@@ -5,7 +5,7 @@ use crate::ir::{DataLayout, Type, Value};
 /// One summand of an address computation, in the order of the source.
 #[derive(Clone, Copy)]
 pub(crate) enum Term<'m> {
-    /// A field or a constant index: so many bytes. `only` if it is the first index (`p[3]`).
+    /// A field or a constant index: so many bytes. `first` if it steps over whole objects (`p[3]`).
     Constant { bytes: i64, first: bool },
     /// `index * scale` bytes, the index being signed.
     Scaled { index: Value<'m>, scale: u64 },

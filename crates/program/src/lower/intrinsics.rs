@@ -4,7 +4,7 @@
 
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode as Op};
 
-use super::call::{Arity, Callee};
+use super::call::{Arity, CallResult, Callee};
 use super::constants::{Number, Symbol};
 use super::function::FunctionLowering;
 use super::scalar::{binary, compare, short};
@@ -196,7 +196,8 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         let signature = Signature { params, result: abi.clone(), variadic: false };
         let function = self.lowering.scalar_intrinsic(name, signature);
         let arity = Arity { fixed: args.len() as u32, variadic: false };
-        self.emit_call(inst, Callee::Function(function), args, (dst, slots, abi), arity, None);
+        let result = CallResult { dst, slots, abi };
+        self.emit_call(inst, Callee::Function(function), args, result, arity, None);
     }
 
     /// `llvm.vector.reduce.*`: a chain over the lanes.

@@ -76,6 +76,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
 
     /// `dst = base + index * scale`.
     fn scaled(&mut self, dst: Reg, base: Reg, index: Value<'m>, scale: u64, lane: Option<u32>) {
+        let index = if is_folded_index(index) { index.operand(0) } else { index };
         let element = self.lanes(index.ty()).map_or(index.ty(), |lanes| lanes.element);
         let mut register = self.operand_lane(index, lane);
         let bits = match types::shape(element) {
@@ -316,6 +317,17 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         self.add_offset(word, next, layout.size(ty).next_multiple_of(8) as i64);
         self.store_bytes(inst, list, word, field, 8);
     }
+}
+
+/// Is this an `i32` that is extended only to index with it? [`Inst::Index32`] extends it.
+pub(super) fn is_folded_index(value: Value<'_>) -> bool {
+    use llvm_sys::LLVMOpcode::{LLVMGetElementPtr, LLVMSExt};
+    value.opcode() == Some(LLVMSExt)
+        && value.operand(0).ty().int_width() == Some(32)
+        && value.ty().int_width() == Some(64)
+        && value
+            .users()
+            .all(|user| user.opcode() == Some(LLVMGetElementPtr) && user.ty().is_pointer())
 }
 
 /// For an integer that does not fill its bytes, its width; 0 for everything else.

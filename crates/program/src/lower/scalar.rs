@@ -4,6 +4,7 @@
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode as Op};
 
 use super::function::FunctionLowering;
+use super::memory::is_folded_index;
 use super::types::{self, Shape};
 use crate::code::{BinOp, Convert, FloatOp, FloatPred, Pred};
 use crate::ir::Value;
@@ -16,7 +17,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         let Some(first) = operands.first().copied() else {
             return self.trap(format!("the instruction `{opcode:?}`"));
         };
-        if opcode == Op::LLVMICmp && self.is_fused(inst) {
+        if opcode == Op::LLVMICmp && self.is_fused(inst) || is_folded_index(inst) {
             return;
         }
         if opcode == Op::LLVMBitCast {

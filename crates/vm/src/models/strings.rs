@@ -4,7 +4,7 @@
 use unravel_trace::SiteId;
 
 use super::{Args, Family, Flow, OK};
-use crate::machine::{Machine, POINT, RECORD};
+use crate::machine::{Machine, POINT, RECORD, WATCH};
 use crate::memory::in_arena;
 
 pub(crate) const MODELS: Family = &[
@@ -101,7 +101,7 @@ impl Machine {
     }
 
     fn wrote(&mut self, flags: u8, address: u64, bytes: u64, site: SiteId) {
-        if flags & (POINT | RECORD) != 0 {
+        if flags & (POINT | RECORD | WATCH) != 0 {
             self.made_progress();
             self.record_write(flags, address, bytes, site);
         }

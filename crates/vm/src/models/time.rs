@@ -116,7 +116,7 @@ fn timespec_get(m: &mut Machine, a: Args) -> Flow {
 }
 
 /// glibc's `rand`: an additive feedback generator, so that programs see the numbers they see natively.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Random {
     state: [u32; 34],
     front: usize,
@@ -125,9 +125,14 @@ pub(crate) struct Random {
 
 impl Default for Random {
     fn default() -> Self {
-        let mut random = Random { state: [0; 34], front: 0, state48: 0x1234_abcd_330e };
-        random.seed(1);
-        random
+        // Every run starts with it, so it is computed once.
+        static SEEDED: std::sync::OnceLock<Random> = std::sync::OnceLock::new();
+        let seeded = SEEDED.get_or_init(|| {
+            let mut random = Random { state: [0; 34], front: 0, state48: 0x1234_abcd_330e };
+            random.seed(1);
+            random
+        });
+        seeded.clone()
     }
 }
 
