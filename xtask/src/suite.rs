@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::corpus::{self, Depth};
 use crate::error::Error;
 use crate::tally::Tally;
-use crate::workspace::{announce, cargo, name, status};
+use crate::workspace::{announce, build_tool, cargo, name, status};
 
 /// Damaged files that a long fuzzing tries. The plain suite leaves it to the test, which tries fewer.
 pub const LONG_FUZZ: u64 = 2_000_000;
@@ -15,13 +15,16 @@ pub fn check() -> Result<bool, Error> {
     announce("rustfmt");
     let formatted = status(&mut cargo(&["fmt", "--all", "--check"]))?.success();
     announce("clippy");
-    let flags = ["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    let flags =
+        ["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     let clean = status(&mut cargo(&flags))?.success();
     Ok(formatted && clean)
 }
 
 /// Everything. The last line counts tests and corpus cases together.
 pub fn test(depth: Depth) -> Result<bool, Error> {
+    announce("building");
+    build_tool()?;
     announce("unit, property and fuzz tests");
     let flags = ["test", "--quiet", "--release", "--locked", "--workspace", "--no-fail-fast"];
     let mut command = cargo(&flags);
@@ -36,8 +39,17 @@ pub fn test(depth: Depth) -> Result<bool, Error> {
 
 pub fn fuzz(iterations: u64, seed: Option<u64>) -> Result<bool, Error> {
     announce(&format!("{iterations} damaged trace files"));
-    let flags =
-        ["test", "--quiet", "--release", "--locked", "--package", "unravel-trace", "--test", "file", "fuzz"];
+    let flags = [
+        "test",
+        "--quiet",
+        "--release",
+        "--locked",
+        "--package",
+        "unravel-trace",
+        "--test",
+        "file",
+        "fuzz",
+    ];
     let mut command = cargo(&flags);
     command.env("UNRAVEL_FUZZ_ITERS", iterations.to_string());
     if let Some(seed) = seed {
@@ -65,7 +77,8 @@ fn run_tests(command: &mut Command) -> Result<Tally, Error> {
             None => println!("{line}"),
         }
     }
-    let status = child.wait().map_err(|source| Error::Start { program: "cargo test".into(), source })?;
+    let status =
+        child.wait().map_err(|source| Error::Start { program: "cargo test".into(), source })?;
     if !status.success() && tally.failed == 0 {
         // It did not compile, or a test took its process down: no result line, but a failure.
         tally.failed += 1;

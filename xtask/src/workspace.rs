@@ -33,11 +33,7 @@ pub fn status(command: &mut Command) -> Result<ExitStatus, Error> {
 /// Runs to the end and demands success.
 pub fn demand(command: &mut Command) -> Result<(), Error> {
     let status = status(command)?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Error::Failed { command: line(command), status })
-    }
+    if status.success() { Ok(()) } else { Err(Error::Failed { command: line(command), status }) }
 }
 
 pub fn name(command: &Command) -> String {

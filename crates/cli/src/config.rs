@@ -90,11 +90,17 @@ impl Config {
                 .parse::<unravel_explore::Strategy>()
                 .map_err(|e| CliError::Config { path: path.to_owned(), message: e.to_string() })?;
         }
-        if let Some(bad) = config.suppress.iter().find(|s| FailureKind::from_name(&s.kind).is_none()) {
+        if let Some(bad) =
+            config.suppress.iter().find(|s| FailureKind::from_name(&s.kind).is_none())
+        {
             let kinds: Vec<_> = FailureKind::ALL.iter().map(|k| k.name()).collect();
             return Err(CliError::Config {
                 path: path.to_owned(),
-                message: format!("no kind of failure is called '{}'; there are {}", bad.kind, kinds.join(", ")),
+                message: format!(
+                    "no kind of failure is called '{}'; there are {}",
+                    bad.kind,
+                    kinds.join(", ")
+                ),
             });
         }
         Ok(config)

@@ -28,19 +28,19 @@ pub fn doctor(flags: &DoctorFlags) -> Result<Exit, CliError> {
         text.lines().find(|l| l.contains("version")).map(|l| l.trim().to_owned())
     };
     let items = [
-        Item { name: "clang 19", what_for: "compiles C and C++ to bitcode", found: version(clang), needed: true },
+        Item {
+            name: "clang 19",
+            what_for: "compiles C and C++ to bitcode",
+            found: version(clang),
+            needed: true,
+        },
         Item {
             name: "llvm-link 19",
             what_for: "joins the files of a program",
             found: version(linker),
             needed: true,
         },
-        Item {
-            name: "C++ headers",
-            what_for: "C++ programs",
-            found: cxx_headers(),
-            needed: false,
-        },
+        Item { name: "C++ headers", what_for: "C++ programs", found: cxx_headers(), needed: false },
     ];
     let missing = items.iter().any(|i| i.needed && i.found.is_none());
     if flags.json {
@@ -48,7 +48,10 @@ pub fn doctor(flags: &DoctorFlags) -> Result<Exit, CliError> {
             .iter()
             .map(|i| json!({ "name": i.name, "for": i.what_for, "found": i.found, "needed": i.needed }))
             .collect();
-        println!("{}", json!({ "version": env!("CARGO_PKG_VERSION"), "items": list, "install": INSTALL }));
+        println!(
+            "{}",
+            json!({ "version": env!("CARGO_PKG_VERSION"), "items": list, "install": INSTALL })
+        );
     } else {
         println!("unravel {}", env!("CARGO_PKG_VERSION"));
         for item in &items {

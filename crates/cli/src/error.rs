@@ -23,7 +23,9 @@ pub enum CliError {
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: std::io::Error },
     #[error("{}: {message}", path.display())]
-    #[diagnostic(help("unravel.toml has the sections [build], [search] and [[suppress]]; see the README"))]
+    #[diagnostic(help(
+        "unravel.toml has the sections [build], [search] and [[suppress]]; see the README"
+    ))]
     Config { path: PathBuf, message: String },
     #[error("standard input cannot be read: {0}")]
     Stdin(std::io::Error),

@@ -79,8 +79,14 @@ fn plan(flags: &FindFlags, config: &Config, loaded: &Loaded) -> Plan {
 fn progress(flags: &FindFlags) -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     let shown = !flags.quiet && std::io::stderr().is_terminal();
-    bar.set_draw_target(if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
-    bar.set_style(ProgressStyle::with_template("{spinner} searching: {msg}").expect("a valid template"));
+    bar.set_draw_target(if shown {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    });
+    bar.set_style(
+        ProgressStyle::with_template("{spinner} searching: {msg}").expect("a valid template"),
+    );
     bar
 }
 
@@ -151,7 +157,11 @@ fn print_text(
             finding.index + 1,
             plan.strategy,
             plan.seed,
-            if finding.replayed { "replayed: fails again" } else { "but it did NOT fail again when replayed" }
+            if finding.replayed {
+                "replayed: fails again"
+            } else {
+                "but it did NOT fail again when replayed"
+            }
         );
         let path = story::shell_word(&path.display().to_string());
         let _ = writeln!(out, "  replay it:  unravel replay {path}");
@@ -169,20 +179,34 @@ fn print_text(
     if result.findings.is_empty() {
         let _ = writeln!(out, "{}: no failure found in {searched} ({extent})", program.name);
     } else {
-        let _ = writeln!(out, "{}: {} found in {searched} ({extent})", program.name, count(result.findings.len(), "bug"));
+        let _ = writeln!(
+            out,
+            "{}: {} found in {searched} ({extent})",
+            program.name,
+            count(result.findings.len(), "bug")
+        );
     }
     if tally.most_threads == 1 {
         let _ = writeln!(out, "note: the program created no thread, so there is one schedule only");
     }
     if tally.inconclusive > 0 {
         let reason = tally.reason.as_deref().unwrap_or("inconclusive");
-        let _ = writeln!(out, "note: {} of them inconclusive; the first: {reason}", tally.inconclusive);
+        let _ =
+            writeln!(out, "note: {} of them inconclusive; the first: {reason}", tally.inconclusive);
     }
     if tally.discarded > 0 {
-        let _ = writeln!(out, "note: {} of them discarded, because an assumption did not hold", tally.discarded);
+        let _ = writeln!(
+            out,
+            "note: {} of them discarded, because an assumption did not hold",
+            tally.discarded
+        );
     }
     if tally.known > 0 {
-        let _ = writeln!(out, "note: {} of them failed with a bug that unravel.toml puts aside", tally.known);
+        let _ = writeln!(
+            out,
+            "note: {} of them failed with a bug that unravel.toml puts aside",
+            tally.known
+        );
     }
     if let Some(code) = tally.exit_code.filter(|_| tally.nonzero_exits > 0) {
         let _ = writeln!(
@@ -198,8 +222,11 @@ fn print_text(
         Stopped::Interrupted => {
             let _ = writeln!(out, "interrupted; what was found is kept");
         }
-        Stopped::Time | Stopped::Schedules if result.findings.is_empty() && plan.strategy.is_random() => {
-            let _ = writeln!(out, "look further with --time 5m, another --seed, or --strategy pct:5");
+        Stopped::Time | Stopped::Schedules
+            if result.findings.is_empty() && plan.strategy.is_random() =>
+        {
+            let _ =
+                writeln!(out, "look further with --time 5m, another --seed, or --strategy pct:5");
         }
         _ => {}
     }

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
             return if error.use_stderr() { Exit::Error.into() } else { Exit::Clean.into() };
         }
     };
+    fix_addresses();
     let result = match cli.command {
         Command::Build(flags) => build::build(&flags),
         Command::Find(flags) => find::find(&flags),
@@ -45,4 +46,23 @@ fn main() -> ExitCode {
             Exit::Error.into()
         }
     }
+}
+
+/// Starts this program anew without address randomisation, so that addresses of native libraries are the
+/// same in every run too. Where the system forbids that, runs are still the same up to such addresses.
+fn fix_addresses() {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: asks for and sets flags of this process alone.
+    unsafe {
+        let flags = libc::personality(0xffff_ffff);
+        if flags < 0 || flags & libc::ADDR_NO_RANDOMIZE != 0 {
+            return;
+        }
+        if libc::personality((flags | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) < 0 {
+            return;
+        }
+    }
+    let Ok(program) = std::env::current_exe() else { return };
+    // Returns only if it failed; then we go on as we are.
+    let _ = std::process::Command::new(program).args(std::env::args_os().skip(1)).exec();
 }

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use unravel_program::build::{Builder, BuildSpec, Built};
+use unravel_program::build::{BuildSpec, Builder, Built};
 use unravel_trace::{Input, Limits, Nondet, ProgramRef, Rules};
 use unravel_vm::{Options, Vm};
 
@@ -43,9 +43,10 @@ pub fn open(sources: &[PathBuf], flags: Vec<String>) -> Result<(Built, ProgramRe
     if !built.warnings.is_empty() && std::io::stderr().is_terminal() {
         eprint!("{}", built.warnings);
     }
-    let name = sources.first().and_then(|p| p.file_stem()).map_or("program".into(), |s| {
-        s.to_string_lossy().into_owned()
-    });
+    let name = sources
+        .first()
+        .and_then(|p| p.file_stem())
+        .map_or("program".into(), |s| s.to_string_lossy().into_owned());
     let reference = ProgramRef {
         sources: sources.iter().map(|p| p.display().to_string()).collect(),
         flags,
@@ -62,7 +63,8 @@ pub fn machine(built: &Built, name: &str) -> Result<Vm, CliError> {
     let program = unravel_program::load(&built.bitcode)
         .map_err(|source| CliError::Load { program: name.to_owned(), source })?;
     let options = Options { program_name: name.to_owned(), libraries: built.libs.clone() };
-    Vm::new(program, options).map_err(|source| CliError::Machine { program: name.to_owned(), source })
+    Vm::new(program, options)
+        .map_err(|source| CliError::Machine { program: name.to_owned(), source })
 }
 
 /// Everything a command that runs a program needs.

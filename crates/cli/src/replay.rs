@@ -15,7 +15,11 @@ use crate::{program, story};
 
 pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
-    let spec = if flags.program.is_empty() { recorded_spec(&file) } else { BuildSpec::new(flags.program.clone()) };
+    let spec = if flags.program.is_empty() {
+        recorded_spec(&file)
+    } else {
+        BuildSpec::new(flags.program.clone())
+    };
     let spec = spec.with_flags(file.program.flags.clone());
     let built = Builder::from_env().open(&spec)?;
     let changed = built.fingerprint() != file.program.fingerprint;
@@ -52,7 +56,8 @@ fn recorded_spec(file: &TraceFile) -> BuildSpec {
     let here = std::env::current_dir().unwrap_or_default();
     let locate = |source: &String| -> PathBuf {
         // A trace and its program may have moved together.
-        if here != directory && Path::new(source).is_relative() && !directory.join(source).exists() {
+        if here != directory && Path::new(source).is_relative() && !directory.join(source).exists()
+        {
             PathBuf::from(source)
         } else {
             directory.join(source)
@@ -97,13 +102,18 @@ fn first_difference(recorded: &Trace, found: &Trace) -> Option<String> {
         }
     }
     (recorded.events.len() != found.events.len()).then(|| {
-        format!("the recorded run has {} events, this one {}", recorded.events.len(), found.events.len())
+        format!(
+            "the recorded run has {} events, this one {}",
+            recorded.events.len(),
+            found.events.len()
+        )
     })
 }
 
 fn describe(trace: &Trace, event: &Event) -> String {
     let place = trace.site(event.site).map_or(String::new(), |s| s.place.short());
-    let what = event.kind.location().map_or(String::new(), |l| format!(" {}", trace.location(l).name));
+    let what =
+        event.kind.location().map_or(String::new(), |l| format!(" {}", trace.location(l).name));
     format!("{} {}{what} at {place}", trace.thread_name(event.thread), event.kind.verb())
 }
 
@@ -113,7 +123,9 @@ fn print_text(report: &Report, flags: &ReplayFlags) {
         outcome => println!("{outcome}"),
     }
     match &report.difference {
-        None if flags.times > 1 => println!("replayed {} times: the same run each time", flags.times),
+        None if flags.times > 1 => {
+            println!("replayed {} times: the same run each time", flags.times)
+        }
         None => println!("replayed: the same run"),
         Some(difference) => println!("the replay differs from the recording: {difference}"),
     }

@@ -92,7 +92,9 @@ fn describe(trace: &Trace, event: &Event) -> String {
     match &event.kind {
         EventKind::Read { at, value } => format!("{verb} {} = {value}", name(*at)),
         EventKind::Write { at, value } => format!("{verb} {} := {value}", name(*at)),
-        EventKind::ReadModifyWrite { at, old, new } => format!("{verb} {}: {old} -> {new}", name(*at)),
+        EventKind::ReadModifyWrite { at, old, new } => {
+            format!("{verb} {}: {old} -> {new}", name(*at))
+        }
         EventKind::Wait { at, mutex } => format!("{verb} {}, release {}", name(*at), name(*mutex)),
         EventKind::Wake { at, by, .. } => match by {
             WakeCause::Signal(by) => format!("{verb} {} (by {})", name(*at), thread(*by)),
@@ -105,7 +107,9 @@ fn describe(trace: &Trace, event: &Event) -> String {
             None => format!("{verb} {}, nobody waits", name(*at)),
         },
         EventKind::Broadcast { at, woken } => format!("{verb} {}, wakes {woken}", name(*at)),
-        EventKind::Fork { child } | EventKind::Join { child } => format!("{verb} {}", thread(*child)),
+        EventKind::Fork { child } | EventKind::Join { child } => {
+            format!("{verb} {}", thread(*child))
+        }
         EventKind::Cancel { target } => format!("{verb} {}", thread(*target)),
         EventKind::External { name } => format!("{verb} {name}"),
         kind => match kind.location() {

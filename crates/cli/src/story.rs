@@ -26,6 +26,9 @@ pub fn failure(failure: &Failure, run: &Run) -> String {
 
 fn stack(places: &[Place], thread: Option<&ThreadName>) -> String {
     let mut text = String::new();
+    // What happens inside the libraries' headers says little; the call into them says where.
+    let skipped = places.iter().take_while(|p| p.is_system()).count();
+    let places = if skipped < places.len() { &places[skipped..] } else { places };
     for (depth, place) in places.iter().take(FRAMES).enumerate() {
         let who = thread.filter(|_| depth == 0).map_or(String::new(), |t| format!(" ({t})"));
         text += &format!("    at {} in {}{who}\n", place.short(), place.function);

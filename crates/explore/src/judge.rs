@@ -124,8 +124,12 @@ fn check(command: &str, output: &[u8], code: i32) -> Option<(FailureKind, String
     let _ = std::fs::remove_file(&path);
     match result {
         Ok(status) if status.success() => None,
-        Ok(status) => Some((FailureKind::Check, format!("the check '{command}' says no ({status})"))),
-        Err(error) => Some((FailureKind::Check, format!("the check '{command}' cannot be run: {error}"))),
+        Ok(status) => {
+            Some((FailureKind::Check, format!("the check '{command}' says no ({status})")))
+        }
+        Err(error) => {
+            Some((FailureKind::Check, format!("the check '{command}' cannot be run: {error}")))
+        }
     }
 }
 

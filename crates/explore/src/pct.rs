@@ -5,9 +5,7 @@
 //! Deviates: the number of events is an estimate from earlier runs, and a thread that yields or spins
 //! drops too, or programs that wait busily would never end.
 
-use unravel_trace::{Choice, Question, Scheduler, ThreadId, View, Why};
-
-use crate::rng::Rng;
+use unravel_trace::{Choice, Question, Rng, Scheduler, ThreadId, View, Why};
 
 #[derive(Debug)]
 pub struct Pct {
@@ -25,8 +23,7 @@ impl Pct {
     pub fn new(seed: u64, depth: u32, events: u64) -> Pct {
         let mut rng = Rng::new(seed);
         let range = events.clamp(1, u64::from(u32::MAX)) as u32;
-        let mut changes: Vec<u64> =
-            (1..depth).map(|_| 1 + u64::from(rng.below(range))).collect();
+        let mut changes: Vec<u64> = (1..depth).map(|_| 1 + u64::from(rng.below(range))).collect();
         changes.sort_unstable_by(|a, b| b.cmp(a));
         Pct { rng, priorities: Vec::new(), changes, lowest: 0 }
     }

@@ -3,9 +3,7 @@
 //! A walk that may switch at every event rarely lets one thread run far ahead, and one that seldom switches
 //! rarely hits a small window. So each run draws how long its segments are on average.
 
-use unravel_trace::{Choice, Question, Scheduler, View, Why};
-
-use crate::rng::Rng;
+use unravel_trace::{Choice, Question, Rng, Scheduler, View, Why};
 
 #[derive(Debug)]
 pub struct Random {

@@ -31,7 +31,10 @@ impl std::fmt::Display for Divergence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Divergence::NotEnabled { thread, event } => {
-                write!(f, "at event {event} the recorded run continues with {thread}, which cannot run here")
+                write!(
+                    f,
+                    "at event {event} the recorded run continues with {thread}, which cannot run here"
+                )
             }
             Divergence::RanOn { event } => {
                 write!(f, "the recorded run ends after {event} events, this one goes on")
@@ -45,7 +48,14 @@ impl std::fmt::Display for Divergence {
 
 impl<'a> Replay<'a> {
     pub fn new(schedule: &'a Schedule) -> Replay<'a> {
-        Replay { schedule, segment: 0, before: 0, next_choice: 0, divergence: None, finished_at: None }
+        Replay {
+            schedule,
+            segment: 0,
+            before: 0,
+            next_choice: 0,
+            divergence: None,
+            finished_at: None,
+        }
     }
 
     /// The first place where the run left the schedule.

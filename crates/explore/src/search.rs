@@ -219,7 +219,11 @@ fn run_epoch<E: Executor>(
                 visible: state.visible.clone(),
                 longest: state.longest,
                 known: if plan.all {
-                    state.findings.iter().filter_map(|f| Some(f.run.outcome.failure()?.id())).collect()
+                    state
+                        .findings
+                        .iter()
+                        .filter_map(|f| Some(f.run.outcome.failure()?.id()))
+                        .collect()
                 } else {
                     Vec::new()
                 },
@@ -235,7 +239,10 @@ fn run_epoch<E: Executor>(
                     let (start, count) = workers[index].assigned();
                     state.tally.schedules += 1;
                     state.tally.inconclusive += 1;
-                    state.tally.reason.get_or_insert(format!("the program killed its process (signal {signal})"));
+                    state
+                        .tally
+                        .reason
+                        .get_or_insert(format!("the program killed its process (signal {signal})"));
                     if run + 1 < start + count {
                         pending.retry.push((run + 1, start + count - run - 1));
                     }
@@ -262,7 +269,11 @@ fn run_epoch<E: Executor>(
             }
         } else if plan.time.is_some_and(|t| started.elapsed() >= t + GRACE) {
             // A run that takes long; it is killed with its worker.
-            return Ok(Some(if state.findings.is_empty() { Stopped::Time } else { Stopped::Found }));
+            return Ok(Some(if state.findings.is_empty() {
+                Stopped::Time
+            } else {
+                Stopped::Found
+            }));
         }
     }
     state.visible.merge(&learned);
@@ -296,7 +307,8 @@ fn take_report(state: &mut State, learned: &mut VisibleSet, longest: &mut u64, r
     }
     for finding in report.findings {
         let id = finding.run.outcome.failure().map(|f| f.id());
-        let same = state.findings.iter_mut().find(|f| f.run.outcome.failure().map(|f| f.id()) == id);
+        let same =
+            state.findings.iter_mut().find(|f| f.run.outcome.failure().map(|f| f.id()) == id);
         match same {
             // Keep the first occurrence of each bug.
             Some(other) if other.index > finding.index => *other = finding,

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use unravel_trace::Scheduler;
+use unravel_trace::{Rng, Scheduler};
 
-use crate::rng::Rng;
 use crate::{Pct, Random, RoundRobin, RunToBlock};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +64,9 @@ impl fmt::Display for Strategy {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("no strategy is called '{0}'; there are mix, random, pct, pct:DEPTH, round-robin and run-to-block")]
+#[error(
+    "no strategy is called '{0}'; there are mix, random, pct, pct:DEPTH, round-robin and run-to-block"
+)]
 pub struct UnknownStrategy(String);
 
 impl FromStr for Strategy {
@@ -81,7 +82,9 @@ impl FromStr for Strategy {
             "pct" => Strategy::Pct(3),
             _ => {
                 let depth = text.strip_prefix("pct:").ok_or_else(unknown)?;
-                Strategy::Pct(depth.parse().ok().filter(|d| (1..=100).contains(d)).ok_or_else(unknown)?)
+                Strategy::Pct(
+                    depth.parse().ok().filter(|d| (1..=100).contains(d)).ok_or_else(unknown)?,
+                )
             }
         })
     }

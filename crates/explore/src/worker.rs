@@ -50,7 +50,10 @@ pub(crate) struct Report {
 pub(crate) enum WorkerEnd {
     Report(Report),
     /// While executing this run.
-    Died { run: u64, signal: i32 },
+    Died {
+        run: u64,
+        signal: i32,
+    },
 }
 
 pub(crate) struct Worker {
@@ -64,7 +67,11 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub fn start<E: Executor>(executor: &mut E, input: &Input, plan: &Plan) -> Result<Worker, SearchError> {
+    pub fn start<E: Executor>(
+        executor: &mut E,
+        input: &Input,
+        plan: &Plan,
+    ) -> Result<Worker, SearchError> {
         let (their_orders, orders) = pipe()?;
         let (reports, their_reports) = pipe()?;
         // SAFETY: one shared page, and a fork of a process without other threads that hold locks.
@@ -90,7 +97,14 @@ impl Worker {
                     serve(executor, input, plan, their_orders, their_reports, current);
                     libc::_exit(0)
                 }
-                pid => Ok(Worker { pid, orders, reports, current, assigned: None, last_assigned: (0, 0) }),
+                pid => Ok(Worker {
+                    pid,
+                    orders,
+                    reports,
+                    current,
+                    assigned: None,
+                    last_assigned: (0, 0),
+                }),
             }
         }
     }
@@ -148,7 +162,11 @@ pub(crate) fn wait(workers: &[Worker], at_most: Duration) -> Vec<usize> {
     let busy: Vec<usize> = (0..workers.len()).filter(|i| !workers[*i].is_idle()).collect();
     let mut polls: Vec<libc::pollfd> = busy
         .iter()
-        .map(|i| libc::pollfd { fd: workers[*i].reports.as_raw_fd(), events: libc::POLLIN, revents: 0 })
+        .map(|i| libc::pollfd {
+            fd: workers[*i].reports.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        })
         .collect();
     if polls.is_empty() {
         return Vec::new();
@@ -201,8 +219,11 @@ fn serve<E: Executor>(
     }
 }
 
-/// How often runs learn after the first epoch.
-const LEARN_EVERY: u64 = 16;
+/// How often a run learns after the first epoch. Such a run may switch at every access, shared or not: a
+/// location that only some interleavings make shared would never be seen to be otherwise.
+fn learn_every(index: u64) -> u64 {
+    if index < 256 { 4 } else { 16 }
+}
 
 fn execute<E: Executor>(
     executor: &mut E,
@@ -215,20 +236,24 @@ fn execute<E: Executor>(
     let started = Instant::now();
     let mut report = Report::default();
     let mut visible = order.visible.clone();
+    let all = executor.all_sites();
     let mut longest = order.longest;
     let mut seen = order.known.clone();
     for index in order.start..order.start + order.count {
         // SAFETY: the page shared with the parent.
         unsafe { current.write_volatile(index) };
         let mut scheduler = scheduler(plan.strategy, plan.seed, index, longest);
-        let learn = order.learn_all || index % LEARN_EVERY == 0;
-        let want = Want { detail: Detail::Outcome, learn };
-        let mut run = executor.run(input, &visible, &mut *scheduler, want);
+        let full = if order.learn_all { index % 2 == 1 } else { index % learn_every(index) == 0 };
+        let used = if full { &all } else { &visible };
+        let want = Want { detail: Detail::Outcome, learn: order.learn_all || full };
+        let mut run = executor.run(input, used, &mut *scheduler, want);
         judge.judge(&mut run);
         report.done += 1;
         report.steps += run.steps;
         let events = run.schedule.events();
-        report.most_events = report.most_events.max(events);
+        if !full {
+            report.most_events = report.most_events.max(events);
+        }
         report.most_threads = report.most_threads.max(run.schedule.threads.len() as u64);
         report.learned.merge(&run.learned);
         match &run.outcome {
@@ -248,7 +273,7 @@ fn execute<E: Executor>(
                     report.known += 1;
                 } else if !seen.contains(&id) {
                     seen.push(id);
-                    run.schedule.visible = visible.clone();
+                    run.schedule.visible = used.clone();
                     report.findings.push(confirm(executor, input, index, run.clone(), judge));
                 }
             }
@@ -260,7 +285,7 @@ fn execute<E: Executor>(
         }
         if order.learn_all {
             visible.merge(&run.learned);
-            longest = longest.max(events);
+            longest = longest.max(report.most_events);
         }
         let late = order.milliseconds.is_some_and(|ms| started.elapsed().as_millis() as u64 >= ms);
         if late || !plan.all && !report.findings.is_empty() {
@@ -281,7 +306,13 @@ fn scheduler(strategy: Strategy, seed: u64, index: u64, longest: u64) -> Box<dyn
 }
 
 /// Executes a failing schedule once more, keeping its events.
-fn confirm<E: Executor>(executor: &mut E, input: &Input, index: u64, run: Run, judge: &mut Judge) -> Finding {
+fn confirm<E: Executor>(
+    executor: &mut E,
+    input: &Input,
+    index: u64,
+    run: Run,
+    judge: &mut Judge,
+) -> Finding {
     let mut replay = Replay::new(&run.schedule);
     let want = Want { detail: Detail::Events, learn: false };
     let mut again = executor.run(input, &run.schedule.visible, &mut replay, want);

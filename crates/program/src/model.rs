@@ -90,7 +90,10 @@ pub struct Local {
 pub enum Abi {
     Void,
     /// Up to 64 bits; `signed` for parameters marked `signext`.
-    Int { bits: u8, signed: bool },
+    Int {
+        bits: u8,
+        signed: bool,
+    },
     /// 65 to 128 bits.
     Wide,
     F32,
@@ -98,7 +101,10 @@ pub enum Abi {
     F80,
     Pointer,
     /// The slot holds a pointer to the bytes, which are passed by value.
-    ByVal { bytes: u32, align: u32 },
+    ByVal {
+        bytes: u32,
+        align: u32,
+    },
     /// A struct, array or vector lying in the slots.
     Aggregate(Box<[Abi]>),
 }
@@ -232,7 +238,7 @@ impl Program {
 
     /// The function at an arena address, if it is one.
     pub fn function_at(&self, address: u64) -> Option<FunctionId> {
-        use crate::layout::{FUNCTIONS, FUNCTION_STRIDE};
+        use crate::layout::{FUNCTION_STRIDE, FUNCTIONS};
         let offset = address.wrapping_sub(FUNCTIONS);
         let index = offset / FUNCTION_STRIDE;
         (offset % FUNCTION_STRIDE == 0 && index < self.functions.len() as u64)

@@ -15,11 +15,28 @@ pub struct TypeTable {
 #[derive(Debug, Clone)]
 pub enum Type {
     /// A number, an enum, `void`, or something not described further.
-    Base { name: String, bytes: u64 },
-    Pointer { to: Option<TypeId> },
-    Struct { name: String, bytes: u64, fields: Vec<Field> },
-    Union { name: String, bytes: u64, fields: Vec<Field> },
-    Array { element: TypeId, count: u64, bytes: u64 },
+    Base {
+        name: String,
+        bytes: u64,
+    },
+    Pointer {
+        to: Option<TypeId>,
+    },
+    Struct {
+        name: String,
+        bytes: u64,
+        fields: Vec<Field>,
+    },
+    Union {
+        name: String,
+        bytes: u64,
+        fields: Vec<Field>,
+    },
+    Array {
+        element: TypeId,
+        count: u64,
+        bytes: u64,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -66,10 +83,9 @@ impl TypeTable {
                     (id, offset) = (*element, offset % step);
                 }
                 Type::Struct { fields, .. } | Type::Union { fields, .. } => {
-                    let Some(field) = fields
-                        .iter()
-                        .find(|f| f.offset <= offset && offset < f.offset + self.bytes(f.ty).max(1))
-                    else {
+                    let Some(field) = fields.iter().find(|f| {
+                        f.offset <= offset && offset < f.offset + self.bytes(f.ty).max(1)
+                    }) else {
                         break;
                     };
                     if !field.name.is_empty() {

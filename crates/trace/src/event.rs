@@ -34,43 +34,107 @@ impl fmt::Display for Value {
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum EventKind {
-    Read { at: LocationId, value: Value },
-    Write { at: LocationId, value: Value },
+    Read {
+        at: LocationId,
+        value: Value,
+    },
+    Write {
+        at: LocationId,
+        value: Value,
+    },
     /// One atomic step. A failed compare-and-exchange leaves `new` equal to `old`.
-    ReadModifyWrite { at: LocationId, old: Value, new: Value },
+    ReadModifyWrite {
+        at: LocationId,
+        old: Value,
+        new: Value,
+    },
     /// A lock of any kind is acquired; `shared` for the reading side of a rwlock.
-    Lock { at: LocationId, shared: bool },
-    Unlock { at: LocationId },
-    TryLock { at: LocationId, shared: bool, acquired: bool },
+    Lock {
+        at: LocationId,
+        shared: bool,
+    },
+    Unlock {
+        at: LocationId,
+    },
+    TryLock {
+        at: LocationId,
+        shared: bool,
+        acquired: bool,
+    },
     /// The release part of a condition wait.
-    Wait { at: LocationId, mutex: LocationId },
+    Wait {
+        at: LocationId,
+        mutex: LocationId,
+    },
     /// Its re-acquire part, and what ended the wait.
-    Wake { at: LocationId, mutex: LocationId, by: WakeCause },
-    Signal { at: LocationId, woken: Option<ThreadId> },
-    Broadcast { at: LocationId, woken: u32 },
-    SemWait { at: LocationId },
-    SemTryWait { at: LocationId, acquired: bool },
-    SemPost { at: LocationId },
-    BarrierArrive { at: LocationId },
-    BarrierLeave { at: LocationId },
+    Wake {
+        at: LocationId,
+        mutex: LocationId,
+        by: WakeCause,
+    },
+    Signal {
+        at: LocationId,
+        woken: Option<ThreadId>,
+    },
+    Broadcast {
+        at: LocationId,
+        woken: u32,
+    },
+    SemWait {
+        at: LocationId,
+    },
+    SemTryWait {
+        at: LocationId,
+        acquired: bool,
+    },
+    SemPost {
+        at: LocationId,
+    },
+    BarrierArrive {
+        at: LocationId,
+    },
+    BarrierLeave {
+        at: LocationId,
+    },
     /// `pthread_once`, `std::call_once` or a function static: `won` runs the initialiser.
-    Once { at: LocationId, won: bool },
-    OnceDone { at: LocationId },
+    Once {
+        at: LocationId,
+        won: bool,
+    },
+    OnceDone {
+        at: LocationId,
+    },
     /// A sync object is set up or torn down.
-    SyncInit { at: LocationId },
-    SyncDestroy { at: LocationId },
-    Fork { child: ThreadId },
+    SyncInit {
+        at: LocationId,
+    },
+    SyncDestroy {
+        at: LocationId,
+    },
+    Fork {
+        child: ThreadId,
+    },
     Start,
     Exit,
-    Join { child: ThreadId },
-    Cancel { target: ThreadId },
-    Alloc { at: LocationId },
-    Free { at: LocationId },
+    Join {
+        child: ThreadId,
+    },
+    Cancel {
+        target: ThreadId,
+    },
+    Alloc {
+        at: LocationId,
+    },
+    Free {
+        at: LocationId,
+    },
     Assertion,
     Fence,
     Yield,
     /// A call of a library function with effects outside memory.
-    External { name: String },
+    External {
+        name: String,
+    },
     /// `__VERIFIER_atomic_begin`: everything up to the end is one step.
     AtomicBegin,
 }
@@ -88,15 +152,37 @@ impl EventKind {
     pub fn location(&self) -> Option<LocationId> {
         use EventKind::*;
         match self {
-            Read { at, .. } | Write { at, .. } | ReadModifyWrite { at, .. } | Lock { at, .. }
-            | Unlock { at } | TryLock { at, .. } | Wait { at, .. } | Wake { at, .. }
-            | Signal { at, .. } | Broadcast { at, .. } | SemWait { at } | SemTryWait { at, .. }
-            | SemPost { at } | BarrierArrive { at } | BarrierLeave { at } | Once { at, .. }
-            | OnceDone { at } | SyncInit { at } | SyncDestroy { at } | Alloc { at } | Free { at } => {
-                Some(*at)
-            }
-            Fork { .. } | Start | Exit | Join { .. } | Cancel { .. } | Assertion | Fence | Yield
-            | External { .. } | AtomicBegin => None,
+            Read { at, .. }
+            | Write { at, .. }
+            | ReadModifyWrite { at, .. }
+            | Lock { at, .. }
+            | Unlock { at }
+            | TryLock { at, .. }
+            | Wait { at, .. }
+            | Wake { at, .. }
+            | Signal { at, .. }
+            | Broadcast { at, .. }
+            | SemWait { at }
+            | SemTryWait { at, .. }
+            | SemPost { at }
+            | BarrierArrive { at }
+            | BarrierLeave { at }
+            | Once { at, .. }
+            | OnceDone { at }
+            | SyncInit { at }
+            | SyncDestroy { at }
+            | Alloc { at }
+            | Free { at } => Some(*at),
+            Fork { .. }
+            | Start
+            | Exit
+            | Join { .. }
+            | Cancel { .. }
+            | Assertion
+            | Fence
+            | Yield
+            | External { .. }
+            | AtomicBegin => None,
         }
     }
 

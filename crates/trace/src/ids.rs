@@ -85,6 +85,15 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Whether this is code of the compiler or the C and C++ libraries.
+    pub fn is_system(&self) -> bool {
+        self.file.starts_with("/usr/include/")
+            || self.file.starts_with("/usr/lib/")
+            || self.file.contains("/include/c++/")
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.line == 0 {

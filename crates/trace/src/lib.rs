@@ -5,6 +5,7 @@ mod event;
 pub mod file;
 mod ids;
 mod outcome;
+mod rng;
 mod run;
 mod schedule;
 
@@ -12,5 +13,6 @@ pub use event::*;
 pub use file::{FileError, FormatError, FormatVersion, ProgramRef, TraceFile};
 pub use ids::*;
 pub use outcome::*;
+pub use rng::Rng;
 pub use run::*;
 pub use schedule::*;

@@ -76,9 +76,26 @@ impl FailureKind {
     pub const ALL: [FailureKind; 20] = {
         use FailureKind::*;
         [
-            Assertion, Abort, ExitCode, UncaughtException, NullDereference, OutOfBounds, UseAfterFree,
-            DeadStack, DoubleFree, InvalidFree, SyncMisuse, DivisionByZero, Unreachable, StackOverflow,
-            Crash, Deadlock, Livelock, DataRace, Output, Check,
+            Assertion,
+            Abort,
+            ExitCode,
+            UncaughtException,
+            NullDereference,
+            OutOfBounds,
+            UseAfterFree,
+            DeadStack,
+            DoubleFree,
+            InvalidFree,
+            SyncMisuse,
+            DivisionByZero,
+            Unreachable,
+            StackOverflow,
+            Crash,
+            Deadlock,
+            Livelock,
+            DataRace,
+            Output,
+            Check,
         ]
     };
 
@@ -138,15 +155,22 @@ impl fmt::Display for BugId {
     }
 }
 
+/// The innermost place that is not in a header of the system.
+pub fn user_place(stack: &[Place]) -> Option<&Place> {
+    let own = stack.iter().find(|p| p.line != 0 && !p.is_system());
+    own.or_else(|| stack.first())
+}
+
 impl Failure {
+    /// Where it happened, in the user's own code if any of it is on the stack.
     pub fn place(&self) -> Option<&Place> {
-        self.stack.first()
+        user_place(&self.stack)
     }
 
     pub fn id(&self) -> BugId {
         let mut places: Vec<String> = match self.kind {
             FailureKind::Deadlock | FailureKind::Livelock => {
-                self.related.iter().filter_map(|r| r.stack.first()).map(Place::short).collect()
+                self.related.iter().filter_map(|r| user_place(&r.stack)).map(Place::short).collect()
             }
             _ => self.place().map(Place::short).into_iter().collect(),
         };
@@ -188,7 +212,9 @@ impl fmt::Display for Outcome {
             Outcome::Inconclusive { reason, at: Some(place) } => {
                 write!(f, "inconclusive because {reason} at {}", place.short())
             }
-            Outcome::Inconclusive { reason, at: None } => write!(f, "inconclusive because {reason}"),
+            Outcome::Inconclusive { reason, at: None } => {
+                write!(f, "inconclusive because {reason}")
+            }
         }
     }
 }

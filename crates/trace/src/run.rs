@@ -105,6 +105,9 @@ pub trait Executor {
         want: Want,
     ) -> Run;
 
+    /// Every site that could be visible.
+    fn all_sites(&self) -> VisibleSet;
+
     /// Called in a forked process before it runs anything.
     fn after_fork(&mut self) {}
 }

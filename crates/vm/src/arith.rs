@@ -48,10 +48,18 @@ pub(crate) fn binary(op: BinOp, bits: u8, a: u64, b: u64) -> Option<u64> {
         BinOp::Or => a | b,
         BinOp::Xor => a ^ b,
         BinOp::Shl => {
-            if b >= width { 0 } else { a << b }
+            if b >= width {
+                0
+            } else {
+                a << b
+            }
         }
         BinOp::LShr => {
-            if b >= width { 0 } else { a >> b }
+            if b >= width {
+                0
+            } else {
+                a >> b
+            }
         }
         BinOp::AShr => (sign_extend(a, bits) >> b.min(63)) as u64,
         _ if b == 0 => return None,
@@ -73,10 +81,18 @@ pub(crate) fn binary_wide(op: BinOp, bits: u8, a: u128, b: u128) -> Option<u128>
         BinOp::Or => a | b,
         BinOp::Xor => a ^ b,
         BinOp::Shl => {
-            if b >= width { 0 } else { a << b }
+            if b >= width {
+                0
+            } else {
+                a << b
+            }
         }
         BinOp::LShr => {
-            if b >= width { 0 } else { a >> b }
+            if b >= width {
+                0
+            } else {
+                a >> b
+            }
         }
         BinOp::AShr => (sign_extend_wide(a, bits) >> b.min(127)) as u128,
         _ if b == 0 => return None,
@@ -148,10 +164,18 @@ pub(crate) fn update(op: RmwOp, bits: u8, old: u64, value: u64) -> u64 {
         RmwOp::FMax => float(f64::max),
         RmwOp::FMin => float(f64::min),
         RmwOp::UIncWrap => {
-            if old >= value { 0 } else { old + 1 }
+            if old >= value {
+                0
+            } else {
+                old + 1
+            }
         }
         RmwOp::UDecWrap => {
-            if old == 0 || old > value { value } else { old - 1 }
+            if old == 0 || old > value {
+                value
+            } else {
+                old - 1
+            }
         }
     };
     new & mask(bits)
@@ -190,7 +214,13 @@ where
 /// # Safety
 /// The slots of the operands and the result are in the frame.
 #[inline]
-pub(crate) unsafe fn float(op: FloatOp, kind: FloatKind, dst: *mut u64, a: *const u64, b: *const u64) {
+pub(crate) unsafe fn float(
+    op: FloatOp,
+    kind: FloatKind,
+    dst: *mut u64,
+    a: *const u64,
+    b: *const u64,
+) {
     unsafe {
         match kind {
             FloatKind::F64 => {
@@ -223,7 +253,12 @@ pub(crate) unsafe fn float_neg(kind: FloatKind, dst: *mut u64, a: *const u64) {
 
 /// # Safety
 /// As for [`float`].
-pub(crate) unsafe fn float_compare(pred: FloatPred, kind: FloatKind, a: *const u64, b: *const u64) -> bool {
+pub(crate) unsafe fn float_compare(
+    pred: FloatPred,
+    kind: FloatKind,
+    a: *const u64,
+    b: *const u64,
+) -> bool {
     let (x, y) = unsafe {
         match kind {
             FloatKind::F80 => return unravel_f80_compare(i32::from(pred.0), a, b) != 0,
@@ -234,7 +269,10 @@ pub(crate) unsafe fn float_compare(pred: FloatPred, kind: FloatKind, a: *const u
         }
     };
     let holds = |bit: u8| pred.0 >> bit & 1 == 1;
-    holds(0) && x == y || holds(1) && x > y || holds(2) && x < y || holds(3) && (x.is_nan() || y.is_nan())
+    holds(0) && x == y
+        || holds(1) && x > y
+        || holds(2) && x < y
+        || holds(3) && (x.is_nan() || y.is_nan())
 }
 
 /// # Safety
@@ -254,7 +292,11 @@ pub(crate) unsafe fn convert(op: Convert, from: u8, to: u8, dst: *mut u64, src: 
                 };
                 // Out of range is poison in LLVM; what the hardware gives for 32 and 64 bits is the
                 // value truncated, which this matches for values that fit in 64 bits.
-                if to > 64 { set_wide(dst, 0, value & mask_wide(to)) } else { *dst = value as u64 & mask(to) }
+                if to > 64 {
+                    set_wide(dst, 0, value & mask_wide(to))
+                } else {
+                    *dst = value as u64 & mask(to)
+                }
             }
             Convert::SignedToFloat | Convert::UnsignedToFloat => {
                 let signed = op == Convert::SignedToFloat;

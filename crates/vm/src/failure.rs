@@ -61,9 +61,10 @@ impl Machine {
         let verb = if write { "write" } else { "read" };
         let what = self.describe(address);
         let (kind, message) = match fault {
-            Fault::Null if address == 0 => {
-                (FailureKind::NullDereference, format!("{verb} of {bytes} bytes through a null pointer"))
-            }
+            Fault::Null if address == 0 => (
+                FailureKind::NullDereference,
+                format!("{verb} of {bytes} bytes through a null pointer"),
+            ),
             Fault::Null => (
                 FailureKind::NullDereference,
                 format!("{verb} of {bytes} bytes at {address:#x}, close to null"),
@@ -159,14 +160,19 @@ impl Machine {
             Some(owner) => format!(", held by {}", self.names[owner.index()]),
             None => String::new(),
         };
-        let name =
-            |address: u64| self.sync_name(address, u64::from(thread.pending.bytes), thread.pending.site);
+        let name = |address: u64| {
+            self.sync_name(address, u64::from(thread.pending.bytes), thread.pending.site)
+        };
         match thread.need {
             Need::Mutex(at) => {
                 format!("{who} waits for mutex {}{}", name(at), held_by(self.sync.mutex_owner(at)))
             }
             Need::ReadLock(at) | Need::WriteLock(at) => {
-                format!("{who} waits for rwlock {}{}", name(at), held_by(self.sync.rwlock_owner(at)))
+                format!(
+                    "{who} waits for rwlock {}{}",
+                    name(at),
+                    held_by(self.sync.rwlock_owner(at))
+                )
             }
             Need::Semaphore(at) => format!("{who} waits for semaphore {}", name(at)),
             Need::Barrier(at, _) => format!("{who} waits at barrier {}", name(at)),
@@ -177,7 +183,10 @@ impl Machine {
                 held_by(self.sync.mutex_owner(mutex))
             ),
             Need::Wake { cond, .. } => {
-                format!("{who} waits on condition variable {} for a signal that does not come", name(cond))
+                format!(
+                    "{who} waits on condition variable {} for a signal that does not come",
+                    name(cond)
+                )
             }
             Need::Once(at) => format!("{who} waits for the initialiser of {}", name(at)),
             Need::Ended(child) => format!("{who} waits for {} to end", self.names[child.index()]),
@@ -191,18 +200,18 @@ impl Machine {
         self.threads[..self.thread_count]
             .iter()
             .filter(|t| !t.ended && of(t))
-            .map(|t| Related {
-                message: self.describe_wait(t),
-                stack: self.stack_of(t.id.index()),
-            })
+            .map(|t| Related { message: self.describe_wait(t), stack: self.stack_of(t.id.index()) })
             .collect()
     }
 
     pub fn deadlock(&mut self) -> ! {
         let related = self.waits(|_| true);
         let message = format!("{} threads wait for each other", related.len());
-        let message =
-            if related.len() == 1 { "a thread waits for something that never comes".into() } else { message };
+        let message = if related.len() == 1 {
+            "a thread waits for something that never comes".into()
+        } else {
+            message
+        };
         let first = (0..self.thread_count).find(|t| !self.threads[*t].ended).unwrap_or(0);
         let outcome = self.failure_of(first, FailureKind::Deadlock, message, related);
         self.finish(outcome)
@@ -218,7 +227,9 @@ impl Machine {
     /// A signal in native code or at a foreign address.
     pub fn trap_outcome(&self, trapped: Trapped) -> Outcome {
         let (kind, message) = match trapped.signal {
-            libc::SIGFPE => (FailureKind::DivisionByZero, "arithmetic error in native code".to_owned()),
+            libc::SIGFPE => {
+                (FailureKind::DivisionByZero, "arithmetic error in native code".to_owned())
+            }
             libc::SIGABRT => (FailureKind::Abort, "abort in native code".to_owned()),
             libc::SIGALRM => {
                 return Outcome::Inconclusive {

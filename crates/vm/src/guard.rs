@@ -42,7 +42,9 @@ pub(crate) fn install(machine: *mut Machine) -> Result<(), VmError> {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handle as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESTART;
-        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGABRT, libc::SIGILL, libc::SIGALRM] {
+        for signal in
+            [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGABRT, libc::SIGILL, libc::SIGALRM]
+        {
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
     }
@@ -101,10 +103,13 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
         let handler = *HANDLER.0.get();
         let sp = registers[libc::REG_RSP as usize] as usize;
         match handler {
-            Some(handler) if IN_FIBER.load(Ordering::Relaxed) && handler.stack_ptr_in_bounds(sp) => {
+            Some(handler)
+                if IN_FIBER.load(Ordering::Relaxed) && handler.stack_ptr_in_bounds(sp) =>
+            {
                 let address = (*info).si_addr() as u64;
                 let trapped = Trapped { signal, address };
-                let TrapHandlerRegs { rip, rsp, rbp, rdi, rsi } = handler.setup_trap_handler(move || trapped);
+                let TrapHandlerRegs { rip, rsp, rbp, rdi, rsi } =
+                    handler.setup_trap_handler(move || trapped);
                 registers[libc::REG_RIP as usize] = rip as i64;
                 registers[libc::REG_RSP as usize] = rsp as i64;
                 registers[libc::REG_RBP as usize] = rbp as i64;

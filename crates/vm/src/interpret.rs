@@ -188,9 +188,13 @@ impl Machine {
                             }
                         }
                     }
-                    Inst::Float { op, kind, dst, a, b } => {
-                        arith::float(op, kind, fp.add(dst as usize), fp.add(a as usize), fp.add(b as usize))
-                    }
+                    Inst::Float { op, kind, dst, a, b } => arith::float(
+                        op,
+                        kind,
+                        fp.add(dst as usize),
+                        fp.add(a as usize),
+                        fp.add(b as usize),
+                    ),
                     Inst::FloatNeg { kind, dst, a } => {
                         arith::float_neg(kind, fp.add(dst as usize), fp.add(a as usize))
                     }
@@ -246,9 +250,13 @@ impl Machine {
                         };
                         arith::set_wide(fp, dst, value as u128 & arith::mask_wide(to))
                     }
-                    Inst::Convert { op, from_bits, to_bits, dst, src } => {
-                        arith::convert(op, from_bits, to_bits, fp.add(dst as usize), fp.add(src as usize))
-                    }
+                    Inst::Convert { op, from_bits, to_bits, dst, src } => arith::convert(
+                        op,
+                        from_bits,
+                        to_bits,
+                        fp.add(dst as usize),
+                        fp.add(src as usize),
+                    ),
 
                     Inst::Load8 { dst, ptr, site } => load!(u8, dst, ptr, site),
                     Inst::Load16 { dst, ptr, site } => load!(u16, dst, ptr, site),
@@ -317,7 +325,9 @@ impl Machine {
                         let address = reg!(ptr);
                         frame_check!(address, u64::from(bytes), false);
                         match (bytes, bits) {
-                            (4, 0) => reg!(dst) = u64::from((address as *const u32).read_unaligned()),
+                            (4, 0) => {
+                                reg!(dst) = u64::from((address as *const u32).read_unaligned())
+                            }
                             (8, 0) => reg!(dst) = (address as *const u64).read_unaligned(),
                             (1, 0) => reg!(dst) = u64::from(*(address as *const u8)),
                             _ => load_bytes(fp.add(dst as usize), address, bytes, bits),
@@ -346,17 +356,22 @@ impl Machine {
                         reg!(dst) = reg!(from).wrapping_add_signed(offset)
                     }
                     Inst::Index64 { dst, base: from, index, scale } => {
-                        reg!(dst) = reg!(from).wrapping_add(reg!(index).wrapping_mul(u64::from(scale)))
+                        reg!(dst) =
+                            reg!(from).wrapping_add(reg!(index).wrapping_mul(u64::from(scale)))
                     }
                     Inst::FrameAddr { dst, offset } => reg!(dst) = base + u64::from(offset),
                     Inst::Alloca { dst, count, bytes, align } => {
                         let slot = (*thread).slot;
-                        let at = self.memory.stack_top[slot].next_multiple_of(u64::from(align.max(16)));
+                        let at =
+                            self.memory.stack_top[slot].next_multiple_of(u64::from(align.max(16)));
                         let size = reg!(count).saturating_mul(u64::from(bytes));
                         let limit = STACKS + (slot as u64 + 1) * STACK_SIZE - STACK_MARGIN;
                         if size > STACK_SIZE || at + size > limit {
                             save!();
-                            self.fail(FailureKind::StackOverflow, "no room on the stack for a variable-length array");
+                            self.fail(
+                                FailureKind::StackOverflow,
+                                "no room on the stack for a variable-length array",
+                            );
                         }
                         self.memory.set_stack_top(slot, at + size);
                         reg!(dst) = at;
@@ -397,7 +412,9 @@ impl Machine {
                         let function = (*thread).frames.last().expect("in a function").function;
                         let body = self.program.function(function).body.as_ref().expect("runs");
                         let block = (token % BLOCKS_PER_FUNCTION) as usize;
-                        if token / BLOCKS_PER_FUNCTION != u64::from(function.0) || block >= body.blocks.len() {
+                        if token / BLOCKS_PER_FUNCTION != u64::from(function.0)
+                            || block >= body.blocks.len()
+                        {
                             save!();
                             self.fail(FailureKind::Crash, "jump to an address that is no label");
                         }
@@ -410,7 +427,9 @@ impl Machine {
                         reload!();
                         continue;
                     }
-                    Inst::CallExternal { dst, function, call } => call_external!(function, call, dst),
+                    Inst::CallExternal { dst, function, call } => {
+                        call_external!(function, call, dst)
+                    }
                     Inst::CallIndirect { dst, ptr, call } => {
                         let address = reg!(ptr);
                         match self.program.function_at(address) {
@@ -423,13 +442,12 @@ impl Machine {
                             Some(function) => call_external!(function, call, dst),
                             None => {
                                 save!();
-                                match self.call_native_address(address, call, dst, fp) {
-                                    Flow::Throw => {
-                                        self.unwind()?;
-                                        reload!();
-                                        continue;
-                                    }
-                                    _ => {}
+                                if let Flow::Throw =
+                                    self.call_native_address(address, call, dst, fp)
+                                {
+                                    self.unwind()?;
+                                    reload!();
+                                    continue;
                                 }
                             }
                         }
@@ -480,7 +498,11 @@ impl Machine {
                         if slots == 1 {
                             reg!(dst) = reg!(from)
                         } else {
-                            std::ptr::copy(fp.add(from as usize), fp.add(dst as usize), slots as usize)
+                            std::ptr::copy(
+                                fp.add(from as usize),
+                                fp.add(dst as usize),
+                                slots as usize,
+                            )
                         }
                     }
                     Inst::Extract { dst, src, offset, bytes } => {
@@ -530,8 +552,15 @@ impl Machine {
                         check!(address, count, true);
                         let bytes = count as usize;
                         let mut old = [0u64; 2];
-                        std::ptr::copy_nonoverlapping(address as *const u8, old.as_mut_ptr().cast(), bytes);
-                        let wanted = std::slice::from_raw_parts(fp.add(expected as usize) as *const u8, bytes);
+                        std::ptr::copy_nonoverlapping(
+                            address as *const u8,
+                            old.as_mut_ptr().cast(),
+                            bytes,
+                        );
+                        let wanted = std::slice::from_raw_parts(
+                            fp.add(expected as usize) as *const u8,
+                            bytes,
+                        );
                         let found = std::slice::from_raw_parts(old.as_ptr() as *const u8, bytes);
                         let equal = wanted == found;
                         let new_value = reg!(new);
@@ -544,7 +573,8 @@ impl Machine {
                         std::ptr::copy_nonoverlapping(old.as_ptr() as *const u8, to, bytes);
                         *to.add(bytes) = u8::from(equal);
                         if flags & RECORD != 0 {
-                            let after = if equal { new_value & arith::mask(bits.min(64)) } else { old[0] };
+                            let after =
+                                if equal { new_value & arith::mask(bits.min(64)) } else { old[0] };
                             self.record_update(address, count, old[0], after, site);
                         }
                     }
@@ -562,7 +592,9 @@ impl Machine {
                         }
                     }
 
-                    Inst::ThreadLocal { dst, offset } => reg!(dst) = (*thread).locals + u64::from(offset),
+                    Inst::ThreadLocal { dst, offset } => {
+                        reg!(dst) = (*thread).locals + u64::from(offset)
+                    }
                     Inst::ExternalThreadLocal { dst, external } => {
                         reg!(dst) = self.natives.external_address(external)
                     }
@@ -581,12 +613,17 @@ impl Machine {
                     }
                     Inst::Unreachable => {
                         save!();
-                        self.fail(FailureKind::Unreachable, "reached code that was declared unreachable");
+                        self.fail(
+                            FailureKind::Unreachable,
+                            "reached code that was declared unreachable",
+                        );
                     }
                     Inst::Trap { reason } => {
                         save!();
                         let reason = self.program.traps[reason as usize].clone();
-                        self.finish_inconclusive(format!("the program uses {reason}, which is not supported"));
+                        self.finish_inconclusive(format!(
+                            "the program uses {reason}, which is not supported"
+                        ));
                     }
                 }
                 pc = pc.add(1);
@@ -617,7 +654,8 @@ impl Machine {
             let body = callee.body.as_ref().expect("called functions have bodies");
             let site = program.calls.get_unchecked(call.0 as usize);
             let caller = (*thread).frames.last().expect("a call has a caller").function;
-            let caller_slots = program.functions[caller.0 as usize].body.as_ref().map_or(0, |b| b.slots);
+            let caller_slots =
+                program.functions[caller.0 as usize].body.as_ref().map_or(0, |b| b.slots);
             let at = (*thread).at;
             let fp = at.fp.add(caller_slots as usize);
             self.check_depth(thread, fp, body.slots as usize + body.frame_bytes as usize / 8);
@@ -680,9 +718,8 @@ impl Machine {
     fn check_depth(&mut self, thread: *mut Thread, fp: *mut u64, room: usize) {
         self.fuel -= 1;
         // SAFETY: `thread` is the current thread.
-        let (used, slot) = unsafe {
-            (fp.offset_from((*thread).registers) as usize + room, (*thread).slot)
-        };
+        let (used, slot) =
+            unsafe { (fp.offset_from((*thread).registers) as usize + room, (*thread).slot) };
         let limit = STACKS + (slot as u64 + 1) * STACK_SIZE - STACK_MARGIN;
         let top = self.memory.stack_top[slot] + room as u64 * 8;
         if used + REGISTER_MARGIN > REGISTERS || top > limit {
@@ -696,7 +733,10 @@ impl Machine {
     /// A loop ran long: a busy wait, or the bound of the run.
     fn loop_limit(&mut self) {
         if self.fuel < 0 {
-            self.finish_inconclusive(format!("the bound of {} steps was reached", self.limits.max_steps));
+            self.finish_inconclusive(format!(
+                "the bound of {} steps was reached",
+                self.limits.max_steps
+            ));
         }
         let site = self.current_site();
         self.long_loop(site);
@@ -731,7 +771,9 @@ impl Machine {
 
     pub fn try_call(&mut self, function: FunctionId, args: &[u64]) -> Result<u64, Uncaught> {
         let program = self.program.clone();
-        let Some(body) = program.function(function).body.as_ref().filter(|_| self.has_body(function)) else {
+        let Some(body) =
+            program.function(function).body.as_ref().filter(|_| self.has_body(function))
+        else {
             return Ok(self.call_external_words(function, args));
         };
         let thread: *mut Thread = &mut *self.threads[self.current];
@@ -741,7 +783,8 @@ impl Machine {
             let fp = match (*thread).frames.last() {
                 None => (*thread).registers,
                 Some(frame) => {
-                    let slots = program.function(frame.function).body.as_ref().map_or(0, |b| b.slots);
+                    let slots =
+                        program.function(frame.function).body.as_ref().map_or(0, |b| b.slots);
                     at.fp.add(slots as usize)
                 }
             };
@@ -771,22 +814,29 @@ impl Machine {
     }
 
     /// What an access at a visible or learning site does before it happens.
-    pub fn before_access(&mut self, flags: u8, address: u64, bytes: u64, write: bool, site: SiteId) {
-        if flags & LEARN != 0 {
-            self.sharing.access(address, bytes, write, self.current as u32, site);
-        }
+    pub fn before_access(
+        &mut self,
+        flags: u8,
+        address: u64,
+        bytes: u64,
+        write: bool,
+        site: SiteId,
+    ) {
         if flags & POINT != 0 {
             let op = if write { Op::Write } else { Op::Read };
             self.point(op, address, bytes as u32, site, Need::Nothing);
         }
+        if flags & LEARN != 0 {
+            self.sharing.access(address, bytes, write, self.current as u32, site);
+        }
     }
 
     fn before_atomic(&mut self, flags: u8, address: u64, bytes: u64, site: SiteId) {
-        if flags & LEARN != 0 {
-            self.sharing.access(address, bytes, true, self.current as u32, site);
-        }
         if flags & POINT != 0 {
             self.point(Op::Update, address, bytes as u32, site, Need::Nothing);
+        }
+        if flags & LEARN != 0 {
+            self.sharing.access(address, bytes, true, self.current as u32, site);
         }
     }
 
@@ -809,7 +859,13 @@ impl Machine {
         self.update_flags();
     }
 
-    fn call_external(&mut self, function: FunctionId, call: CallId, dst: Reg, fp: *mut u64) -> Flow {
+    fn call_external(
+        &mut self,
+        function: FunctionId,
+        call: CallId,
+        dst: Reg,
+        fp: *mut u64,
+    ) -> Flow {
         match self.externals[function.0 as usize] {
             Resolved::Model(model) => {
                 let program = std::sync::Arc::as_ptr(&self.program);
@@ -873,7 +929,11 @@ unsafe fn copy_to_slots(dst: *mut u64, from: *const u8, bytes: usize) {
 pub(crate) unsafe fn load_word(address: u64, bytes: u64) -> u64 {
     let mut word = 0u64;
     unsafe {
-        std::ptr::copy_nonoverlapping(address as *const u8, (&raw mut word).cast(), bytes.min(8) as usize)
+        std::ptr::copy_nonoverlapping(
+            address as *const u8,
+            (&raw mut word).cast(),
+            bytes.min(8) as usize,
+        )
     };
     word
 }
@@ -882,6 +942,10 @@ pub(crate) unsafe fn load_word(address: u64, bytes: u64) -> u64 {
 /// The memory was checked.
 pub(crate) unsafe fn store_word(address: u64, bytes: u64, word: u64) {
     unsafe {
-        std::ptr::copy_nonoverlapping((&raw const word).cast(), address as *mut u8, bytes.min(8) as usize)
+        std::ptr::copy_nonoverlapping(
+            (&raw const word).cast(),
+            address as *mut u8,
+            bytes.min(8) as usize,
+        )
     };
 }

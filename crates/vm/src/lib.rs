@@ -21,8 +21,8 @@ mod sharing;
 mod sync;
 mod thread;
 
-use unravel_program::Program;
-use unravel_trace::{Executor, Input, Run, Scheduler, VisibleSet, Want};
+use unravel_program::{AccessKind, Program};
+use unravel_trace::{Executor, Input, Run, Scheduler, SiteId, VisibleSet, Want};
 
 pub use error::VmError;
 
@@ -60,6 +60,16 @@ impl Executor for Vm {
         want: Want,
     ) -> Run {
         self.machine.run(input, visible, scheduler, want)
+    }
+
+    fn all_sites(&self) -> VisibleSet {
+        let mut all = VisibleSet::default();
+        for (index, access) in self.program().accesses.iter().enumerate() {
+            if access.kind != AccessKind::None {
+                all.insert(SiteId(index as u32));
+            }
+        }
+        all
     }
 
     fn after_fork(&mut self) {

@@ -57,6 +57,7 @@ pub(crate) struct Machine {
 
     /// Threads of this run in order of creation, then recycled ones. Boxed: a suspended interpreter
     /// keeps pointers to its thread.
+    #[expect(clippy::vec_box, reason = "threads must not move when the list grows")]
     pub threads: Vec<Box<Thread>>,
     pub thread_count: usize,
     pub names: Vec<ThreadName>,
@@ -179,7 +180,9 @@ impl Machine {
         // SAFETY: the pointer is dropped before this function returns.
         let scheduler: *mut (dyn Scheduler + '_) = scheduler;
         self.scheduler = Some(unsafe {
-            std::mem::transmute::<*mut (dyn Scheduler + '_), *mut (dyn Scheduler + 'static)>(scheduler)
+            std::mem::transmute::<*mut (dyn Scheduler + '_), *mut (dyn Scheduler + 'static)>(
+                scheduler,
+            )
         });
         let main = self.program.main.expect("checked by new");
         self.spawn(ThreadName::main(), main, move |machine| machine.run_main(main));
@@ -301,7 +304,9 @@ impl Machine {
         let record = if want.detail >= Detail::Events { RECORD } else { 0 };
         let sites = self.program.sites.len() + 1;
         let wanted = POINT | record | learn;
-        if self.visible == *visible && self.tables.shared.len() == sites && self.tables.alone[sites - 1] == wanted
+        if self.visible == *visible
+            && self.tables.shared.len() == sites
+            && self.tables.alone[sites - 1] == wanted
         {
             self.update_flags();
             return;
@@ -372,12 +377,13 @@ impl Machine {
         let places = self.program.function(function).body.as_ref().map(|b| b.places.as_slice());
         thread.pending.site = places.and_then(|p| p.first().copied()).unwrap_or(SiteId(0));
         // SAFETY: the machine outlives its fibers, and only one of them runs at a time.
-        thread.fiber = Some(Coroutine::with_stack(stack, move |yielder: &FiberYielder, ()| unsafe {
-            let machine = &mut *machine;
-            machine.threads[index].yielder = yielder;
-            body(machine);
-            unreachable!("a thread ends by leaving its fiber for good")
-        }));
+        thread.fiber =
+            Some(Coroutine::with_stack(stack, move |yielder: &FiberYielder, ()| unsafe {
+                let machine = &mut *machine;
+                machine.threads[index].yielder = yielder;
+                body(machine);
+                unreachable!("a thread ends by leaving its fiber for good")
+            }));
         self.names.push(name);
         self.thread_count += 1;
         self.alive += 1;

@@ -113,10 +113,7 @@ unsafe fn clear(at: *mut u8, bytes: usize) {
 
 impl Memory {
     /// Maps the arena. There can be one in a process.
-    pub fn new(
-        image: &[u8],
-        globals: impl Iterator<Item = (u64, u64)>,
-    ) -> Result<Memory, VmError> {
+    pub fn new(image: &[u8], globals: impl Iterator<Item = (u64, u64)>) -> Result<Memory, VmError> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         map(ARENA_BASE, GLOBALS - ARENA_BASE, protection | libc::PROT_EXEC)?;
         map(GLOBALS, ARENA_END - GLOBALS, protection)?;
@@ -261,8 +258,7 @@ impl Memory {
         {
             let address = list.remove(0);
             let index = region.objects.partition_point(|o| o.address < address);
-            region.objects[index] =
-                HeapObject { address, bytes, allocated_at: site, freed: None };
+            region.objects[index] = HeapObject { address, bytes, allocated_at: site, freed: None };
             // SAFETY: the memory of a freed object of the same rounded size.
             unsafe { (address as *mut u8).write_bytes(0, rounded as usize) };
             self.mark(address, bytes);

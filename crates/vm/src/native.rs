@@ -14,12 +14,12 @@ use unravel_program::{Abi, CallId, CallSite, FunctionId, Program, Reg, Relocatio
 use unravel_trace::{EventKind, FailureKind, Input, Op};
 
 use crate::error::VmError;
+use crate::guard;
 use crate::interpret::Uncaught;
 use crate::machine::Machine;
 use crate::models::Flow;
 use crate::resolve::{Resolved, native_address};
 use crate::thread::{Need, Thread};
-use crate::guard;
 
 unsafe extern "C" {
     /// Calls through libffi; 1 if the callee threw, with the exception in `thrown`.
@@ -90,8 +90,21 @@ impl Natives {
         let resets = Resets {
             getopt: calls(&["getopt", "getopt_long", "getopt_long_only"]),
             descriptors: calls(&[
-                "open", "open64", "socket", "pipe", "pipe2", "dup", "creat", "accept", "epoll_create1", "eventfd",
-                "opendir", "mkstemp", "fopen", "fopen64", "fdopen",
+                "open",
+                "open64",
+                "socket",
+                "pipe",
+                "pipe2",
+                "dup",
+                "creat",
+                "accept",
+                "epoll_create1",
+                "eventfd",
+                "opendir",
+                "mkstemp",
+                "fopen",
+                "fopen64",
+                "fdopen",
             ]),
             reads_stdin: true,
         };
@@ -123,7 +136,9 @@ impl Natives {
                 let value = address.wrapping_add_signed(relocation.addend);
                 match relocation.place {
                     RelocationPlace::Image(offset) => put(&mut program.image, offset, value),
-                    RelocationPlace::ThreadLocals(offset) => put(&mut program.thread_locals, offset, value),
+                    RelocationPlace::ThreadLocals(offset) => {
+                        put(&mut program.thread_locals, offset, value)
+                    }
                     RelocationPlace::Constant(function, index) => {
                         if let Some(body) = &mut program.functions[function.0 as usize].body {
                             body.constants[index as usize] = value;
@@ -244,7 +259,11 @@ impl Natives {
                         if !function.address_taken || function.name.starts_with("llvm.") {
                             continue;
                         }
-                        match make_closure(&function.signature.params, &function.signature.result, id) {
+                        match make_closure(
+                            &function.signature.params,
+                            &function.signature.result,
+                            id,
+                        ) {
                             Some(address) => address,
                             None => continue,
                         }
@@ -405,7 +424,14 @@ fn prepare(call: &CallSite) -> Option<Box<ffi::ffi_cif>> {
         let mut cif: Box<ffi::ffi_cif> = Box::new(std::mem::zeroed());
         let result = ffi_type(&call.result);
         let status = if call.variadic && count >= call.fixed {
-            ffi::ffi_prep_cif_var(&mut *cif, ffi::ffi_abi_FFI_DEFAULT_ABI, call.fixed, count, result, types)
+            ffi::ffi_prep_cif_var(
+                &mut *cif,
+                ffi::ffi_abi_FFI_DEFAULT_ABI,
+                call.fixed,
+                count,
+                result,
+                types,
+            )
         } else {
             ffi::ffi_prep_cif(&mut *cif, ffi::ffi_abi_FFI_DEFAULT_ABI, count, result, types)
         };
@@ -433,8 +459,13 @@ unsafe fn make_closure(params: &[Abi], result: &Abi, function: FunctionId) -> Op
         let mut code = std::ptr::null_mut();
         let closure = ffi::ffi_closure_alloc(size_of::<ffi::ffi_closure>(), &mut code).cast();
         let callback = Box::leak(Box::new(Callback { function, params: params.to_vec() }));
-        let status =
-            ffi::ffi_prep_closure_loc(closure, cif, Some(call_back), (callback as *mut Callback).cast(), code);
+        let status = ffi::ffi_prep_closure_loc(
+            closure,
+            cif,
+            Some(call_back),
+            (callback as *mut Callback).cast(),
+            code,
+        );
         (status == ffi::ffi_status_FFI_OK).then_some(code as u64)
     }
 }
@@ -463,7 +494,9 @@ unsafe extern "C" fn call_back(
             let bytes = (*ty).size;
             let slots = bytes.div_ceil(8).max(1);
             if used + slots > words.len() {
-                (*machine).finish_inconclusive("native code passes too many arguments to a callback".into());
+                (*machine).finish_inconclusive(
+                    "native code passes too many arguments to a callback".into(),
+                );
             }
             std::ptr::copy_nonoverlapping(from, words.as_mut_ptr().add(used).cast(), bytes);
             used += slots;
@@ -503,8 +536,9 @@ impl Machine {
         if self.alive > 1 && event {
             let program = Arc::as_ptr(&self.program);
             // SAFETY: the program is immutable and outlives the run.
-            let (name, site) =
-                unsafe { ((*program).function(function).name.as_str(), (*program).call(call).site) };
+            let (name, site) = unsafe {
+                ((*program).function(function).name.as_str(), (*program).call(call).site)
+            };
             self.point(Op::External, 0, 0, site, Need::Nothing);
             if self.recorder.is_on() {
                 self.record(site, EventKind::External { name: name.to_owned() });
@@ -515,7 +549,13 @@ impl Machine {
     }
 
     /// Calls through a pointer that is no function of the program.
-    pub fn call_native_address(&mut self, address: u64, call: CallId, dst: Reg, fp: *mut u64) -> Flow {
+    pub fn call_native_address(
+        &mut self,
+        address: u64,
+        call: CallId,
+        dst: Reg,
+        fp: *mut u64,
+    ) -> Flow {
         if address < 1 << 16 {
             self.fail(FailureKind::NullDereference, "call through a null function pointer");
         }
@@ -533,10 +573,13 @@ impl Machine {
         if cached.is_none() {
             match prepare(site) {
                 Some(cif) => *cached = Some(cif),
-                None => self.finish_inconclusive("a native call passes values that cannot be passed".into()),
+                None => self.finish_inconclusive(
+                    "a native call passes values that cannot be passed".into(),
+                ),
             }
         }
-        let cif: *mut ffi::ffi_cif = &mut **self.natives.cifs[call.0 as usize].as_mut().expect("just prepared");
+        let cif: *mut ffi::ffi_cif =
+            &mut **self.natives.cifs[call.0 as usize].as_mut().expect("just prepared");
         const MOST: usize = 64;
         if site.args.len() > MOST {
             self.finish_inconclusive(format!("a native call passes more than {MOST} arguments"));
@@ -576,7 +619,9 @@ impl Machine {
                 (0, _) => {}
                 (1, Abi::Int { bits, .. }) => *to = result[0] & crate::arith::mask(*bits),
                 (1, Abi::F32) => *to = result[0] & 0xffff_ffff,
-                (slots, _) => std::ptr::copy_nonoverlapping(result.as_ptr(), to, (slots as usize).min(16)),
+                (slots, _) => {
+                    std::ptr::copy_nonoverlapping(result.as_ptr(), to, (slots as usize).min(16))
+                }
             }
         }
         Flow::Return(result[0])
@@ -590,7 +635,11 @@ impl Machine {
             Resolved::Model(model) => {
                 let call = CallSite {
                     args: (0..args.len())
-                        .map(|i| unravel_program::Arg { reg: i as Reg, slots: 1, abi: Abi::Pointer })
+                        .map(|i| unravel_program::Arg {
+                            reg: i as Reg,
+                            slots: 1,
+                            abi: Abi::Pointer,
+                        })
                         .collect(),
                     result: Abi::Pointer,
                     result_slots: 1,
@@ -652,7 +701,12 @@ pub(crate) unsafe fn call_words(address: u64, args: &[u64]) -> u64 {
 ///
 /// # Safety
 /// `fp` is the caller's frame, `top` the end of its stack, with room behind it.
-pub(crate) unsafe fn push_varargs(call: &CallSite, fixed: usize, fp: *const u64, top: u64) -> (u64, u64) {
+pub(crate) unsafe fn push_varargs(
+    call: &CallSite,
+    fixed: usize,
+    fp: *const u64,
+    top: u64,
+) -> (u64, u64) {
     let start = top.next_multiple_of(16);
     let mut at = start;
     for arg in call.args.iter().skip(fixed) {
@@ -684,19 +738,110 @@ pub(crate) unsafe fn push_varargs(call: &CallSite, fixed: usize, fp: *const u64,
 /// calling them is not an event.
 pub(crate) fn is_pure(name: &str) -> bool {
     const PURE: &[&str] = &[
-        "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log",
-        "log2", "log10", "log1p", "pow", "sqrt", "cbrt", "hypot", "fabs", "floor", "ceil", "round", "trunc", "fmod",
-        "modf", "ldexp", "frexp", "lround", "llround", "rint", "nearbyint", "fmin", "fmax", "erf", "tgamma", "lgamma",
-        "abs", "labs", "llabs", "div", "ldiv", "toupper", "tolower", "isalpha", "isdigit", "isalnum", "isspace",
-        "isupper", "islower", "isprint", "ispunct", "isxdigit", "iscntrl", "isgraph", "isblank", "__ctype_b_loc",
-        "__ctype_tolower_loc", "__ctype_toupper_loc", "__errno_location", "htons", "htonl", "ntohs", "ntohl",
-        "getpid", "gettid", "getuid", "sysconf", "getpagesize", "get_nprocs", "dlsym", "atof", "atoi", "atol", "atoll",
-        "strtol", "strtoul", "strtoll", "strtoull", "strtod", "strtof", "__isoc23_strtol", "__isoc23_strtoul",
-        "__isoc23_strtoll", "__isoc23_strtoull", "snprintf", "sprintf", "vsnprintf", "sscanf", "__isoc99_sscanf",
-        "__isoc23_sscanf", "getopt", "getopt_long", "bzero", "basename", "dirname",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "atan2",
+        "sinh",
+        "cosh",
+        "tanh",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "pow",
+        "sqrt",
+        "cbrt",
+        "hypot",
+        "fabs",
+        "floor",
+        "ceil",
+        "round",
+        "trunc",
+        "fmod",
+        "modf",
+        "ldexp",
+        "frexp",
+        "lround",
+        "llround",
+        "rint",
+        "nearbyint",
+        "fmin",
+        "fmax",
+        "erf",
+        "tgamma",
+        "lgamma",
+        "abs",
+        "labs",
+        "llabs",
+        "div",
+        "ldiv",
+        "toupper",
+        "tolower",
+        "isalpha",
+        "isdigit",
+        "isalnum",
+        "isspace",
+        "isupper",
+        "islower",
+        "isprint",
+        "ispunct",
+        "isxdigit",
+        "iscntrl",
+        "isgraph",
+        "isblank",
+        "__ctype_b_loc",
+        "__ctype_tolower_loc",
+        "__ctype_toupper_loc",
+        "__errno_location",
+        "htons",
+        "htonl",
+        "ntohs",
+        "ntohl",
+        "getpid",
+        "gettid",
+        "getuid",
+        "sysconf",
+        "getpagesize",
+        "get_nprocs",
+        "dlsym",
+        "atof",
+        "atoi",
+        "atol",
+        "atoll",
+        "strtol",
+        "strtoul",
+        "strtoll",
+        "strtoull",
+        "strtod",
+        "strtof",
+        "__isoc23_strtol",
+        "__isoc23_strtoul",
+        "__isoc23_strtoll",
+        "__isoc23_strtoull",
+        "snprintf",
+        "sprintf",
+        "vsnprintf",
+        "sscanf",
+        "__isoc99_sscanf",
+        "__isoc23_sscanf",
+        "getopt",
+        "getopt_long",
+        "bzero",
+        "basename",
+        "dirname",
     ];
-    PURE.contains(&name) || PURE.iter().any(|p| name.strip_suffix(['f', 'l']) == Some(p))
-        || name.starts_with("_ZNKSt") || name.starts_with("_ZNSs") || name.starts_with("_ZNSt7__cxx1112basic_string")
+    PURE.contains(&name)
+        || PURE.iter().any(|p| name.strip_suffix(['f', 'l']) == Some(p))
+        || name.starts_with("_ZNKSt")
+        || name.starts_with("_ZNSs")
+        || name.starts_with("_ZNSt7__cxx1112basic_string")
         || name.starts_with("_ZSt") && name.contains("_Rb_tree_")
         || name.starts_with("_ZNSt8__detail")
 }

@@ -166,7 +166,8 @@ impl Machine {
     /// The local variable of some active function that contains an address.
     fn local_name(&self, address: u64, bytes: u64) -> Option<String> {
         let slot = stack_slot(address)?;
-        let thread = self.threads[..self.thread_count].iter().find(|t| t.slot == slot && !t.ended)?;
+        let thread =
+            self.threads[..self.thread_count].iter().find(|t| t.slot == slot && !t.ended)?;
         let mut base = thread.at.base;
         for frame in thread.frames.iter().rev() {
             if address >= base {
@@ -174,12 +175,13 @@ impl Machine {
                 let body = function.body.as_ref()?;
                 let offset = address - base;
                 let local = body.locals.iter().find(|l| {
-                    u64::from(l.offset) <= offset && offset < u64::from(l.offset) + u64::from(l.bytes)
+                    u64::from(l.offset) <= offset
+                        && offset < u64::from(l.offset) + u64::from(l.bytes)
                 })?;
                 let inside = offset - u64::from(local.offset);
-                let member = local.ty.map_or(String::new(), |ty| {
-                    self.program.types.member(ty, inside, bytes)
-                });
+                let member = local
+                    .ty
+                    .map_or(String::new(), |ty| self.program.types.member(ty, inside, bytes));
                 return Some(format!("{}{member}", local.name));
             }
             base = frame.caller.base;

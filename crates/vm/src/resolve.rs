@@ -11,7 +11,10 @@ pub(crate) enum Resolved {
     Body,
     Model(Model),
     /// At this address; `event` if others may see what it does.
-    Native { address: u64, event: bool },
+    Native {
+        address: u64,
+        event: bool,
+    },
     /// Trapped when called, not when loaded.
     Missing,
 }
@@ -48,9 +51,7 @@ pub(crate) fn resolve_externals(program: &Program) -> Vec<Resolved> {
                 return Resolved::Body;
             }
             match native_address(name) {
-                Some(address) => {
-                    Resolved::Native { address, event: !crate::native::is_pure(name) }
-                }
+                Some(address) => Resolved::Native { address, event: !crate::native::is_pure(name) },
                 None => Resolved::Missing,
             }
         })

@@ -1,7 +1,7 @@
 //! Which locations two threads touch: how the visible set is learned.
 //!
-//! While more than one thread is alive, the last access to every eight bytes is remembered. An access
-//! by another thread, one of the two a write, makes both sites visible in later runs. Locations once
+//! While more than one thread is alive, the last read and the last write of every eight bytes are
+//! remembered. An access by another thread, one of the two a write, makes both sites visible in later runs. Locations once
 //! found shared stay so for the life of the process (addresses are the same in every run), so that in
 //! the next run every site that touches them is found, whatever the order.
 //!
@@ -13,16 +13,16 @@ use unravel_trace::{SiteId, VisibleSet};
 use crate::error::VmError;
 use crate::memory::{in_arena, map_table};
 
-/// The last access to a granule, packed: site 32 bits, thread 15, written 1, run 16.
+/// The last read or write of a granule, packed: site 32 bits, thread 15, "by several threads" 1, run 16.
 #[derive(Clone, Copy)]
 struct Last(u64);
 
 impl Last {
-    fn new(site: SiteId, thread: u32, written: bool, run: u16) -> Last {
+    fn new(site: SiteId, thread: u32, several: bool, run: u16) -> Last {
         Last(
             u64::from(site.0) << 32
                 | u64::from(thread & 0x7fff) << 17
-                | u64::from(written) << 16
+                | u64::from(several) << 16
                 | u64::from(run),
         )
     }
@@ -32,11 +32,12 @@ impl Last {
     fn thread(self) -> u32 {
         (self.0 >> 17) as u32 & 0x7fff
     }
-    fn written(self) -> bool {
+    fn several(self) -> bool {
         self.0 >> 16 & 1 == 1
     }
-    fn run(self) -> u16 {
-        self.0 as u16
+    /// Whether some other thread than this did it, in this run.
+    fn by_other(self, thread: u32, run: u16) -> bool {
+        self.0 as u16 == run && (self.several() || self.thread() != thread)
     }
 }
 
@@ -45,7 +46,8 @@ const MAX_GRANULES: u64 = 4096;
 
 #[derive(Debug)]
 pub(crate) struct Sharing {
-    last: *mut u64,
+    reads: *mut Last,
+    writes: *mut Last,
     shared: *mut u8,
     run: u16,
     pub learned: VisibleSet,
@@ -54,7 +56,8 @@ pub(crate) struct Sharing {
 impl Sharing {
     pub fn new() -> Result<Sharing, VmError> {
         Ok(Sharing {
-            last: map_table(ARENA_SIZE)?.cast(),
+            reads: map_table(ARENA_SIZE)?.cast(),
+            writes: map_table(ARENA_SIZE)?.cast(),
             shared: map_table(ARENA_SIZE / 8)?,
             run: 0,
             learned: VisibleSet::default(),
@@ -75,23 +78,27 @@ impl Sharing {
         let first = (address - ARENA_BASE) >> 3;
         let last = (address + bytes.max(1) - 1 - ARENA_BASE) >> 3;
         for granule in (first..=last).take(MAX_GRANULES as usize) {
+            let at = granule as usize;
             // SAFETY: the tables cover the arena.
-            let (entry, shared) =
-                unsafe { (&mut *self.last.add(granule as usize), &mut *self.shared.add(granule as usize)) };
-            let before = Last(*entry);
-            let mine = before.run() == self.run;
-            let mut written = write;
-            if mine {
-                written |= before.written();
-                if before.thread() != thread && written {
-                    *shared = 1;
-                    self.learned.insert(before.site());
+            let (reads, writes, shared) = unsafe {
+                (&mut *self.reads.add(at), &mut *self.writes.add(at), &mut *self.shared.add(at))
+            };
+            let written = writes.by_other(thread, self.run);
+            let read = write && reads.by_other(thread, self.run);
+            if written || read {
+                *shared = 1;
+                if written {
+                    self.learned.insert(writes.site());
+                }
+                if read {
+                    self.learned.insert(reads.site());
                 }
             }
             if *shared != 0 {
                 self.learned.insert(site);
             }
-            *entry = Last::new(site, thread, written, self.run).0;
+            let last = if write { writes } else { reads };
+            *last = Last::new(site, thread, last.by_other(thread, self.run), self.run);
         }
     }
 }

@@ -105,7 +105,9 @@ impl SyncObjects {
     }
 
     pub fn mutex_owner(&self, address: u64) -> Option<ThreadId> {
-        (mutex::lock(address) != 0).then(|| mutex::owner(address).checked_sub(1).map(ThreadId)).flatten()
+        (mutex::lock(address) != 0)
+            .then(|| mutex::owner(address).checked_sub(1).map(ThreadId))
+            .flatten()
     }
 
     pub fn rwlock_owner(&self, address: u64) -> Option<ThreadId> {

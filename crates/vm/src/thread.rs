@@ -48,8 +48,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    pub const NOWHERE: Cursor =
-        Cursor { pc: std::ptr::null(), fp: std::ptr::null_mut(), base: 0 };
+    pub const NOWHERE: Cursor = Cursor { pc: std::ptr::null(), fp: std::ptr::null_mut(), base: 0 };
 }
 
 /// What the pending event of a thread needs in order to be executed.
@@ -63,7 +62,10 @@ pub(crate) enum Need {
     /// Everybody has arrived since this generation.
     Barrier(u64, u32),
     /// A signal, then the mutex.
-    Wake { cond: u64, mutex: u64 },
+    Wake {
+        cond: u64,
+        mutex: u64,
+    },
     /// Nobody is running this initialiser.
     Once(u64),
     Ended(ThreadId),

@@ -31,13 +31,16 @@ const PROGRAMS: [&str; 2] = ["bank", "bbuf"];
 
 pub fn run() -> Result<(), Error> {
     let tool = workspace::build_tool()?;
-    let scratch = tempfile::tempdir()
-        .map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
+    let scratch =
+        tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     stay_on_one_core()?;
     let bench = Bench { tool, scratch: scratch.path().to_owned() };
 
     let cpu = bench.cpu()?;
-    println!("{:10} {:>12} {:>12} {:>10} {:>18}", "program", "native -O0", "vm", "slower", "instructions/s");
+    println!(
+        "{:10} {:>12} {:>12} {:>10} {:>18}",
+        "program", "native -O0", "vm", "slower", "instructions/s"
+    );
     println!(
         "{:10} {:>10.3} s {:>10.3} s {:>9.1}× {:>16.0} M",
         "cpu",
@@ -50,7 +53,10 @@ pub fn run() -> Result<(), Error> {
     let mut headline = None;
     for program in PROGRAMS {
         let rates = bench.schedules(program)?;
-        println!("{program:10} {:>12.0} {:>14.0} {:>7.0}×", rates.native, rates.machine, rates.ratio);
+        println!(
+            "{program:10} {:>12.0} {:>14.0} {:>7.0}×",
+            rates.native, rates.machine, rates.ratio
+        );
         headline.get_or_insert(rates);
     }
     if let Some(rates) = headline {
@@ -103,10 +109,23 @@ impl Bench {
         let source = workspace::root().join("xtask/bench/cpu.c");
         let native = self.compile(&source, "cpu")?;
         let built = self.scratch.join("cpu.unravel");
-        demand(Command::new(&self.tool).arg("build").arg(&source).arg("-o").arg(&built).stdout(Stdio::null()))?;
+        demand(
+            Command::new(&self.tool)
+                .arg("build")
+                .arg(&source)
+                .arg("-o")
+                .arg(&built)
+                .stdout(Stdio::null()),
+        )?;
         let machine = |rounds: &str| {
             let mut command = Command::new(&self.tool);
-            command.arg("run").arg(&built).args(["--json", "--max-steps", "1000000000000", "--", rounds]);
+            command.arg("run").arg(&built).args([
+                "--json",
+                "--max-steps",
+                "1000000000000",
+                "--",
+                rounds,
+            ]);
             command
         };
         let native = |rounds: &str| {
@@ -143,7 +162,8 @@ impl Bench {
         let mut turns = Vec::new();
         for _ in 0..TURNS {
             let (seconds, ()) = time(|| {
-                (0..EXECUTIONS).try_for_each(|_| demand(Command::new(&binary).stdout(Stdio::null())))
+                (0..EXECUTIONS)
+                    .try_for_each(|_| demand(Command::new(&binary).stdout(Stdio::null())))
             })?;
             turns.push((EXECUTIONS as f64 / seconds, self.rate(&source)?));
         }
@@ -171,7 +191,9 @@ impl Bench {
 
     fn compile(&self, source: &Path, program: &str) -> Result<PathBuf, Error> {
         let binary = self.scratch.join(program);
-        demand(Command::new(COMPILER).args(["-O0", "-pthread"]).arg(source).arg("-o").arg(&binary))?;
+        demand(
+            Command::new(COMPILER).args(["-O0", "-pthread"]).arg(source).arg("-o").arg(&binary),
+        )?;
         Ok(binary)
     }
 }

@@ -90,7 +90,11 @@ impl Outcome {
     /// In words, with the place.
     pub fn describe(&self, case: &Case) -> String {
         let places = self.places(case);
-        let at = if places.is_empty() { "no line of the program".to_owned() } else { places.join(" and ") };
+        let at = if places.is_empty() {
+            "no line of the program".to_owned()
+        } else {
+            places.join(" and ")
+        };
         format!("{} at {at}", self.kind)
     }
 }
@@ -118,11 +122,15 @@ pub fn ask<T: DeserializeOwned>(
     }
     if !code.is_some_and(|code| codes.contains(&code)) {
         let errors = errors.split_whitespace().collect::<Vec<_>>().join(" ");
-        return Err(format!("{shown}: expected exit code {codes:?}, seen {} {errors}", output.status));
+        return Err(format!(
+            "{shown}: expected exit code {codes:?}, seen {} {errors}",
+            output.status
+        ));
     }
     // The program's own output may stand before it.
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().last().unwrap_or_default();
     let start = last.find('{').unwrap_or_default();
-    serde_json::from_str(&last[start..]).map_err(|error| format!("{shown}: not the JSON expected: {error}"))
+    serde_json::from_str(&last[start..])
+        .map_err(|error| format!("{shown}: not the JSON expected: {error}"))
 }

@@ -105,8 +105,9 @@ impl Case {
     pub fn read(folder: &Path) -> Result<Case, String> {
         let text = std::fs::read_to_string(folder.join("expect.toml"))
             .map_err(|error| format!("cannot read expect.toml: {error}"))?;
-        let expect = toml::from_str::<Expect>(&text)
-            .map_err(|error| format!("expect.toml: {}", error.to_string().trim_end().replace('\n', " ")))?;
+        let expect = toml::from_str::<Expect>(&text).map_err(|error| {
+            format!("expect.toml: {}", error.to_string().trim_end().replace('\n', " "))
+        })?;
         let case = Case { folder: folder.to_owned(), expect };
         case.validate().map_err(|problem| format!("expect.toml: {problem}"))?;
         Ok(case)
@@ -133,13 +134,15 @@ impl Case {
         if sources == fixed {
             return Err("the fixed twin is the buggy program itself".into());
         }
-        if let Some(missing) = sources.iter().chain(fixed).find(|s| !self.folder.join(s).is_file()) {
+        if let Some(missing) = sources.iter().chain(fixed).find(|s| !self.folder.join(s).is_file())
+        {
             return Err(format!("there is no file {missing}"));
         }
         if FailureKind::from_name(&bug.outcome).is_none() {
             return Err(format!("no kind of failure is called '{}'", bug.outcome));
         }
-        let mut lines: Vec<&str> = bug.at.iter().chain(&bug.racy_lines).map(String::as_str).collect();
+        let mut lines: Vec<&str> =
+            bug.at.iter().chain(&bug.racy_lines).map(String::as_str).collect();
         for order in &bug.root_cause {
             let (earlier, later) = order
                 .split_once(" -> ")

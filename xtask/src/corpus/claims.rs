@@ -87,7 +87,8 @@ impl Lab<'_> {
     /// Claim 3.
     fn twin(&self, strategy: &str, seed: u64, schedules: u64) -> Result<(), String> {
         let (seed, schedules) = (seed.to_string(), schedules.to_string());
-        let flags = ["--strategy", strategy, "--seed", &seed, "--schedules", &schedules, "--fail-on-exit"];
+        let flags =
+            ["--strategy", strategy, "--seed", &seed, "--schedules", &schedules, "--fail-on-exit"];
         let search = self.find(&self.case.expect.fixed, &flags, "twin", 1)?;
         let seen = if let Some(finding) = search.findings.first() {
             format!("{} in schedule {}", finding.run.outcome.describe(self.case), finding.schedule)
@@ -119,12 +120,15 @@ impl Lab<'_> {
             return Err(format!("{seen} did not fail again when find replayed it"));
         }
         let trace = finding.trace.display().to_string();
-        let arguments = ["replay", &trace, "--times", &REPLAYS.to_string(), "--json"].map(str::to_owned);
+        let arguments =
+            ["replay", &trace, "--times", &REPLAYS.to_string(), "--json"].map(str::to_owned);
         // A replay that differs exits with 3 and says where.
         let replay: Replay = ask(self.tool, self.case, &arguments, &[1, 3])?;
         if !replay.same {
             let difference = replay.difference.unwrap_or_default();
-            return Err(format!("expected {REPLAYS} equal replays of {seen}, seen a difference: {difference}"));
+            return Err(format!(
+                "expected {REPLAYS} equal replays of {seen}, seen a difference: {difference}"
+            ));
         }
         if replay.run != finding.run {
             return Err(format!("expected a replay of {:?}, seen {:?}", finding.run, replay.run));
@@ -133,7 +137,13 @@ impl Lab<'_> {
     }
 
     /// `unravel find` with one of the two programs; traces go to a folder of their own.
-    fn find(&self, sources: &[String], flags: &[&str], out: &str, jobs: u32) -> Result<Search, String> {
+    fn find(
+        &self,
+        sources: &[String],
+        flags: &[&str],
+        out: &str,
+        jobs: u32,
+    ) -> Result<Search, String> {
         let expect = &self.case.expect;
         let out = self.scratch.join(out.replace(':', "-"));
         let mut arguments = vec!["find".to_owned()];
@@ -155,11 +165,13 @@ impl Lab<'_> {
 
     fn stdin_file(&self, text: &str) -> Result<PathBuf, String> {
         let path = self.scratch.join("stdin");
-        std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        std::fs::write(&path, text)
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         Ok(path)
     }
 
     fn read(&self, trace: &Path) -> Result<Vec<u8>, String> {
-        std::fs::read(trace).map_err(|error| format!("cannot read the trace {}: {error}", trace.display()))
+        std::fs::read(trace)
+            .map_err(|error| format!("cannot read the trace {}: {error}", trace.display()))
     }
 }

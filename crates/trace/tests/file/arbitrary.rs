@@ -29,6 +29,7 @@ pub fn sample() -> TraceFile {
             cwd: "/home/user".into(),
         },
         input: Input { args: vec!["7".into()], stdin: Some(b"x\n".to_vec()), ..Input::default() },
+        rules: Rules { fail_on_exit: true, ..Rules::default() },
         strategy: "pct".into(),
         seed: Some(42),
         run: Run {
@@ -298,8 +299,21 @@ fn input() -> impl Strategy<Value = Input> {
         any::<u64>().prop_map(Nondet::Seed),
         vec(any::<u64>(), 0..4).prop_map(Nondet::List),
     ];
-    (vec(text(), 0..3), option::of(vec(any::<u8>(), 0..20)), nondet)
-        .prop_map(|(args, stdin, nondet)| Input { args, stdin, nondet })
+    let limits = (any::<u64>(), any::<bool>(), any::<bool>()).prop_map(
+        |(max_steps, spurious_wakes, early_timeouts)| Limits {
+            max_steps,
+            spurious_wakes,
+            early_timeouts,
+        },
+    );
+    (vec(text(), 0..3), option::of(vec(any::<u8>(), 0..20)), nondet, limits)
+        .prop_map(|(args, stdin, nondet, limits)| Input { args, stdin, nondet, limits })
+}
+
+fn rules() -> impl Strategy<Value = Rules> {
+    (any::<bool>(), option::of(vec(any::<u8>(), 0..20)), option::of(text())).prop_map(
+        |(fail_on_exit, expect_output, check)| Rules { fail_on_exit, expect_output, check },
+    )
 }
 
 /// Any trace file that is valid.
@@ -329,7 +343,14 @@ pub fn trace_file() -> impl Strategy<Value = TraceFile> {
             nondet,
             notes,
         });
-    (program(), input(), text(), option::of(any::<u64>()), run).prop_map(
-        |(program, input, strategy, seed, run)| TraceFile { program, input, strategy, seed, run },
+    (program(), (input(), rules()), text(), option::of(any::<u64>()), run).prop_map(
+        |(program, (input, rules), strategy, seed, run)| TraceFile {
+            program,
+            input,
+            rules,
+            strategy,
+            seed,
+            run,
+        },
     )
 }

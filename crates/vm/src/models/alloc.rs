@@ -119,7 +119,11 @@ fn realloc(m: &mut Machine, address: u64, bytes: u64, site: SiteId) -> Flow {
     if new != 0 {
         // SAFETY: both blocks are at least this long.
         unsafe {
-            std::ptr::copy_nonoverlapping(address as *const u8, new as *mut u8, old.min(bytes) as usize)
+            std::ptr::copy_nonoverlapping(
+                address as *const u8,
+                new as *mut u8,
+                old.min(bytes) as usize,
+            )
         };
         free(m, address, site);
     }

@@ -22,7 +22,9 @@ impl Machine {
         match barrier::state(address) {
             MAGIC => {}
             DESTROYED => self.fail_sync(address, BYTES, site, "use of a destroyed barrier"),
-            _ => self.fail_sync(address, BYTES, site, "use of a barrier before pthread_barrier_init"),
+            _ => {
+                self.fail_sync(address, BYTES, site, "use of a barrier before pthread_barrier_init")
+            }
         }
     }
 }

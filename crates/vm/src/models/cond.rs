@@ -65,7 +65,12 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
     m.point(Op::Wait, address, cond::BYTES as u32, site, Need::Nothing);
     m.check_cond(address, site);
     if !m.owns_mutex(lock) {
-        m.fail_sync(lock, mutex::BYTES, site, "condition wait with a mutex that is not locked by this thread");
+        m.fail_sync(
+            lock,
+            mutex::BYTES,
+            site,
+            "condition wait with a mutex that is not locked by this thread",
+        );
     }
     let held = mutex_model::release(lock);
     let me = ThreadId(m.current as u32);
@@ -74,13 +79,22 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
     m.sync.waiting.entry(address).or_default().push(me);
     if m.recorder.is_on() {
         let lock_location = m.location(lock, mutex::BYTES, site);
-        m.record_sync(site, (address, cond::BYTES), |at| EventKind::Wait { at, mutex: lock_location });
+        m.record_sync(site, (address, cond::BYTES), |at| EventKind::Wait {
+            at,
+            mutex: lock_location,
+        });
     }
     let thread = &mut m.threads[m.current];
     thread.woken_by = if spurious || early { Some(me) } else { None };
     thread.timed = timed;
     thread.timed_out = early;
-    m.point(Op::Acquire, address, cond::BYTES as u32, site, Need::Wake { cond: address, mutex: lock });
+    m.point(
+        Op::Acquire,
+        address,
+        cond::BYTES as u32,
+        site,
+        Need::Wake { cond: address, mutex: lock },
+    );
     if let Some(waiting) = m.sync.waiting.get_mut(&address) {
         waiting.retain(|t| *t != me);
     }

@@ -31,7 +31,9 @@ pub(crate) const MODELS: Family = &[
     ),
     ("_ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj", |_, _| OK),
     ("__cxa_pure_virtual", |m, _| m.fail(FailureKind::Crash, "a pure virtual function was called")),
-    ("__cxa_deleted_virtual", |m, _| m.fail(FailureKind::Crash, "a deleted virtual function was called")),
+    ("__cxa_deleted_virtual", |m, _| {
+        m.fail(FailureKind::Crash, "a deleted virtual function was called")
+    }),
 ];
 
 /// `std::thread` hands over a state object with a virtual `_M_run`; the new thread owns it.
@@ -59,7 +61,10 @@ fn join(m: &mut Machine, a: Args) -> Flow {
     // SAFETY: checked.
     let handle = unsafe { *(a.word(0) as *const u64) };
     if handle == 0 {
-        m.fail(FailureKind::UncaughtException, "std::thread::join of a thread that is not joinable");
+        m.fail(
+            FailureKind::UncaughtException,
+            "std::thread::join of a thread that is not joinable",
+        );
     }
     threads::join(m, handle, 0, a.site(), false);
     // SAFETY: checked.

@@ -225,14 +225,22 @@ impl Machine {
     pub fn fail_uncaught(&mut self) -> ! {
         let thrown = self.threads[self.current].thrown;
         let name = type_name(thrown.type_info);
-        self.fail(FailureKind::UncaughtException, format!("an exception of type {name} is not caught"))
+        self.fail(
+            FailureKind::UncaughtException,
+            format!("an exception of type {name} is not caught"),
+        )
     }
 }
 
 /// The demangled name of a `type_info`.
 fn type_name(type_info: u64) -> String {
     unsafe extern "C" {
-        fn __cxa_demangle(name: *const i8, buffer: *mut i8, length: *mut usize, status: *mut i32) -> *mut i8;
+        fn __cxa_demangle(
+            name: *const i8,
+            buffer: *mut i8,
+            length: *mut usize,
+            status: *mut i32,
+        ) -> *mut i8;
     }
     if type_info == 0 {
         return "(unknown)".into();
@@ -243,7 +251,8 @@ fn type_name(type_info: u64) -> String {
         let text = mangled.to_string_lossy().into_owned();
         let Ok(name) = CString::new(text.trim_start_matches('*')) else { return text };
         let mut status = 0;
-        let plain = __cxa_demangle(name.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut(), &mut status);
+        let plain =
+            __cxa_demangle(name.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut(), &mut status);
         if plain.is_null() {
             return text;
         }

@@ -35,12 +35,24 @@ pub(crate) const MODELS: Family = &[
     ("llvm.ptrmask", |_, a| Flow::Return(a.word(0) & a.word(1))),
     ("llvm.is.constant", |_, _| OK),
     ("llvm.objectsize", |_, a| Flow::Return(if a.word(1) & 1 != 0 { 0 } else { u64::MAX })),
-    ("llvm.sadd.with.overflow", |_, a| overflow(a, true, i128::checked_add, |x, y| x.wrapping_add(y))),
-    ("llvm.uadd.with.overflow", |_, a| overflow(a, false, i128::checked_add, |x, y| x.wrapping_add(y))),
-    ("llvm.ssub.with.overflow", |_, a| overflow(a, true, i128::checked_sub, |x, y| x.wrapping_sub(y))),
-    ("llvm.usub.with.overflow", |_, a| overflow(a, false, i128::checked_sub, |x, y| x.wrapping_sub(y))),
-    ("llvm.smul.with.overflow", |_, a| overflow(a, true, i128::checked_mul, |x, y| x.wrapping_mul(y))),
-    ("llvm.umul.with.overflow", |_, a| overflow(a, false, i128::checked_mul, |x, y| x.wrapping_mul(y))),
+    ("llvm.sadd.with.overflow", |_, a| {
+        overflow(a, true, i128::checked_add, |x, y| x.wrapping_add(y))
+    }),
+    ("llvm.uadd.with.overflow", |_, a| {
+        overflow(a, false, i128::checked_add, |x, y| x.wrapping_add(y))
+    }),
+    ("llvm.ssub.with.overflow", |_, a| {
+        overflow(a, true, i128::checked_sub, |x, y| x.wrapping_sub(y))
+    }),
+    ("llvm.usub.with.overflow", |_, a| {
+        overflow(a, false, i128::checked_sub, |x, y| x.wrapping_sub(y))
+    }),
+    ("llvm.smul.with.overflow", |_, a| {
+        overflow(a, true, i128::checked_mul, |x, y| x.wrapping_mul(y))
+    }),
+    ("llvm.umul.with.overflow", |_, a| {
+        overflow(a, false, i128::checked_mul, |x, y| x.wrapping_mul(y))
+    }),
     ("llvm.sadd.sat", |_, a| saturate(a, true, |x, y| x + y)),
     ("llvm.uadd.sat", |_, a| saturate(a, false, |x, y| x + y)),
     ("llvm.ssub.sat", |_, a| saturate(a, true, |x, y| x - y)),
@@ -56,7 +68,9 @@ pub(crate) const MODELS: Family = &[
         wide(a, value.wrapping_abs() as u128)
     }),
     ("llvm.ctpop", |_, a| wide(a, u128::from(a.wide(0).count_ones()))),
-    ("llvm.ctlz", |_, a| wide(a, u128::from(a.wide(0).leading_zeros() - (128 - u32::from(a.bits(0)))))),
+    ("llvm.ctlz", |_, a| {
+        wide(a, u128::from(a.wide(0).leading_zeros() - (128 - u32::from(a.bits(0)))))
+    }),
     ("llvm.cttz", |_, a| wide(a, u128::from(a.wide(0).trailing_zeros().min(u32::from(a.bits(0)))))),
     ("llvm.bswap", |_, a| wide(a, a.wide(0).swap_bytes() >> (128 - u32::from(a.bits(0))))),
     ("llvm.bitreverse", |_, a| wide(a, a.wide(0).reverse_bits() >> (128 - u32::from(a.bits(0))))),
@@ -92,9 +106,15 @@ pub(crate) const MODELS: Family = &[
     ("llvm.fma", multiply_add),
     ("llvm.is.fpclass", is_class),
     ("llvm.lround", |m, a| float_of(m, a, 0).map_or(OK, |x| Flow::Return(x.round() as i64 as u64))),
-    ("llvm.llround", |m, a| float_of(m, a, 0).map_or(OK, |x| Flow::Return(x.round() as i64 as u64))),
-    ("llvm.lrint", |m, a| float_of(m, a, 0).map_or(OK, |x| Flow::Return(x.round_ties_even() as i64 as u64))),
-    ("llvm.llrint", |m, a| float_of(m, a, 0).map_or(OK, |x| Flow::Return(x.round_ties_even() as i64 as u64))),
+    ("llvm.llround", |m, a| {
+        float_of(m, a, 0).map_or(OK, |x| Flow::Return(x.round() as i64 as u64))
+    }),
+    ("llvm.lrint", |m, a| {
+        float_of(m, a, 0).map_or(OK, |x| Flow::Return(x.round_ties_even() as i64 as u64))
+    }),
+    ("llvm.llrint", |m, a| {
+        float_of(m, a, 0).map_or(OK, |x| Flow::Return(x.round_ties_even() as i64 as u64))
+    }),
 ];
 
 /// A `va_list` whose register parts are used up, so that everything is taken from the overflow area.
@@ -257,7 +277,8 @@ fn float2(m: &mut Machine, a: Args, function: fn(f64, f64) -> f64) -> Flow {
 
 /// Without a fused instruction at -O0, clang's `fmuladd` is a product and a sum.
 fn multiply_add(m: &mut Machine, a: Args) -> Flow {
-    let (Some(x), Some(y), Some(z)) = (float_of(m, a, 0), float_of(m, a, 1), float_of(m, a, 2)) else {
+    let (Some(x), Some(y), Some(z)) = (float_of(m, a, 0), float_of(m, a, 1), float_of(m, a, 2))
+    else {
         return OK;
     };
     match a.result() {

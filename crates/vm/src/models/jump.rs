@@ -52,7 +52,8 @@ pub(crate) fn long_jump(m: &mut Machine, buffer: u64, value: i32) -> Flow {
     };
     let slot = m.threads[m.current].slot;
     let thread = &mut m.threads[m.current];
-    let crosses = thread.frames.get(target.depth..).is_none_or(|above| above.iter().any(|f| f.entry));
+    let crosses =
+        thread.frames.get(target.depth..).is_none_or(|above| above.iter().any(|f| f.entry));
     if target.thread != thread.id.index() || crosses {
         m.finish_inconclusive("longjmp leaves a native frame or the thread".into());
     }

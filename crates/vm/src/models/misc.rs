@@ -37,7 +37,11 @@ fn sort(m: &mut Machine, a: Args) -> Flow {
     if from != base {
         // SAFETY: both arrays are `count * size` bytes long.
         unsafe {
-            std::ptr::copy_nonoverlapping(from as *const u8, base as *mut u8, (count * size) as usize)
+            std::ptr::copy_nonoverlapping(
+                from as *const u8,
+                base as *mut u8,
+                (count * size) as usize,
+            )
         };
     }
     super::alloc::free(m, scratch, a.site())
@@ -72,7 +76,8 @@ fn merge(
 }
 
 fn search(m: &mut Machine, a: Args) -> Flow {
-    let (key, base, count, size, function) = (a.word(0), a.word(1), a.word(2), a.word(3), a.word(4));
+    let (key, base, count, size, function) =
+        (a.word(0), a.word(1), a.word(2), a.word(3), a.word(4));
     let (mut low, mut high) = (0, count);
     while low < high {
         let middle = low + (high - low) / 2;

@@ -199,8 +199,7 @@ pub(crate) fn find(name: &str) -> Option<Model> {
     use rustc_hash::FxHashMap;
     use std::sync::OnceLock;
     static TABLE: OnceLock<FxHashMap<&'static str, Model>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        FAMILIES.iter().flat_map(|family| family.iter().copied()).collect()
-    });
+    let table =
+        TABLE.get_or_init(|| FAMILIES.iter().flat_map(|family| family.iter().copied()).collect());
     table.get(name).copied()
 }

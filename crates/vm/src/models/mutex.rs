@@ -87,7 +87,12 @@ fn destroy(m: &mut Machine, a: Args) -> Flow {
         m.fail_sync(address, mutex::BYTES, a.site(), "destruction of a mutex that is locked");
     }
     if m.is_awaited(Need::Mutex(address)) {
-        m.fail_sync(address, mutex::BYTES, a.site(), "destruction of a mutex that a thread waits for");
+        m.fail_sync(
+            address,
+            mutex::BYTES,
+            a.site(),
+            "destruction of a mutex that a thread waits for",
+        );
     }
     mutex::set_kind(address, mutex::DESTROYED);
     m.made_progress();
@@ -98,9 +103,12 @@ fn destroy(m: &mut Machine, a: Args) -> Flow {
 impl Machine {
     /// Whether another thread is blocked because its pending event needs this.
     pub fn is_awaited(&self, need: Need) -> bool {
-        self.threads[..self.thread_count]
-            .iter()
-            .any(|t| !t.ended && t.need == need && t.id.index() != self.current && self.is_blocked(t.id.index()))
+        self.threads[..self.thread_count].iter().any(|t| {
+            !t.ended
+                && t.need == need
+                && t.id.index() != self.current
+                && self.is_blocked(t.id.index())
+        })
     }
 
     fn is_blocked(&self, index: usize) -> bool {

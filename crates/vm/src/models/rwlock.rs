@@ -105,7 +105,11 @@ fn try_lock(m: &mut Machine, a: Args, shared: bool) -> Flow {
     if acquired {
         m.take_rwlock(address, shared);
     }
-    m.record_sync(a.site(), (address, rwlock::BYTES), |at| EventKind::TryLock { at, shared, acquired });
+    m.record_sync(a.site(), (address, rwlock::BYTES), |at| EventKind::TryLock {
+        at,
+        shared,
+        acquired,
+    });
     if acquired { OK } else { error(libc::EBUSY) }
 }
 

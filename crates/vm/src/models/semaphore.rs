@@ -93,7 +93,10 @@ fn wait(m: &mut Machine, a: Args, timed: bool) -> Flow {
     m.check_semaphore(address, a.site());
     let timed_out = std::mem::take(&mut m.threads[m.current].timed_out);
     if timed_out {
-        m.record_sync(a.site(), (address, BYTES), |at| EventKind::SemTryWait { at, acquired: false });
+        m.record_sync(a.site(), (address, BYTES), |at| EventKind::SemTryWait {
+            at,
+            acquired: false,
+        });
         return fail_with_errno(libc::ETIMEDOUT);
     }
     semaphore::set_value(address, semaphore::value(address) - 1);

@@ -172,7 +172,8 @@ fn set(m: &mut Machine, a: Args) -> Flow {
 }
 
 fn ordering(left: &[u8], right: &[u8]) -> Flow {
-    let order = left.iter().zip(right).map(|(l, r)| i32::from(*l) - i32::from(*r)).find(|d| *d != 0);
+    let order =
+        left.iter().zip(right).map(|(l, r)| i32::from(*l) - i32::from(*r)).find(|d| *d != 0);
     Flow::Return(order.unwrap_or(0) as u32 as u64)
 }
 
@@ -237,7 +238,11 @@ fn compare_strings(m: &mut Machine, a: Args, limit: u64, fold: bool) -> Flow {
     let right = m.read_string(a.word(1), limit, a.site());
     let take = |address, length: u64| {
         let byte = |b: u8| if fold { b.to_ascii_lowercase() } else { b };
-        bytes(address, length).iter().map(move |b| byte(*b)).chain(std::iter::once(0)).take(limit as usize)
+        bytes(address, length)
+            .iter()
+            .map(move |b| byte(*b))
+            .chain(std::iter::once(0))
+            .take(limit as usize)
     };
     let order = take(a.word(0), left)
         .zip(take(a.word(1), right))
@@ -276,7 +281,11 @@ fn duplicate(m: &mut Machine, a: Args, limit: u64) -> Flow {
     if address != 0 {
         // SAFETY: memory just allocated, zero behind the copy.
         unsafe {
-            std::ptr::copy_nonoverlapping(a.word(0) as *const u8, address as *mut u8, length as usize)
+            std::ptr::copy_nonoverlapping(
+                a.word(0) as *const u8,
+                address as *mut u8,
+                length as usize,
+            )
         };
     }
     Flow::Return(address)

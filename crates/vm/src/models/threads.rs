@@ -177,7 +177,13 @@ impl Machine {
     }
 }
 
-pub(crate) fn join(m: &mut Machine, handle: u64, result_at: u64, site: SiteId, timed: bool) -> Flow {
+pub(crate) fn join(
+    m: &mut Machine,
+    handle: u64,
+    result_at: u64,
+    site: SiteId,
+    timed: bool,
+) -> Flow {
     m.test_cancel();
     let Some(child) = m.find_thread(handle) else {
         if handle == 0 {

@@ -78,7 +78,9 @@ fn poll(m: &mut Machine, a: Args, timeout: i32, descriptors: u64) -> Flow {
     if descriptors == 0 {
         return sleep(m, a, timeout.max(0) as u64 * 1_000_000);
     }
-    m.finish_inconclusive("the program waits for descriptors (poll, select), which is not supported".into())
+    m.finish_inconclusive(
+        "the program waits for descriptors (poll, select), which is not supported".into(),
+    )
 }
 
 fn time(m: &mut Machine, a: Args) -> Flow {
@@ -146,8 +148,8 @@ impl Random {
                 state[i] += 0x7fff_ffff;
             }
         }
-        for i in 0..31 {
-            self.state[i] = state[i] as u32;
+        for (to, from) in self.state.iter_mut().zip(&state[..31]) {
+            *to = *from as u32;
         }
         for i in 31..34 {
             self.state[i] = self.state[i - 31];
@@ -161,7 +163,8 @@ impl Random {
     fn next(&mut self) -> u32 {
         // The state is a ring of 34 values of which the last 31 matter.
         let n = self.state.len();
-        let value = self.state[(self.front + n - 31) % n].wrapping_add(self.state[(self.front + n - 3) % n]);
+        let value = self.state[(self.front + n - 31) % n]
+            .wrapping_add(self.state[(self.front + n - 3) % n]);
         self.state[self.front % n] = value;
         self.front = self.front % n + 1;
         value >> 1
@@ -202,22 +205,4 @@ fn step48(m: &mut Machine, a: Args) -> u64 {
     let next = m.random.state48.wrapping_mul(0x5_deec_e66d).wrapping_add(0xb) & ((1 << 48) - 1);
     m.random.state48 = next;
     next
-}
-
-/// A small generator for choices of our own.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SplitMix(u64);
-
-impl SplitMix {
-    pub fn new(seed: u64) -> Self {
-        SplitMix(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
 }

@@ -1,8 +1,7 @@
 //! The intrinsics of verification competitions and their relatives.
 
-use unravel_trace::{FailureKind, Nondet, Outcome};
+use unravel_trace::{FailureKind, Nondet, Outcome, Rng};
 
-use super::time::SplitMix;
 use super::{Args, Family, Flow, OK};
 use crate::machine::Machine;
 
@@ -58,13 +57,16 @@ fn atomic_end(m: &mut Machine, _: Args) -> Flow {
 pub(crate) fn is_nondet(name: &str) -> bool {
     name.starts_with("__VERIFIER_nondet_")
         || name.starts_with("__SMACK_nondet")
-        || matches!(name, "nondet_int" | "nondet_uint" | "nondet_char" | "nondet_long" | "nondet_bool" | "nondet")
+        || matches!(
+            name,
+            "nondet_int" | "nondet_uint" | "nondet_char" | "nondet_long" | "nondet_bool" | "nondet"
+        )
 }
 
 /// Where nondeterministic values come from, and which ones came.
 #[derive(Debug, Default)]
 pub(crate) struct NondetSource {
-    random: SplitMix,
+    random: Rng,
     list: Option<Vec<u64>>,
     log: Vec<u64>,
 }
@@ -74,7 +76,7 @@ impl NondetSource {
         self.log.clear();
         match from {
             Nondet::Seed(seed) => {
-                self.random = SplitMix::new(*seed);
+                self.random = Rng::new(*seed);
                 self.list = None;
             }
             Nondet::List(values) => self.list = Some(values.clone()),
@@ -85,10 +87,10 @@ impl NondetSource {
         let value = match &self.list {
             Some(values) => values.get(self.log.len()).copied().unwrap_or(0),
             // Mostly small numbers: programs compare them with small constants. Sometimes any.
-            None => match self.random.next() % 8 {
-                0 => self.random.next(),
-                1 => 0u64.wrapping_sub(self.random.next() % 16),
-                _ => self.random.next() % 16,
+            None => match self.random.word() % 8 {
+                0 => self.random.word(),
+                1 => 0u64.wrapping_sub(self.random.word() % 16),
+                _ => self.random.word() % 16,
             },
         };
         let value = value & crate::arith::mask(bits);
