@@ -113,7 +113,7 @@ fn write_trace(
     let path = free_name(&flags.out, &format!("{}-{kind}", loaded.reference.name), number + 1);
     let file = TraceFile {
         program: loaded.reference.clone(),
-        input: loaded.input.clone(),
+        input: finding.run.input(&loaded.input),
         rules: loaded.rules.clone(),
         strategy: plan.strategy.to_string(),
         seed: Some(plan.seed),

@@ -4,6 +4,7 @@
 //! possible whose memory is at the same fixed address. A worker's standard output and error go nowhere (or
 //! to the judge, if the output matters).
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -246,7 +247,7 @@ fn execute<E: Executor>(
         let full = if order.learn_all { index % 2 == 1 } else { index % learn_every(index) == 0 };
         let used = if full { &all } else { &visible };
         let want = Want { detail: Detail::Outcome, learn: order.learn_all || full };
-        let mut run = executor.run(input, used, &mut *scheduler, want);
+        let mut run = executor.run(&input_of(input, index), used, &mut *scheduler, want);
         judge.judge(&mut run);
         report.done += 1;
         report.steps += run.steps;
@@ -295,6 +296,19 @@ fn execute<E: Executor>(
     report
 }
 
+/// The input of a run: the same as the user's, but with other nondeterministic values every few runs, unless
+/// the user gave them.
+fn input_of(input: &Input, index: u64) -> Cow<'_, Input> {
+    const RUNS_PER_INPUT: u64 = 8;
+    match input.nondet {
+        Nondet::Seed(seed) if index >= RUNS_PER_INPUT => {
+            let nondet = Nondet::Seed(Rng::derive(seed, index / RUNS_PER_INPUT));
+            Cow::Owned(Input { nondet, ..input.clone() })
+        }
+        _ => Cow::Borrowed(input),
+    }
+}
+
 /// Whether a bug the user knows is this one: the same kind, at one of the same places.
 fn covers(known: &BugId, found: &BugId) -> bool {
     known.kind == found.kind && known.places.iter().any(|p| found.places.contains(p))
@@ -315,6 +329,7 @@ fn confirm<E: Executor>(
 ) -> Finding {
     let mut replay = Replay::new(&run.schedule);
     let want = Want { detail: Detail::Events, learn: false };
+    let input = &run.input(input);
     let mut again = executor.run(input, &run.schedule.visible, &mut replay, want);
     judge.judge(&mut again);
     let replayed = replay.divergence().is_none()

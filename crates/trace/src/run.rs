@@ -87,6 +87,17 @@ pub struct Run {
     pub notes: Vec<String>,
 }
 
+impl Run {
+    /// The input that gives this run again: the values that `__VERIFIER_nondet_*` returned, written out.
+    pub fn input(&self, input: &Input) -> Input {
+        let mut input = input.clone();
+        if !self.nondet.is_empty() {
+            input.nondet = Nondet::List(self.nondet.clone());
+        }
+        input
+    }
+}
+
 /// What to do in a run besides running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Want {

@@ -671,6 +671,10 @@ impl Machine {
                     );
                 }
             }
+            // A call through a wrong declaration may pass too little.
+            for (to, slots) in body.params.iter().skip(site.args.len()) {
+                fp.add(*to as usize).write_bytes(0, *slots as usize);
+            }
             let slot = (*thread).slot;
             let caller_top = self.memory.stack_top[slot];
             let mut top = caller_top;

@@ -113,6 +113,7 @@ impl Machine {
         let globals = program.globals.iter().map(|g| (g.address, g.bytes.max(1)));
         let memory = Memory::new(&program.image, globals)?;
         let externals = resolve_externals(&program);
+        crate::resolve::redirect_calls(&mut program, &externals);
         let mut machine = Box::new(Machine {
             externals,
             memory,

@@ -80,6 +80,7 @@ impl Machine {
         thread.timed = false;
         thread.idle += 1;
         thread.jumps = 0;
+        thread.empty_loops = 0;
         thread.last_event = events;
     }
 
@@ -104,10 +105,13 @@ impl Machine {
 
     /// Called on every backward jump's overflow: a loop that runs long without an event.
     pub fn long_loop(&mut self, site: SiteId) {
+        let loops = self.threads[self.current].empty_loops + 1;
         if self.alive > 1 && self.threads[self.current].atomic == 0 {
             self.yield_point(site);
         }
-        self.threads[self.current].jumps = 0;
+        let thread = &mut self.threads[self.current];
+        thread.empty_loops = loops;
+        thread.jumps = 0;
     }
 
     pub const fn max_jumps() -> u32 {
@@ -285,10 +289,20 @@ impl Machine {
         if *times >= ROUNDS {
             self.stagnation.stuck.insert(next);
             if self.stagnation.stuck.len() == self.stagnation.involved.len() {
-                self.livelock();
+                self.end_stagnation();
             }
         }
         self.candidates.retain(|c| c.thread.index() == next);
+    }
+
+    /// Nobody will ever go on. If all loop without looking at anything (`while (1);`), that is how a program
+    /// says that it does not want to be here, as with an assumption that does not hold.
+    fn end_stagnation(&mut self) -> ! {
+        if self.stagnation.stuck.iter().all(|t| self.threads[*t].empty_loops > 0) {
+            self.note("a thread stopped in an endless loop that looks at nothing; such runs are discarded");
+            self.finish(Outcome::Discarded);
+        }
+        self.livelock()
     }
 
     /// A hash of everything of its own that decides what a thread does next.

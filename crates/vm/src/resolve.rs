@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use unravel_program::Program;
+use unravel_program::{Inst, Program};
 
 use crate::models::{self, Model};
 
@@ -56,6 +56,18 @@ pub(crate) fn resolve_externals(program: &Program) -> Vec<Resolved> {
             }
         })
         .collect()
+}
+
+/// Direct calls of functions whose body is not used become calls of what stands for it.
+pub(crate) fn redirect_calls(program: &mut Program, externals: &[Resolved]) {
+    let code = program.functions.iter_mut().filter_map(|f| f.body.as_mut()).flat_map(|b| &mut b.code);
+    for inst in code {
+        if let Inst::Call { dst, function, call } = *inst
+            && !matches!(externals[function.0 as usize], Resolved::Body)
+        {
+            *inst = Inst::CallExternal { dst, function, call };
+        }
+    }
 }
 
 /// The address of a symbol of a loaded library.

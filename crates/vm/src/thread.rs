@@ -125,6 +125,8 @@ pub(crate) struct Thread {
     pub last_event: u64,
     /// Backward jumps since its last event.
     pub jumps: u32,
+    /// Long loops in a row without any event: an endless loop that looks at nothing.
+    pub empty_loops: u32,
     pub atomic: u32,
 
     /// Base of its thread-local block.
@@ -168,6 +170,7 @@ impl Thread {
             spin_mark: 0,
             last_event: 0,
             jumps: 0,
+            empty_loops: 0,
             atomic: 0,
             locals: 0,
             keys: Vec::new(),

@@ -102,8 +102,8 @@ impl Outcome {
 /// No command of a case takes longer, whatever its program does. In seconds.
 const PATIENCE: &str = "300";
 
-/// Runs `unravel` in the folder of a case and reads its answer, which comes with exit code `code`.
-/// Anything else is a complaint.
+/// Runs `unravel` in the folder of a case and reads its answer, which comes with one of the exit codes
+/// `codes`. Anything else is a complaint.
 pub fn ask<T: DeserializeOwned>(
     tool: &Path,
     case: &Case,

@@ -171,3 +171,58 @@ impl Case {
         !name.is_empty() && self.folder.join(name).is_file()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Case;
+
+    const GOOD: &str = r#"
+about = "goes wrong"
+from = "here"
+sources = ["a.c"]
+fixed = ["fixed.c"]
+
+[bug]
+outcome = "assertion"
+at = ["a.c:2"]
+racy-lines = ["a.c:1", "a.c:2"]
+root-cause = ["a.c:1 -> a.c:2"]
+"#;
+
+    /// What is said about a case with this `expect.toml`.
+    fn read(kind: &str, expect: &str) -> Result<Case, String> {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let folder = scratch.path().join(kind).join("name");
+        std::fs::create_dir_all(&folder).expect("folders");
+        for (name, text) in [("expect.toml", expect), ("a.c", "one\ntwo\n"), ("fixed.c", "one\n")] {
+            std::fs::write(folder.join(name), text).expect("files");
+        }
+        Case::read(&folder)
+    }
+
+    #[test]
+    fn a_right_case_is_accepted() {
+        assert_eq!(read("order", GOOD).expect("a case").expect.bug.at, ["a.c:2"]);
+    }
+
+    #[test]
+    fn mistakes_in_a_case_are_named() {
+        const FIXED: &str = "fixed = [\"fixed.c\"]";
+        for (right, wrong, said) in [
+            ("about =", "abuot =", "unknown field `abuot`"),
+            ("[bug]", "[bug]\nknown-gaps = 1", "unknown field `known-gaps`"),
+            (FIXED, "", "missing field `fixed`"),
+            (FIXED, "fixed = []", "'fixed' is empty"),
+            (FIXED, "fixed = [\"a.c\"]", "the buggy program itself"),
+            (FIXED, "fixed = [\"b.c\"]", "there is no file b.c"),
+            ("\"assertion\"", "\"asertion\"", "called 'asertion'"),
+            ("at = [\"a.c:2\"]", "at = [\"a.c:3\"]", "a.c:3 is an empty line or beyond"),
+            (" -> ", " before ", "is not of the form file:line -> file:line"),
+        ] {
+            assert!(GOOD.contains(right));
+            let problem = read("order", &GOOD.replace(right, wrong)).expect_err(wrong);
+            assert!(problem.contains(said), "{wrong}: {problem}");
+        }
+        assert!(read("misc", GOOD).expect_err("no kind").contains("is none of atomicity"));
+    }
+}

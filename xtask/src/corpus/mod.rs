@@ -27,7 +27,7 @@ pub enum Depth {
 }
 
 /// Cases slower than this are named at the end, so that the suite stays quick.
-const SLOW: Duration = Duration::from_secs(10);
+const SLOW: Duration = Duration::from_secs(30);
 
 /// Runs the cases whose name contains `filter`. Prints a line for each that fails.
 pub fn run(filter: Option<&str>, depth: Depth) -> Result<Tally, Error> {

@@ -85,7 +85,7 @@ int main(void) {
     int *zeros = calloc(10, sizeof *zeros), total = 0; for (int i = 0; i < 10; i++) total += zeros[i]; printf("%d\n", total); free(zeros);
     void *aligned; printf("%d %d %d\n", posix_memalign(&aligned, 256, 100), (int)((uintptr_t)aligned % 256), posix_memalign(&aligned, 3, 8) == EINVAL); 
     void *other = aligned_alloc(64, 128); printf("%d\n", (int)((uintptr_t)other % 64)); free(other); free(NULL);
-    printf("%d %d\n", malloc(0) != NULL, calloc(SIZE_MAX / 2, 4) == NULL);
+    void *volatile nothing = malloc(0), *volatile all = calloc(SIZE_MAX / 2, 4); printf("%d %d %d\n", nothing != NULL, all == NULL, errno == ENOMEM);
     char *formatted; printf("%d ", asprintf(&formatted, "%d-%s", 5, "made")); printf("%s\n", formatted); free(formatted);
     return 7;
 }
