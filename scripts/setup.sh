@@ -3,7 +3,7 @@
 # Installs the Debian packages that are missing, as root or with a sudo that asks for no password. Without
 # either it prints the one line to type and ends with exit code 2. Quiet if there is nothing to do.
 
-# What a machine with only Rust and gcc lacks. `unravel doctor` and CONTRIBUTING.md name the same packages.
+# What a machine with only Rust and gcc lacks.
 packages=(
   clang-19    # compiles the programs under test to bitcode
   llvm-19-dev # libLLVM, which reads it, and llvm-link
@@ -91,9 +91,8 @@ install_packages() {
 no_clang() {
   local name
   name=$(. /etc/os-release 2>/dev/null && printf '%s' "${PRETTY_NAME:-}")
-  say "${name:-This release} has no package clang-19 (Debian 12 and later and Ubuntu 24.04 and later do; on"
-  say "Ubuntu it is in 'universe'). The LLVM project has packages for older releases:"
-  say "  wget https://apt.llvm.org/llvm.sh && sudo bash llvm.sh 19"
+  say "${name:-This release} has no package clang-19. Debian 12 and later and Ubuntu 24.04 and later have it"
+  say "(Ubuntu in 'universe'). For other releases see https://apt.llvm.org; when LLVM 19 is installed, also:"
   say "  sudo apt-get install -y $1"
 }
 

@@ -176,7 +176,12 @@ fn print_text(
         "at most {} threads and {} events a run, sequential consistency",
         tally.most_threads, tally.most_events
     );
-    if result.findings.is_empty() {
+    let reason = tally.reason.as_deref().unwrap_or("inconclusive");
+    let nothing_followed = result.findings.is_empty() && tally.inconclusive == tally.schedules;
+    if nothing_followed {
+        let _ = writeln!(out, "{}: {reason}", program.name);
+        let _ = writeln!(out, "  (so in all of {searched})");
+    } else if result.findings.is_empty() {
         let _ = writeln!(out, "{}: no failure found in {searched} ({extent})", program.name);
     } else {
         let _ = writeln!(
@@ -186,11 +191,10 @@ fn print_text(
             count(result.findings.len(), "bug")
         );
     }
-    if tally.most_threads == 1 {
+    if tally.most_threads == 1 && !nothing_followed {
         let _ = writeln!(out, "note: the program created no thread, so there is one schedule only");
     }
-    if tally.inconclusive > 0 {
-        let reason = tally.reason.as_deref().unwrap_or("inconclusive");
+    if tally.inconclusive > 0 && !nothing_followed {
         let _ =
             writeln!(out, "note: {} of them inconclusive; the first: {reason}", tally.inconclusive);
     }
@@ -254,6 +258,8 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
     let stopped = match result.stopped {
         Stopped::Found => "found",
         Stopped::Schedules => "schedules",
+        Stopped::OneSchedule => "one schedule",
+        Stopped::AllInconclusive => "all inconclusive",
         Stopped::Time => "time",
         Stopped::Interrupted => "interrupted",
     };

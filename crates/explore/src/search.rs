@@ -47,6 +47,10 @@ pub struct Finding {
 pub enum Stopped {
     Found,
     Schedules,
+    /// The program has no threads and no nondeterministic input: every run is the same.
+    OneSchedule,
+    /// Not one of the first runs could be followed to its end.
+    AllInconclusive,
     Time,
     Interrupted,
 }
@@ -68,6 +72,8 @@ pub struct Tally {
     pub steps: u64,
     pub most_events: u64,
     pub most_threads: u64,
+    /// Some run asked for a nondeterministic value.
+    pub nondet: bool,
     pub notes: Vec<String>,
 }
 
@@ -141,6 +147,12 @@ pub fn search<E: Executor>(
             break stopped;
         }
         next = end;
+        if state.tally.most_threads <= 1 && !state.tally.nondet {
+            break Stopped::OneSchedule;
+        }
+        if !learn_all && state.tally.inconclusive == state.tally.schedules {
+            break Stopped::AllInconclusive;
+        }
         epoch = if learn_all { EPOCH } else { (epoch * 2).min(EPOCH_LIMIT) };
     };
     state.findings.sort_by_key(|f| f.index);
@@ -300,6 +312,7 @@ fn take_report(state: &mut State, learned: &mut VisibleSet, longest: &mut u64, r
     tally.steps += report.steps;
     tally.most_events = tally.most_events.max(report.most_events);
     tally.most_threads = tally.most_threads.max(report.most_threads);
+    tally.nondet |= report.nondet;
     for note in report.notes {
         if !tally.notes.contains(&note) {
             tally.notes.push(note);

@@ -37,6 +37,7 @@ pub(crate) struct Report {
     pub learned: VisibleSet,
     pub most_events: u64,
     pub most_threads: u64,
+    pub nondet: bool,
     pub findings: Vec<Finding>,
     pub inconclusive: u64,
     pub reason: Option<String>,
@@ -256,6 +257,7 @@ fn execute<E: Executor>(
             report.most_events = report.most_events.max(events);
         }
         report.most_threads = report.most_threads.max(run.schedule.threads.len() as u64);
+        report.nondet |= !run.nondet.is_empty();
         report.learned.merge(&run.learned);
         match &run.outcome {
             Outcome::Exited { code: 0 } => {}

@@ -1,4 +1,5 @@
 // C11 atomics and the __sync and __atomic builtins, every width, one thread.
+// link: -latomic
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ int main(void) {
     _Atomic struct pair pair = (struct pair){ 1, 2 }; struct pair q = atomic_load(&pair); q.b = 50; struct pair old = atomic_exchange(&pair, q); SHOW(old.b); q = pair; SHOW(q.b);
     struct pair guess = { 0, 0 }; SHOW(atomic_compare_exchange_strong(&pair, &guess, old)); SHOW(guess.b); SHOW(atomic_compare_exchange_strong(&pair, &guess, old)); q = pair; SHOW(q.b);
     _Atomic struct big big = (struct big){ { 1, 2, 3, 4 } }; struct big copy = atomic_load(&big); copy.v[3] = 44; atomic_store(&big, copy); copy.v[3] = 0; copy = atomic_exchange(&big, copy); SHOW(copy.v[3]);
-    _Atomic struct triple triple = (struct triple){ { 7, 8, 9 } }; struct triple t = triple; t.v[1] = -1; SHOW(atomic_exchange(&triple, t).v[1]); t = triple; SHOW(t.v[1]); SHOW(t.v[2]);
+    _Atomic struct triple triple = (struct triple){ { 7, 8, 9 } }; struct triple t = triple; t.v[1] = -1; t = atomic_exchange(&triple, t); SHOW(t.v[1]); t = triple; SHOW(t.v[1]); SHOW(t.v[2]);
     _Atomic long double ld = 1.25L; ld += 1; printf("%Lg\n", (long double)ld);
     SHOW(atomic_is_lock_free(&a)); SHOW(__atomic_always_lock_free(8, 0)); SHOW(sizeof pair); SHOW(sizeof triple); SHOW(sizeof(_Atomic struct triple));
     SHOW(__atomic_test_and_set(&flag, __ATOMIC_SEQ_CST)); __atomic_clear(&flag, __ATOMIC_SEQ_CST); SHOW(flag);
