@@ -26,6 +26,10 @@ pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
     if changed {
         eprintln!("note: {} has changed since the trace was recorded", file.program.name);
     }
+    // The program finds its files where it found them then.
+    if let Err(error) = std::env::set_current_dir(&file.program.cwd) {
+        eprintln!("note: cannot go to {}, where the trace was recorded: {error}", file.program.cwd);
+    }
     let mut vm = program::machine(&built, &file.program.name)?;
     let mut judge = Judge::open(&file.rules).map_err(CliError::Stdin)?;
     let mut last = None;

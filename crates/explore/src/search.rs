@@ -240,12 +240,25 @@ fn run_epoch<E: Executor>(
                     Vec::new()
                 },
                 milliseconds: left.map(|l| l.as_millis() as u64),
+                confirm: None,
             })?;
         }
         let ready = crate::worker::wait(workers, TICK);
         for index in ready {
             match workers[index].receive()? {
-                WorkerEnd::Report(report) => take_report(state, &mut learned, &mut longest, report),
+                WorkerEnd::Report(mut report) => {
+                    let (start, count) = workers[index].assigned();
+                    if report.damaged {
+                        workers[index] = Worker::start(executor, input, plan)?;
+                        for finding in &mut report.findings {
+                            workers[index].confirm(finding)?;
+                        }
+                        if report.done < count {
+                            pending.retry.push((start + report.done, count - report.done));
+                        }
+                    }
+                    take_report(state, &mut learned, &mut longest, report);
+                }
                 WorkerEnd::Died { run, signal } => {
                     // The run that killed its worker is inconclusive; the rest is tried again.
                     let (start, count) = workers[index].assigned();

@@ -29,6 +29,8 @@ pub(crate) struct Order {
     /// Bugs found already, not to be reported again.
     pub known: Vec<BugId>,
     pub milliseconds: Option<u64>,
+    /// Instead of all that: execute this failing run once more.
+    pub confirm: Option<(u64, Run)>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -38,6 +40,8 @@ pub(crate) struct Report {
     pub most_events: u64,
     pub most_threads: u64,
     pub nondet: bool,
+    /// The worker must be replaced; its last finding was not executed again.
+    pub damaged: bool,
     pub findings: Vec<Finding>,
     pub inconclusive: u64,
     pub reason: Option<String>,
@@ -127,6 +131,29 @@ impl Worker {
         write_message(&mut self.orders, &order).map_err(SearchError::Pipe)
     }
 
+    /// Has a failing run executed once more by this worker, and waits for the result.
+    pub fn confirm(&mut self, finding: &mut Finding) -> Result<(), SearchError> {
+        if finding.replayed {
+            return Ok(());
+        }
+        self.send(Order {
+            start: finding.index,
+            count: 1,
+            learn_all: false,
+            visible: VisibleSet::default(),
+            longest: 0,
+            known: Vec::new(),
+            milliseconds: None,
+            confirm: Some((finding.index, finding.run.clone())),
+        })?;
+        if let WorkerEnd::Report(mut report) = self.receive()?
+            && let Some(confirmed) = report.findings.pop()
+        {
+            *finding = confirmed;
+        }
+        Ok(())
+    }
+
     pub fn receive(&mut self) -> Result<WorkerEnd, SearchError> {
         self.assigned = None;
         match read_message::<Report>(&mut self.reports) {
@@ -214,8 +241,14 @@ fn serve<E: Executor>(
 ) {
     let Ok(mut judge) = Judge::silent(&plan.rules) else { return };
     while let Ok(order) = read_message::<Order>(&mut orders) {
-        let report = execute(executor, input, plan, &order, &mut judge, current);
-        if write_message(&mut reports, &report).is_err() {
+        let report = match order.confirm {
+            Some((index, run)) => {
+                let finding = confirm(executor, input, index, run, &mut judge);
+                Report { findings: vec![finding], ..Report::default() }
+            }
+            None => execute(executor, input, plan, &order, &mut judge, current),
+        };
+        if write_message(&mut reports, &report).is_err() || report.damaged {
             return;
         }
     }
@@ -277,7 +310,11 @@ fn execute<E: Executor>(
                 } else if !seen.contains(&id) {
                     seen.push(id);
                     run.schedule.visible = used.clone();
-                    report.findings.push(confirm(executor, input, index, run.clone(), judge));
+                    report.findings.push(if executor.is_damaged() {
+                        Finding { index, run: run.clone(), replayed: false }
+                    } else {
+                        confirm(executor, input, index, run.clone(), judge)
+                    });
                 }
             }
         }
@@ -291,7 +328,8 @@ fn execute<E: Executor>(
             longest = longest.max(report.most_events);
         }
         let late = order.milliseconds.is_some_and(|ms| started.elapsed().as_millis() as u64 >= ms);
-        if late || !plan.all && !report.findings.is_empty() {
+        report.damaged = executor.is_damaged();
+        if late || report.damaged || !plan.all && !report.findings.is_empty() {
             break;
         }
     }

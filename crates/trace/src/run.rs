@@ -119,6 +119,12 @@ pub trait Executor {
     /// Every site that could be visible.
     fn all_sites(&self) -> VisibleSet;
 
+    /// Whether a crash in native code may have left this process's libraries in disorder. Further runs
+    /// belong in another process.
+    fn is_damaged(&self) -> bool {
+        false
+    }
+
     /// Called in a forked process before it runs anything.
     fn after_fork(&mut self) {}
 }

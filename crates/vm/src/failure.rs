@@ -240,6 +240,9 @@ impl Machine {
             _ if trapped.address < 1 << 16 => {
                 (FailureKind::NullDereference, "null pointer used in native code".to_owned())
             }
+            _ if trapped.address == u64::MAX => {
+                (FailureKind::Crash, "use of a pointer that is no address".to_owned())
+            }
             _ => (FailureKind::Crash, format!("invalid memory access at {:#x}", trapped.address)),
         };
         self.failure_of(self.current, kind, message, Vec::new())

@@ -106,7 +106,10 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
             Some(handler)
                 if IN_FIBER.load(Ordering::Relaxed) && handler.stack_ptr_in_bounds(sp) =>
             {
-                let address = (*info).si_addr() as u64;
+                // For an address that cannot exist, the kernel does not say which.
+                const SI_KERNEL: i32 = 0x80;
+                let unknown = (*info).si_code == SI_KERNEL;
+                let address = if unknown { u64::MAX } else { (*info).si_addr() as u64 };
                 let trapped = Trapped { signal, address };
                 let TrapHandlerRegs { rip, rsp, rbp, rdi, rsi } =
                     handler.setup_trap_handler(move || trapped);

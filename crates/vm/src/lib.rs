@@ -72,6 +72,10 @@ impl Executor for Vm {
         all
     }
 
+    fn is_damaged(&self) -> bool {
+        self.machine.damaged
+    }
+
     fn after_fork(&mut self) {
         guard::watch();
     }

@@ -92,6 +92,8 @@ pub(crate) struct Machine {
     /// Nanoseconds of the virtual clock.
     pub clock: u64,
     pub outcome: Option<Outcome>,
+    /// Native code crashed, perhaps with a lock of its library held.
+    pub damaged: bool,
     pub at_exit: Vec<(u64, u64)>,
     pub exiting: bool,
     pub once_running: FxHashMap<u64, u32>,
@@ -148,6 +150,7 @@ impl Machine {
             fuel: 0,
             clock: 0,
             outcome: None,
+            damaged: false,
             at_exit: Vec::new(),
             exiting: false,
             once_running: FxHashMap::default(),
@@ -192,7 +195,9 @@ impl Machine {
         self.scheduler = None;
         // SAFETY: the caller's scheduler, alive during this call.
         unsafe { (*scheduler).finish(self.events) };
-        self.natives.flush();
+        if !self.damaged {
+            self.natives.flush();
+        }
         self.result(outcome, want)
     }
 
@@ -210,6 +215,7 @@ impl Machine {
             match fiber.resume(()) {
                 CoroutineResult::Yield(()) => {}
                 CoroutineResult::Return(trapped) => {
+                    self.damaged = true;
                     let outcome = self.trap_outcome(trapped);
                     self.outcome.get_or_insert(outcome);
                 }

@@ -95,8 +95,8 @@ impl Lab<'_> {
         } else if search.inconclusive + search.discarded > 0 {
             let reason = search.reason.unwrap_or_else(|| "discarded".into());
             format!("{} inconclusive: {reason}", search.inconclusive + search.discarded)
-        } else if search.schedules == 0 || search.stopped != "schedules" {
-            format!("only {} schedules ({})", search.schedules, search.stopped)
+        } else if search.schedules < wanted {
+            format!("only {} schedules, stopped by {}", search.schedules, search.stopped)
         } else {
             return Ok(());
         };
