@@ -1,7 +1,7 @@
 //! Failures and runs in words for a person, and the same as JSON.
 
 use serde_json::{Value, json};
-use unravel_trace::{Failure, Outcome, Place, Run, ThreadName};
+use unravel_trace::{Failure, Outcome, Place, Run, ThreadName, user_place};
 
 /// Frames shown of a stack; the rest is in the JSON.
 const FRAMES: usize = 6;
@@ -64,9 +64,12 @@ pub fn outcome_json(outcome: &Outcome) -> Value {
             "kind": failure.kind.name(),
             "message": failure.message,
             "thread": failure.thread.to_string(),
+            "at": failure.place().map(Place::short),
+            "bug": failure.id().to_string(),
             "stack": stack_json(&failure.stack),
             "related": failure.related.iter().map(|r| json!({
                 "message": r.message,
+                "at": user_place(&r.stack).map(Place::short),
                 "stack": stack_json(&r.stack),
             })).collect::<Vec<_>>(),
         }),

@@ -8,6 +8,10 @@
 /// outside belongs to native libraries ("foreign").
 pub const ARENA_BASE: u64 = 1 << 44;
 
+/// Eight bytes that inline assembly reads in place of the processor's time stamp counter. The rest of the
+/// arena's first page is nobody's.
+pub const TIME_STAMP: u64 = ARENA_BASE + 0x800;
+
 /// Function `i` has the address `FUNCTIONS + i * FUNCTION_STRIDE`. The VM puts a jump there, so that
 /// native code may call it too.
 pub const FUNCTIONS: u64 = ARENA_BASE + 0x1000;

@@ -45,11 +45,28 @@ pub struct Function {
     pub display_name: String,
     /// `None`: no body; the VM models it or calls it natively.
     pub body: Option<Body>,
+    /// What inline assembly became. There is no body then.
+    pub machine_code: Option<MachineCode>,
     pub signature: Signature,
     /// Is a declaration that may stay undefined (`weak`): then its address is null if it does.
     pub weak: bool,
     /// Its address is taken (or it is a virtual function): native code may call it.
     pub address_taken: bool,
+}
+
+/// Inline assembly, compiled to `extern "C" fn(arguments: *const *const u64, result: *mut u64)`, which may be
+/// put anywhere in memory. Argument `i` is read from the slots `arguments[i]` points to; the result is written
+/// to slots that are zero before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineCode {
+    pub bytes: Vec<u8>,
+    /// For each argument that is the address of a memory operand the size of that, else 0. Both are what
+    /// the program declares; programs are known to declare too much.
+    pub memory: Vec<u32>,
+    /// Others may see what it does: it takes an address, or says that it changes memory.
+    pub visible: bool,
+    /// Reads [`crate::layout::TIME_STAMP`].
+    pub reads_time: bool,
 }
 
 #[derive(Debug, Clone)]

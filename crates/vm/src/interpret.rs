@@ -600,13 +600,13 @@ impl Machine {
                     }
                     Inst::LandingPad { dst, .. } => {
                         let thrown = (*thread).thrown;
-                        reg!(dst) = thrown.object;
+                        reg!(dst) = thrown.exception;
                         reg!(dst + 1) = thrown.selector;
                     }
                     Inst::Resume { src } => {
-                        let object = reg!(src);
+                        let exception = reg!(src);
                         save!();
-                        self.resume_exception(object);
+                        self.resume_exception(exception);
                         self.unwind()?;
                         reload!();
                         continue;
@@ -766,10 +766,17 @@ impl Machine {
 
     /// Calls whatever is at an address: a function of the program, a modelled or a native one.
     pub fn call_address(&mut self, address: u64, args: &[u64]) -> u64 {
+        match self.try_call_address(address, args) {
+            Ok(value) => value,
+            Err(Uncaught) => self.fail_uncaught(),
+        }
+    }
+
+    /// The same, with an exception passed on.
+    pub fn try_call_address(&mut self, address: u64, args: &[u64]) -> Result<u64, Uncaught> {
         match self.program.function_at(address) {
-            Some(function) => self.call_to_end(function, args),
-            // SAFETY: a native function that takes words; the program promised that it can be called so.
-            None => unsafe { crate::native::call_words(address, args) },
+            Some(function) => self.try_call(function, args),
+            None => self.try_call_native(address, args),
         }
     }
 
@@ -778,7 +785,7 @@ impl Machine {
         let Some(body) =
             program.function(function).body.as_ref().filter(|_| self.has_body(function))
         else {
-            return Ok(self.call_external_words(function, args));
+            return self.call_external_words(function, args);
         };
         let thread: *mut Thread = &mut *self.threads[self.current];
         // SAFETY: the current thread, at a saved position; the frame is built as `enter` does.

@@ -2,8 +2,7 @@
 //!
 //! Native functions work directly on the arena. A function of the program can be called by native code
 //! at its own address, where a jump to a closure stands. Exceptions thrown by native code are caught
-//! by a small C++ shim and thrown again in the program; one that would cross a native frame the other
-//! way ends the run as inconclusive.
+//! by a small C++ shim and thrown again in the program, and the other way round.
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
@@ -22,14 +21,16 @@ use crate::resolve::{Resolved, native_address};
 use crate::thread::{Need, Thread};
 
 unsafe extern "C" {
-    /// Calls through libffi; 1 if the callee threw, with the exception in `thrown`.
+    /// Calls through libffi; returns the exception if the callee threw one.
     fn unravel_call(
         cif: *mut ffi::ffi_cif,
         function: *const c_void,
         result: *mut c_void,
         args: *mut *mut c_void,
-        thrown: *mut [u64; 2],
-    ) -> i32;
+    ) -> u64;
+    fn unravel_call_words(function: *const c_void, args: *const [u64; 6], result: *mut u64) -> u64;
+    /// What a closure calls: [`unravel_call_back`], then it throws on what that returns.
+    fn unravel_closure(cif: *mut ffi::ffi_cif, result: *mut c_void, args: *mut *mut c_void, data: *mut c_void);
     fn unravel_exception_globals() -> *mut [u64; 2];
 }
 
@@ -470,13 +471,15 @@ unsafe fn make_closure(params: &[Abi], result: &Abi, function: FunctionId) -> Op
     }
 }
 
-/// Native code calls a function of the program.
-unsafe extern "C" fn call_back(
+/// Native code calls a function of the program. Returns the exception that leaves it, if one does: it must go
+/// on through native frames, and from here it would meet Rust's first.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn unravel_call_back(
     cif: *mut ffi::ffi_cif,
     result: *mut c_void,
     args: *mut *mut c_void,
     data: *mut c_void,
-) {
+) -> u64 {
     // SAFETY: libffi passes as many arguments as the interface has; `data` is the callback made with it.
     unsafe {
         let machine = guard::machine();
@@ -501,11 +504,8 @@ unsafe extern "C" fn call_back(
             std::ptr::copy_nonoverlapping(from, words.as_mut_ptr().add(used).cast(), bytes);
             used += slots;
         }
-        match (*machine).try_call(callback.function, &words[..used]) {
-            Ok(_) => {}
-            Err(Uncaught) => {
-                (*machine).finish_inconclusive("an exception crosses a native frame".into())
-            }
+        if let Err(Uncaught) = (*machine).try_call(callback.function, &words[..used]) {
+            return (*machine).threads[(*machine).current].thrown.exception;
         }
         let ty = (*cif).rtype;
         let bytes = (*ty).size;
@@ -520,6 +520,7 @@ unsafe extern "C" fn call_back(
             // libffi wants small integers widened to a whole register.
             _ => *(result as *mut u64) = returned[0],
         }
+        0
     }
 }
 
@@ -586,10 +587,9 @@ impl Machine {
         }
         let mut args = [std::ptr::null_mut::<c_void>(); MOST];
         let mut result = [0u64; 16];
-        let mut thrown = [0u64; 2];
         // SAFETY: arguments lie in the caller's slots in their memory layout; the callee is what the
         // program asked for. What it does to memory is the program's doing; a crash is caught.
-        let threw = unsafe {
+        let thrown = unsafe {
             for (arg, place) in site.args.iter().zip(&mut args) {
                 let slot = fp.add(arg.reg as usize);
                 *place = match arg.abi {
@@ -598,19 +598,13 @@ impl Machine {
                 };
             }
             guard::enter_native();
-            let threw = unravel_call(
-                cif,
-                address as *const c_void,
-                result.as_mut_ptr().cast(),
-                args.as_mut_ptr(),
-                &mut thrown,
-            );
+            let thrown =
+                unravel_call(cif, address as *const c_void, result.as_mut_ptr().cast(), args.as_mut_ptr());
             guard::leave_native();
-            threw
+            thrown
         };
-        if threw != 0 {
-            self.rethrow_native(thrown[0], thrown[1]);
-            return Flow::Throw;
+        if thrown != 0 {
+            return self.rethrow_native(thrown);
         }
         // SAFETY: `dst` has room for the result.
         unsafe {
@@ -627,11 +621,25 @@ impl Machine {
         Flow::Return(result[0])
     }
 
+    /// Calls a native function that takes up to six words; the program promised that it can be called so.
+    pub fn try_call_native(&mut self, address: u64, args: &[u64]) -> Result<u64, Uncaught> {
+        let mut words = [0; 6];
+        words.iter_mut().zip(args).for_each(|(to, from)| *to = *from);
+        let mut result = 0;
+        // SAFETY: per the program's promise.
+        match unsafe { unravel_call_words(address as *const c_void, &words, &mut result) } {
+            0 => Ok(result),
+            exception => {
+                self.rethrow_native(exception);
+                Err(Uncaught)
+            }
+        }
+    }
+
     /// A function without a body called from Rust with plain words (a handler, a destructor).
-    pub fn call_external_words(&mut self, function: FunctionId, args: &[u64]) -> u64 {
+    pub fn call_external_words(&mut self, function: FunctionId, args: &[u64]) -> Result<u64, Uncaught> {
         match self.externals[function.0 as usize] {
-            // SAFETY: as in `call_address`.
-            Resolved::Native { address, .. } => unsafe { call_words(address, args) },
+            Resolved::Native { address, .. } => self.try_call_native(address, args),
             Resolved::Model(model) => {
                 let call = CallSite {
                     args: (0..args.len())
@@ -649,9 +657,9 @@ impl Machine {
                     id: CallId(0),
                 };
                 match model(self, crate::models::Args::new(&call, args.as_ptr())) {
-                    Flow::Return(value) | Flow::Pair(value, _) => value,
-                    Flow::Throw => self.fail_uncaught(),
-                    Flow::Jump | Flow::Wide(..) => 0,
+                    Flow::Return(value) | Flow::Pair(value, _) => Ok(value),
+                    Flow::Throw => Err(Uncaught),
+                    Flow::Jump | Flow::Wide(..) => Ok(0),
                 }
             }
             Resolved::Body | Resolved::Missing => {

@@ -5,11 +5,16 @@
 #include <cxxabi.h>
 #include <exception>
 #include <ffi.h>
+#include <new>
+#include <system_error>
 #include <typeinfo>
+#include <unwind.h>
 
 namespace {
 
-// libstdc++'s exception header, which the thrown object follows (Itanium C++ ABI).
+// libstdc++'s exception header (Itanium C++ ABI). It ends with the unwinder's part, whose address names the
+// exception, as in native landing pads; the thrown object follows. A dependent exception (one that
+// std::rethrow_exception made) has the address of the primary object in place of the type.
 struct Header {
     std::type_info *type;
     void (*destructor)(void *);
@@ -22,22 +27,41 @@ struct Header {
     const void *language_data;
     void *catch_temp;
     void *adjusted;
-    unsigned char unwind[32] __attribute__((aligned(16)));
+    _Unwind_Exception unwind;
 };
 
 struct Globals {
-    void *caught;
+    Header *caught;
     unsigned uncaught;
 };
 
-Header *header_of(void *object) { return reinterpret_cast<Header *>(static_cast<char *>(object) - sizeof(Header)); }
+Header *header_of(_Unwind_Exception *exception) { return reinterpret_cast<Header *>(exception + 1) - 1; }
+
+bool is_dependent(_Unwind_Exception *exception) { return exception->exception_class & 1; }
+
+void *object_of(_Unwind_Exception *exception) {
+    return is_dependent(exception) ? static_cast<void *>(header_of(exception)->type) : exception + 1;
+}
+
+std::type_info *type_of(_Unwind_Exception *exception) {
+    auto *primary = static_cast<_Unwind_Exception *>(object_of(exception)) - 1;
+    return header_of(primary)->type;
+}
 
 Globals *globals() { return reinterpret_cast<Globals *>(abi::__cxa_get_globals()); }
 
-// Exceptions caught from native code are kept alive until the program is done with them.
-constexpr int kept_limit = 64;
-std::exception_ptr kept[kept_limit];
-int kept_next;
+// Calls what may throw. An exception outlives this catch: a negative count of handlers says that it is being
+// thrown again, so that leaving the handler does not destroy it.
+template <class Function> _Unwind_Exception *catching(Function function) {
+    try {
+        function();
+        return nullptr;
+    } catch (...) {
+        Header *header = globals()->caught;
+        header->handler_count = -header->handler_count;
+        return &header->unwind;
+    }
+}
 
 } // namespace
 
@@ -45,61 +69,73 @@ extern "C" {
 
 void *__cxa_init_primary_exception(void *, std::type_info *, void (*)(void *)) noexcept;
 
-int unravel_call(ffi_cif *cif, void (*function)(void), void *result, void **args, void *thrown[2]) {
-    try {
-        ffi_call(cif, function, result, args);
-        return 0;
-    } catch (...) {
-        std::exception_ptr pointer = std::current_exception();
-        thrown[0] = *reinterpret_cast<void **>(&pointer);
-        thrown[1] = abi::__cxa_current_exception_type();
-        kept[kept_next++ % kept_limit] = pointer;
-        return 1;
+_Unwind_Exception *unravel_call(ffi_cif *cif, void (*function)(void), void *result, void **args) {
+    return catching([=] { ffi_call(cif, function, result, args); });
+}
+
+_Unwind_Exception *unravel_call_words(uint64_t (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t),
+                                      const uint64_t args[6], uint64_t *result) {
+    return catching([=] { *result = function(args[0], args[1], args[2], args[3], args[4], args[5]); });
+}
+
+_Unwind_Exception *unravel_throw_system_error(int code) {
+    return catching([=] { throw std::system_error(code, std::generic_category()); });
+}
+
+_Unwind_Exception *unravel_throw_bad_alloc() {
+    return catching([] { throw std::bad_alloc(); });
+}
+
+_Unwind_Exception *unravel_call_back(ffi_cif *, void *, void **, void *);
+
+// Native code calls a function of the program; an exception goes on through the native frames.
+void unravel_closure(ffi_cif *cif, void *result, void **args, void *data) {
+    if (_Unwind_Exception *exception = unravel_call_back(cif, result, args, data)) {
+        _Unwind_RaiseException(exception);
+        std::terminate();
     }
 }
 
-void *unravel_exception_globals() { return abi::__cxa_get_globals(); }
+void *unravel_exception_globals() { return globals(); }
 
-void unravel_exception_init(void *object, std::type_info *type, void (*destructor)(void *)) {
+_Unwind_Exception *unravel_exception_init(void *object, std::type_info *type, void (*destructor)(void *)) {
     __cxa_init_primary_exception(object, type, destructor);
     // One reference, as __cxa_throw would set it; the count lies before the header.
     *reinterpret_cast<int *>(static_cast<char *>(object) - sizeof(Header) - 16) = 1;
-    header_of(object)->adjusted = object;
     globals()->uncaught++;
+    return static_cast<_Unwind_Exception *>(object) - 1;
+}
+
+// The exception being handled, to be thrown again; null without one.
+_Unwind_Exception *unravel_exception_rethrow() {
+    Header *header = globals()->caught;
+    if (!header) {
+        return nullptr;
+    }
+    header->handler_count = -header->handler_count;
+    globals()->uncaught++;
+    return &header->unwind;
 }
 
 void unravel_exception_again() { globals()->uncaught++; }
-
-void *unravel_exception_begin(void *object) {
-    void *adjusted = header_of(object)->adjusted;
-    abi::__cxa_begin_catch(static_cast<char *>(object) - 32);
-    header_of(object)->adjusted = adjusted;
-    return adjusted;
+void *unravel_exception_type(_Unwind_Exception *exception) { return type_of(exception); }
+void *unravel_exception_adjusted(_Unwind_Exception *exception) { return header_of(exception)->adjusted; }
+void unravel_exception_set_adjusted(_Unwind_Exception *exception, void *adjusted) {
+    header_of(exception)->adjusted = adjusted;
 }
 
-// The unwinder's own header is what landing pads receive natively; ours receive the object.
-void *unravel_exception_type(void *object) { return header_of(object)->type; }
-void unravel_exception_set_adjusted(void *object, void *adjusted) { header_of(object)->adjusted = adjusted; }
-void *unravel_exception_adjusted(void *object) { return header_of(object)->adjusted; }
-void *unravel_exception_from_unwind(void *unwind) { return static_cast<char *>(unwind) + 32; }
-
-// Whether a handler for `wanted` takes an exception of type `thrown`; adjusts the pointer to the base.
-int unravel_exception_matches(const std::type_info *wanted, const std::type_info *thrown, void **object) {
-    if (*wanted == *thrown) {
-        return 1;
-    }
-    // type_info::__do_catch is virtual and protected; a pointer is dereferenced first, as the runtime does.
-    struct Catcher : std::type_info {
-        static bool ask(const std::type_info *wanted, const std::type_info *thrown, void **object) {
-            using DoCatch = bool (*)(const std::type_info *, const std::type_info *, void **, unsigned);
-            void **table = *reinterpret_cast<void **const *>(wanted);
-            return reinterpret_cast<DoCatch>(table[4])(wanted, thrown, object, 1);
-        }
-    };
+// Whether a handler for `wanted` takes the exception; `adjusted` becomes what the handler receives: the
+// object or its base, or the pointer that was thrown.
+int unravel_exception_matches(const std::type_info *wanted, _Unwind_Exception *exception, void **adjusted) {
+    // type_info::__do_catch is virtual and protected.
+    using DoCatch = bool (*)(const std::type_info *, const std::type_info *, void **, unsigned);
+    const std::type_info *thrown = type_of(exception);
+    *adjusted = object_of(exception);
     if (thrown->__is_pointer_p()) {
-        *object = **reinterpret_cast<void ***>(object);
+        *adjusted = *static_cast<void **>(*adjusted);
     }
-    return Catcher::ask(wanted, thrown, object);
+    void **table = *reinterpret_cast<void **const *>(wanted);
+    return reinterpret_cast<DoCatch>(table[4])(wanted, thrown, adjusted, 1);
 }
 
 void *__libc_malloc(size_t);

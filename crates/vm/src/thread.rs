@@ -78,8 +78,8 @@ pub(crate) enum Need {
 /// The exception being thrown or handled.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Thrown {
-    pub object: u64,
-    pub type_info: u64,
+    /// Its unwind header, which names it as in native landing pads.
+    pub exception: u64,
     pub selector: u64,
 }
 

@@ -45,6 +45,14 @@ const ALWAYS: [&str; 7] = [
     "-c",
 ];
 
+/// Old C that gcc takes with a warning, up to version 13, and clang refuses.
+const OLD_C: [&str; 4] = [
+    "-Wno-error=implicit-function-declaration",
+    "-Wno-error=implicit-int",
+    "-Wno-error=int-conversion",
+    "-Wno-error=incompatible-function-pointer-types",
+];
+
 /// Vector and unrolled code is of no use to an interpreter.
 const OPTIMISED: [&str; 3] = ["-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops"];
 
@@ -132,6 +140,9 @@ fn compile(
     let object = scratch.with_extension("bc");
     let dependencies = scratch.with_extension("d");
     let mut command = Command::new(&tools.clang);
+    if unit.language.is_c() {
+        command.args(OLD_C);
+    }
     command.args(&unit.flags);
     match plan.optimise {
         None => command.arg("-O0"),

@@ -64,6 +64,10 @@ impl Language {
         }
     }
 
+    pub fn is_c(self) -> bool {
+        matches!(self, Language::C | Language::PreprocessedC)
+    }
+
     pub fn is_cxx(self) -> bool {
         matches!(self, Language::Cxx | Language::PreprocessedCxx)
     }

@@ -5,12 +5,14 @@
 //! the callers dispatch on [`Value::opcode`] or a `is_…` test first. A module is verified before any
 //! handle is given out, so what LLVM promises about well-formed modules holds.
 
+mod assembly;
 mod instruction;
 mod metadata;
 mod module;
 mod types;
 mod value;
 
+pub(crate) use assembly::Assembler;
 pub(crate) use metadata::Node;
 pub use module::LoadError;
 pub(crate) use module::Module;

@@ -185,6 +185,10 @@ impl Module {
         DataLayout::new(unsafe { LLVMGetModuleDataLayout(self.module) })
     }
 
+    pub(super) fn raw(&self) -> LLVMModuleRef {
+        self.module
+    }
+
     pub(crate) fn context(&self) -> LLVMContextRef {
         self.context
     }

@@ -1,5 +1,5 @@
-//! Inline assembly, of which only the harmless kinds are understood: nothing at all (a compiler barrier),
-//! memory fences, and hints to a spinning processor. Anything else traps when executed.
+//! Inline assembly. The harmless kinds are understood: nothing at all (a compiler barrier), memory fences, and
+//! hints to a spinning processor. Anything else is compiled (see [`super::machine_code`]).
 
 use super::function::FunctionLowering;
 use crate::Inst;
@@ -21,10 +21,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
             Meaning::Nothing => {}
             Meaning::Fence => self.emit_fence(),
             Meaning::SpinHint => self.spin_hint(),
-            Meaning::Unknown => {
-                let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                return self.trap(format!("inline assembly '{text}'"));
-            }
+            Meaning::Unknown => return self.call_assembly(inst),
         }
         self.tied_outputs(inst, &constraints);
     }
@@ -120,6 +117,7 @@ fn meaning(text: &str) -> Meaning {
             }
             "nop" if prefix == "rep" => Meaning::SpinHint,
             "nop" => continue,
+            _ if operation.starts_with("prefetch") => continue,
             _ => return Meaning::Unknown,
         };
         prefix = "";
@@ -132,7 +130,7 @@ fn meaning(text: &str) -> Meaning {
 }
 
 /// Drops `# …`, `// …` and `/* … */`.
-fn without_comments(text: &str) -> String {
+pub(super) fn without_comments(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
     while let Some(start) = rest.find(['#', '/']) {
@@ -166,6 +164,7 @@ mod tests {
         assert_eq!(meaning("rep; nop"), Meaning::SpinHint);
         assert_eq!(meaning("rep nop\n"), Meaning::SpinHint);
         assert_eq!(meaning("pause"), Meaning::SpinHint);
+        assert_eq!(meaning("prefetcht0 ($0)"), Meaning::Nothing);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) type Label = u32;
 pub(super) struct FunctionLowering<'l, 'm> {
     pub(super) lowering: &'l mut ModuleLowering<'m>,
     pub(super) id: FunctionId,
-    function: Value<'m>,
+    pub(super) function: Value<'m>,
     pub(super) code: Vec<Inst>,
     places: Vec<SiteId>,
     /// Where each value is.

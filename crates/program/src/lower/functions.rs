@@ -17,6 +17,7 @@ impl<'m> ModuleLowering<'m> {
             let described = Function {
                 display_name: self.debug.function_name(function),
                 body: None,
+                machine_code: None,
                 signature: self.signature(function),
                 weak,
                 address_taken: is_address_taken(function),
@@ -54,6 +55,7 @@ impl<'m> ModuleLowering<'m> {
                 display_name: name.clone(),
                 name,
                 body: None,
+                machine_code: None,
                 signature: Signature {
                     params: ty
                         .params()
@@ -138,6 +140,7 @@ impl<'m> ModuleLowering<'m> {
             name: name.to_owned(),
             display_name: name.to_owned(),
             body: None,
+            machine_code: None,
             signature,
             weak: false,
             address_taken: false,

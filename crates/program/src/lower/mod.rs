@@ -14,6 +14,7 @@ mod functions;
 pub(crate) mod gep;
 mod globals;
 mod intrinsics;
+mod machine_code;
 mod memory;
 mod patch;
 mod pool;
@@ -41,6 +42,7 @@ struct ModuleLowering<'m> {
     externals: FxHashMap<String, u32>,
     scalar_intrinsics: FxHashMap<(String, String), FunctionId>,
     traps: FxHashMap<String, u32>,
+    assemblies: machine_code::Assemblies<'m>,
     /// The functions that have or will get a body.
     defined: FxHashSet<FunctionId>,
 }
@@ -68,6 +70,7 @@ pub(crate) fn lower(module: &Module) -> Result<Program, LoadError> {
         externals: FxHashMap::default(),
         scalar_intrinsics: FxHashMap::default(),
         traps: FxHashMap::default(),
+        assemblies: Default::default(),
         defined: FxHashSet::default(),
     };
     lowering.declare_functions();

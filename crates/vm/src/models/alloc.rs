@@ -13,22 +13,23 @@ use crate::thread::Need;
 pub(crate) const MODELS: Family = &[
     ("malloc", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
     ("valloc", |m, a| Flow::Return(m.allocate(a.word(0), 4096, a.site()))),
-    ("_Znwm", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
-    ("_Znam", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
+    ("_Znwm", |m, a| new(m, a.word(0), 16, a.site())),
+    ("_Znam", |m, a| new(m, a.word(0), 16, a.site())),
     ("_ZnwmRKSt9nothrow_t", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
     ("_ZnamRKSt9nothrow_t", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
-    ("_ZnwmSt11align_val_t", |m, a| Flow::Return(m.allocate(a.word(0), a.word(1), a.site()))),
-    ("_ZnamSt11align_val_t", |m, a| Flow::Return(m.allocate(a.word(0), a.word(1), a.site()))),
-    ("calloc", |m, a| match a.word(0).checked_mul(a.word(1)) {
-        Some(bytes) => Flow::Return(m.allocate(bytes, 16, a.site())),
-        None => Flow::Return(0),
+    ("_ZnwmSt11align_val_t", |m, a| new(m, a.word(0), a.word(1), a.site())),
+    ("_ZnamSt11align_val_t", |m, a| new(m, a.word(0), a.word(1), a.site())),
+    ("calloc", |m, a| {
+        Flow::Return(m.allocate(a.word(0).saturating_mul(a.word(1)), 16, a.site()))
     }),
     ("realloc", |m, a| realloc(m, a.word(0), a.word(1), a.site())),
-    ("reallocarray", |m, a| match a.word(1).checked_mul(a.word(2)) {
-        Some(bytes) => realloc(m, a.word(0), bytes, a.site()),
-        None => Flow::Return(0),
+    ("reallocarray", |m, a| {
+        realloc(m, a.word(0), a.word(1).saturating_mul(a.word(2)), a.site())
     }),
-    ("memalign", |m, a| Flow::Return(m.allocate(a.word(1), a.word(0), a.site()))),
+    ("memalign", |m, a| {
+        let align = a.word(0).checked_next_power_of_two().unwrap_or(u64::MAX);
+        Flow::Return(m.allocate(a.word(1), align, a.site()))
+    }),
     ("aligned_alloc", |m, a| Flow::Return(m.allocate(a.word(1), a.word(0), a.site()))),
     ("posix_memalign", posix_memalign),
     ("malloc_usable_size", usable_size),
@@ -46,17 +47,37 @@ pub(crate) const MODELS: Family = &[
     ("_ZdaPvRKSt9nothrow_t", |m, a| free(m, a.word(0), a.site())),
 ];
 
+/// No process gets as much as this (47 bits of addresses), so that `malloc` of it fails natively too.
+const IMPOSSIBLE: u64 = 1 << 46;
+
 impl Machine {
-    /// Allocates in the region of the current thread; 0 and `ENOMEM` if there is no room.
+    /// Allocates in the region of the current thread; 0 and an error number if natively it would be so.
+    /// What only the VM has no room for is no failure of the program.
     pub fn allocate(&mut self, bytes: u64, align: u64, site: SiteId) -> u64 {
-        let slot = self.threads[self.current].slot;
-        let align = if align.is_power_of_two() { align } else { 16 };
-        let address = self.memory.allocate(slot, bytes, align, site);
-        if address == 0 {
-            // SAFETY: errno of this native thread.
-            unsafe { *libc::__errno_location() = libc::ENOMEM };
-        }
-        address
+        let number = match (bytes >= IMPOSSIBLE || align >= IMPOSSIBLE, align.is_power_of_two()) {
+            (true, _) => libc::ENOMEM,
+            (false, false) => libc::EINVAL,
+            (false, true) => {
+                let slot = self.threads[self.current].slot;
+                match self.memory.allocate(slot, bytes, align, site) {
+                    0 => self.finish_inconclusive(format!(
+                        "there is no room for {bytes} more bytes of heap in one thread"
+                    )),
+                    address => return address,
+                }
+            }
+        };
+        // SAFETY: errno of this native thread.
+        unsafe { *libc::__errno_location() = number };
+        0
+    }
+}
+
+/// `operator new`, which never returns null.
+fn new(m: &mut Machine, bytes: u64, align: u64, site: SiteId) -> Flow {
+    match m.allocate(bytes, align, site) {
+        0 => m.finish_inconclusive(format!("operator new of {bytes} bytes throws std::bad_alloc")),
+        address => Flow::Return(address),
     }
 }
 
@@ -132,6 +153,9 @@ fn realloc(m: &mut Machine, address: u64, bytes: u64, site: SiteId) -> Flow {
 
 fn posix_memalign(m: &mut Machine, a: Args) -> Flow {
     m.check_sync(a.word(0), 8, true);
+    if a.word(1) < 8 || !a.word(1).is_power_of_two() {
+        return error(libc::EINVAL);
+    }
     let address = m.allocate(a.word(2), a.word(1), a.site());
     if address == 0 {
         return error(libc::ENOMEM);

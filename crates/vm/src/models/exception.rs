@@ -16,12 +16,8 @@ use crate::thread::{Cursor, Thrown};
 pub(crate) const MODELS: Family = &[
     ("__cxa_throw", throw),
     ("__cxa_rethrow", rethrow),
-    ("__cxa_begin_catch", |_, a| {
-        // SAFETY: the argument is an exception object that a landing pad received.
-        Flow::Return(unsafe { unravel_exception_begin(a.word(0)) })
-    }),
     ("__cxa_get_exception_ptr", |_, a| {
-        // SAFETY: as above.
+        // SAFETY: the argument is an exception that a landing pad received.
         Flow::Return(unsafe { unravel_exception_adjusted(a.word(0)) })
     }),
     ("_Unwind_Resume", |m, a| {
@@ -35,22 +31,23 @@ pub(crate) const MODELS: Family = &[
     ("__gxx_personality_v0", |_, _| OK),
 ];
 
+// Exceptions are named by their unwind headers, as in native landing pads.
 unsafe extern "C" {
-    fn unravel_exception_init(object: u64, type_info: u64, destructor: u64);
+    fn unravel_exception_init(object: u64, type_info: u64, destructor: u64) -> u64;
+    fn unravel_exception_rethrow() -> u64;
     fn unravel_exception_again();
-    fn unravel_exception_begin(object: u64) -> u64;
-    fn unravel_exception_type(object: u64) -> u64;
-    fn unravel_exception_adjusted(object: u64) -> u64;
-    fn unravel_exception_set_adjusted(object: u64, adjusted: u64);
-    fn unravel_exception_matches(wanted: u64, thrown: u64, object: *mut u64) -> i32;
+    fn unravel_exception_type(exception: u64) -> u64;
+    fn unravel_exception_adjusted(exception: u64) -> u64;
+    fn unravel_exception_set_adjusted(exception: u64, adjusted: u64);
+    fn unravel_exception_matches(wanted: u64, exception: u64, adjusted: *mut u64) -> i32;
     fn unravel_exception_globals() -> *mut [u64; 2];
+    fn unravel_throw_system_error(code: i32) -> u64;
+    fn unravel_throw_bad_alloc() -> u64;
 }
 
 /// Selector of a handler for everything, and of an exception specification.
 const CATCH_ALL: u64 = 0x3fff_ffff;
 const FILTER: u64 = 0xffff_ffff;
-/// Bytes from libstdc++'s exception header to the object.
-const HEADER: u64 = 112;
 
 fn selector_of(type_info: u64) -> u64 {
     if type_info == 0 { CATCH_ALL } else { type_info & 0x3fff_ffff }
@@ -58,26 +55,18 @@ fn selector_of(type_info: u64) -> u64 {
 
 fn throw(m: &mut Machine, a: Args) -> Flow {
     // SAFETY: an object from __cxa_allocate_exception.
-    unsafe { unravel_exception_init(a.word(0), a.word(1), a.word(2)) };
-    m.threads[m.current].thrown = Thrown { object: a.word(0), type_info: a.word(1), selector: 0 };
+    let exception = unsafe { unravel_exception_init(a.word(0), a.word(1), a.word(2)) };
+    m.threads[m.current].thrown = Thrown { exception, selector: 0 };
     Flow::Throw
 }
 
 fn rethrow(m: &mut Machine, _: Args) -> Flow {
-    // SAFETY: libstdc++'s list of caught exceptions; headers precede their objects.
-    unsafe {
-        let header = (*unravel_exception_globals())[0];
-        if header == 0 {
-            return terminate(m);
-        }
-        let object = header + HEADER;
-        // A negative handler count marks an exception that was thrown again.
-        let count = (header + 40) as *mut i32;
-        *count = -*count;
-        unravel_exception_again();
-        m.threads[m.current].thrown =
-            Thrown { object, type_info: unravel_exception_type(object), selector: 0 };
+    // SAFETY: asks libstdc++'s list of caught exceptions.
+    let exception = unsafe { unravel_exception_rethrow() };
+    if exception == 0 {
+        return terminate(m);
     }
+    m.threads[m.current].thrown = Thrown { exception, selector: 0 };
     Flow::Throw
 }
 
@@ -100,17 +89,28 @@ struct Landing {
 
 impl Machine {
     /// An exception thrown by native code, to be thrown on in the program.
-    pub fn rethrow_native(&mut self, object: u64, type_info: u64) {
-        // SAFETY: the shim keeps the exception alive.
+    pub fn rethrow_native(&mut self, exception: u64) -> Flow {
+        // SAFETY: the shim gave the exception to us, uncaught.
         unsafe { unravel_exception_again() };
-        self.threads[self.current].thrown = Thrown { object, type_info, selector: 0 };
+        self.threads[self.current].thrown = Thrown { exception, selector: 0 };
+        Flow::Throw
+    }
+
+    pub fn throw_system_error(&mut self, code: i32) -> Flow {
+        // SAFETY: throws and catches in the shim.
+        let exception = unsafe { unravel_throw_system_error(code) };
+        self.rethrow_native(exception)
+    }
+
+    pub fn throw_bad_alloc(&mut self) -> Flow {
+        // SAFETY: as above.
+        let exception = unsafe { unravel_throw_bad_alloc() };
+        self.rethrow_native(exception)
     }
 
     /// A cleanup is done: the exception goes on.
-    pub fn resume_exception(&mut self, object: u64) {
-        // SAFETY: the object came from a landing pad.
-        let type_info = unsafe { unravel_exception_type(object) };
-        self.threads[self.current].thrown = Thrown { object, type_info, selector: 0 };
+    pub fn resume_exception(&mut self, exception: u64) {
+        self.threads[self.current].thrown = Thrown { exception, selector: 0 };
     }
 
     /// Lands the current exception in the next frame that wants it. Fails, with the thread's frames as
@@ -151,8 +151,8 @@ impl Machine {
                 let thread = &mut self.threads[self.current];
                 thread.at = landing.at;
                 thread.thrown.selector = landing.selector;
-                // SAFETY: the exception object is alive.
-                unsafe { unravel_exception_set_adjusted(thread.thrown.object, landing.adjusted) };
+                // SAFETY: the exception is alive.
+                unsafe { unravel_exception_set_adjusted(thread.thrown.exception, landing.adjusted) };
                 Ok(())
             }
             _ => self.fail_uncaught(),
@@ -198,33 +198,34 @@ impl Machine {
         };
         let matches = |info: &TypeInfo| {
             let wanted = address(info);
-            let mut object = thrown.object;
-            // SAFETY: both are type_info objects; the shim asks libstdc++.
+            let mut adjusted = 0;
+            // SAFETY: a type_info object and a living exception; the shim asks libstdc++.
             let taken = wanted == 0
-                || unsafe { unravel_exception_matches(wanted, thrown.type_info, &mut object) } != 0;
-            taken.then_some((wanted, object))
+                || unsafe { unravel_exception_matches(wanted, thrown.exception, &mut adjusted) } != 0;
+            taken.then_some((wanted, adjusted))
         };
         for clause in &pad.clauses {
             match clause {
                 Clause::Catch(info) => {
-                    if let Some((wanted, object)) = matches(info) {
-                        return Some((selector_of(wanted), object, true));
+                    if let Some((wanted, adjusted)) = matches(info) {
+                        return Some((selector_of(wanted), adjusted, true));
                     }
                 }
                 Clause::Filter(allowed) => {
                     if !allowed.iter().any(|info| matches(info).is_some()) {
-                        return Some((FILTER, thrown.object, true));
+                        return Some((FILTER, 0, true));
                     }
                 }
             }
         }
-        pad.cleanup.then_some((0, thrown.object, false))
+        pad.cleanup.then_some((0, 0, false))
     }
 
     /// Nobody handles the current exception.
     pub fn fail_uncaught(&mut self) -> ! {
         let thrown = self.threads[self.current].thrown;
-        let name = type_name(thrown.type_info);
+        // SAFETY: the exception is alive.
+        let name = type_name(unsafe { unravel_exception_type(thrown.exception) });
         self.fail(
             FailureKind::UncaughtException,
             format!("an exception of type {name} is not caught"),

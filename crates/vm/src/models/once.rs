@@ -49,13 +49,7 @@ fn once(m: &mut Machine, a: Args) -> Flow {
     if !m.begin_once(control, a.site(), done) {
         return OK;
     }
-    let thrown = match m.program.function_at(a.word(1)) {
-        Some(function) => m.try_call(function, &[]).is_err(),
-        None => {
-            m.call_address(a.word(1), &[]);
-            false
-        }
-    };
+    let thrown = m.try_call_address(a.word(1), &[]).is_err();
     if !thrown {
         unsafe { (control as *mut u32).write_unaligned(DONE) };
     }
@@ -70,15 +64,9 @@ fn std_once_proxy(m: &mut Machine, _: Args) -> Flow {
     };
     // SAFETY: libstdc++'s own variable, set by the program's inlined std::call_once.
     let callable = unsafe { *(place as *const u64) };
-    match m.program.function_at(callable) {
-        Some(function) => match m.try_call(function, &[]) {
-            Ok(_) => OK,
-            Err(Uncaught) => Flow::Throw,
-        },
-        None => {
-            m.call_address(callable, &[]);
-            OK
-        }
+    match m.try_call_address(callable, &[]) {
+        Ok(_) => OK,
+        Err(Uncaught) => Flow::Throw,
     }
 }
 

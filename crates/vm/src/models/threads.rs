@@ -194,7 +194,10 @@ pub(crate) fn join(
     if child == m.current {
         return error(libc::EDEADLK);
     }
-    if m.threads[child].joined || m.threads[child].detached {
+    if m.threads[child].joined {
+        return error(libc::ESRCH);
+    }
+    if m.threads[child].detached {
         return error(libc::EINVAL);
     }
     m.threads[m.current].timed = timed;
@@ -226,9 +229,11 @@ fn try_join(m: &mut Machine, a: Args) -> Flow {
 }
 
 pub(crate) fn detach(m: &mut Machine, handle: u64) -> Flow {
-    match m.find_thread(handle) {
+    match m.find_thread(handle).map(|thread| &mut m.threads[thread]) {
+        Some(thread) if thread.joined => error(libc::ESRCH),
+        Some(thread) if thread.detached => error(libc::EINVAL),
         Some(thread) => {
-            m.threads[thread].detached = true;
+            thread.detached = true;
             OK
         }
         None => error(libc::ESRCH),

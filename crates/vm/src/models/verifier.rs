@@ -1,6 +1,6 @@
 //! The intrinsics of verification competitions and their relatives.
 
-use unravel_trace::{FailureKind, Nondet, Outcome, Rng};
+use unravel_trace::{EventKind, FailureKind, Nondet, Outcome, Rng};
 
 use super::{Args, Family, Flow, OK};
 use crate::machine::Machine;
@@ -15,6 +15,8 @@ pub(crate) const MODELS: Family = &[
     ("__VERIFIER_assert", check),
     ("__ESBMC_assert", check),
     ("__CPROVER_assert", check),
+    // Called without <assert.h>, which makes it a macro.
+    ("assert", check),
     ("__VERIFIER_atomic_begin", atomic_begin),
     ("__ESBMC_atomic_begin", atomic_begin),
     ("__CPROVER_atomic_begin", atomic_begin),
@@ -26,9 +28,11 @@ pub(crate) const MODELS: Family = &[
         OK
     }),
     ("__VERIFIER_nondet_memory", nondet_memory),
+    ("__VERIFIER_loop_bound", |_, _| OK),
 ];
 
-fn reached_error(m: &mut Machine, _: Args) -> Flow {
+fn reached_error(m: &mut Machine, a: Args) -> Flow {
+    m.record(a.site(), EventKind::Assertion);
     m.fail(FailureKind::Assertion, "an error location was reached")
 }
 
@@ -38,7 +42,15 @@ fn assume(m: &mut Machine, a: Args) -> Flow {
 
 fn check(m: &mut Machine, a: Args) -> Flow {
     if a.word(0) & crate::arith::mask(a.bits(0)) == 0 {
-        m.fail(FailureKind::Assertion, "an assertion failed");
+        // Some take a text as second argument.
+        let text = match a.abi(1) {
+            Some(unravel_program::Abi::Pointer) if a.word(1) != 0 => {
+                format!("assertion '{}' failed", m.c_string(a.word(1)))
+            }
+            _ => "an assertion failed".to_owned(),
+        };
+        m.record(a.site(), EventKind::Assertion);
+        m.fail(FailureKind::Assertion, text);
     }
     OK
 }
@@ -53,14 +65,10 @@ fn atomic_end(m: &mut Machine, _: Args) -> Flow {
     OK
 }
 
-/// `__VERIFIER_nondet_int` and its like, whatever the type.
+/// `__VERIFIER_nondet_int` and its like, whatever the type. Only asked of functions without a body.
 pub(crate) fn is_nondet(name: &str) -> bool {
-    name.starts_with("__VERIFIER_nondet_")
-        || name.starts_with("__SMACK_nondet")
-        || matches!(
-            name,
-            "nondet_int" | "nondet_uint" | "nondet_char" | "nondet_long" | "nondet_bool" | "nondet"
-        )
+    ["__VERIFIER_nondet", "__SMACK_nondet", "nondet_"].iter().any(|start| name.starts_with(start))
+        || name == "nondet"
 }
 
 /// Where nondeterministic values come from, and which ones came.
