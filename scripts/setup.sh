@@ -21,7 +21,7 @@ check_rust() {
     PATH="$HOME/.cargo/bin:$PATH"
   fi
   if ! command -v cargo >/dev/null; then
-    say "Rust is not installed. Get it from https://rustup.rs, then try again."
+    say "Rust is not installed. Install it with rustup, then try again."
     exit 2
   fi
   local version
@@ -92,7 +92,7 @@ no_clang() {
   local name
   name=$(. /etc/os-release 2>/dev/null && printf '%s' "${PRETTY_NAME:-}")
   say "${name:-This release} has no package clang-19. Debian 12 and later and Ubuntu 24.04 and later have it"
-  say "(Ubuntu in 'universe'). For other releases see https://apt.llvm.org; when LLVM 19 is installed, also:"
+  say "(Ubuntu in 'universe'). For other releases, install LLVM 19 from its own packages, and then:"
   say "  sudo apt-get install -y $1"
 }
 

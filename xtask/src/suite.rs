@@ -18,6 +18,12 @@ pub fn check() -> Result<bool, Error> {
     let flags =
         ["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     let clean = status(&mut cargo(&flags))?.success();
+    if !formatted {
+        println!("rustfmt would change something: cargo fmt --all");
+    }
+    if !clean {
+        println!("clippy is not content");
+    }
     Ok(formatted && clean)
 }
 
@@ -72,8 +78,7 @@ fn run_tests(command: &mut Command) -> Result<Tally, Error> {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         match Tally::from_libtest(&line) {
             Some(result) => tally += result,
-            // What is left is empty lines, dots, and the reports of failing tests.
-            None if line.trim().is_empty() || line.starts_with("running ") => {}
+            None if is_progress(&line) => {}
             None => println!("{line}"),
         }
     }
@@ -84,4 +89,24 @@ fn run_tests(command: &mut Command) -> Result<Tally, Error> {
         tally.failed += 1;
     }
     Ok(tally)
+}
+
+/// Dots, counts and headings of `cargo test --quiet`; what is left are the reports of failing tests.
+fn is_progress(line: &str) -> bool {
+    line.starts_with("running ") || line.chars().all(|c| ".iF/ ".contains(c) || c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_progress;
+
+    #[test]
+    fn reports_of_failures_are_passed_on() {
+        for line in ["", "running 12 tests", "....i..F.", "........ 88/120"] {
+            assert!(is_progress(line), "{line}");
+        }
+        for line in ["failures:", "---- file::fuzz stdout ----", "    left: 1"] {
+            assert!(!is_progress(line), "{line}");
+        }
+    }
 }

@@ -453,25 +453,6 @@ fn exceptions_land_with_their_clauses() {
 }
 
 #[test]
-fn inline_assembly_is_understood_or_trapped() {
-    let text = "
-        int f(int x) {
-            __asm__ volatile(\"\" : \"+r\"(x) : : \"memory\");
-            __asm__ volatile(\"mfence\" ::: \"memory\");
-            __asm__ volatile(\"pause\");
-            return x;
-        }
-        int g(int *p) { int old = 1; __asm__ volatile(\"lock xaddl %0, %1\" : \"+r\"(old), \"+m\"(*p)); return old; }";
-    let program = load_c(text, OBSERVED);
-    let code = &body(&program, "f").code;
-    assert!(code.iter().any(|inst| matches!(inst, Inst::Fence { .. })));
-    assert!(code.iter().any(|inst| matches!(inst, Inst::SpinHint { .. })));
-    let traps = traps(&program);
-    assert_eq!(traps.len(), 1);
-    assert!(traps[0].starts_with("g: inline assembly 'lock xaddl"), "{traps:?}");
-}
-
-#[test]
 fn variadic_arguments_by_instruction() {
     let text = "
         target triple = \"x86_64-pc-linux-gnu\"

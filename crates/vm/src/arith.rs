@@ -181,6 +181,28 @@ pub(crate) fn update(op: RmwOp, bits: u8, old: u64, value: u64) -> u64 {
     new & mask(bits)
 }
 
+/// The same for integers of 128 bits.
+pub(crate) fn update_wide(op: RmwOp, old: u128, value: u128) -> u128 {
+    let (x, y) = (old as i128, value as i128);
+    match op {
+        RmwOp::Exchange => value,
+        RmwOp::Add => old.wrapping_add(value),
+        RmwOp::Sub => old.wrapping_sub(value),
+        RmwOp::And => old & value,
+        RmwOp::Nand => !(old & value),
+        RmwOp::Or => old | value,
+        RmwOp::Xor => old ^ value,
+        RmwOp::Max => x.max(y) as u128,
+        RmwOp::Min => x.min(y) as u128,
+        RmwOp::UMax => old.max(value),
+        RmwOp::UMin => old.min(value),
+        // Of 128 bits these exist for integers only.
+        RmwOp::FAdd | RmwOp::FSub | RmwOp::FMax | RmwOp::FMin => value,
+        RmwOp::UIncWrap => if old >= value { 0 } else { old + 1 },
+        RmwOp::UDecWrap => if old == 0 || old > value { value } else { old - 1 },
+    }
+}
+
 // x87 long doubles are computed by the C compiler; Rust has no such type.
 unsafe extern "C" {
     fn unravel_f80_binary(op: i32, dst: *mut u64, a: *const u64, b: *const u64);
@@ -188,10 +210,10 @@ unsafe extern "C" {
     fn unravel_f80_from_f64(dst: *mut u64, value: f64);
     fn unravel_f80_to_f64(src: *const u64) -> f64;
     fn unravel_f80_to_f32(src: *const u64) -> f32;
-    fn unravel_f80_from_i64(dst: *mut u64, value: i64);
-    fn unravel_f80_from_u64(dst: *mut u64, value: u64);
+    fn unravel_f80_from_wide(dst: *mut u64, low: u64, high: u64, signed: i32);
     fn unravel_f80_to_i64(src: *const u64) -> i64;
     fn unravel_f80_to_u64(src: *const u64) -> u64;
+    fn unravel_f80_to_wide(dst: *mut u64, src: *const u64, signed: i32);
 }
 
 fn float_op<T>(op: FloatOp, a: T, b: T) -> T
@@ -275,40 +297,87 @@ pub(crate) unsafe fn float_compare(
         || holds(3) && (x.is_nan() || y.is_nan())
 }
 
+/// What an x86 processor gives. A value out of range, poison in LLVM, is the smallest signed integer of the
+/// instruction that clang chooses: 32 bits wide for small signed results, 64 for others.
+pub(crate) fn float_to_int(value: f64, signed: bool, bits: u8) -> u64 {
+    let to_i64 = |value: f64| {
+        let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value);
+        if fits { value as i64 } else { i64::MIN }
+    };
+    match (signed, bits) {
+        (true, ..=32) | (false, ..=16) => {
+            let fits = value > -2_147_483_649.0 && value < 2_147_483_648.0;
+            (if fits { value as i32 } else { i32::MIN }) as u64
+        }
+        (true, _) | (false, ..=32) => to_i64(value) as u64,
+        (false, _) => {
+            // The upper half of the range is converted with its highest bit taken off.
+            let low = to_i64(value);
+            let high = to_i64(value - 9_223_372_036_854_775_808.0);
+            (low | high & (low >> 63)) as u64
+        }
+    }
+}
+
+pub(crate) fn f80_to_i64(value: &[u64; 2]) -> i64 {
+    // SAFETY: two slots.
+    unsafe { unravel_f80_to_i64(value.as_ptr()) }
+}
+
+/// `x * y + z` of long doubles, rounded twice.
+pub(crate) fn f80_multiply_add([x, y, z]: [[u64; 2]; 3]) -> [u64; 2] {
+    let (mut product, mut sum) = ([0; 2], [0; 2]);
+    // SAFETY: two slots each.
+    unsafe {
+        float(FloatOp::Mul, FloatKind::F80, product.as_mut_ptr(), x.as_ptr(), y.as_ptr());
+        float(FloatOp::Add, FloatKind::F80, sum.as_mut_ptr(), product.as_ptr(), z.as_ptr());
+    }
+    sum
+}
+
+/// # Safety
+/// `src` is a long double.
+unsafe fn f80_to_wide(src: *const u64, signed: bool) -> u128 {
+    let mut value = [0; 2];
+    unsafe {
+        unravel_f80_to_wide(value.as_mut_ptr(), src, i32::from(signed));
+        wide(value.as_ptr(), 0)
+    }
+}
+
 /// # Safety
 /// As for [`float`]; two slots for 80- and 128-bit values.
 pub(crate) unsafe fn convert(op: Convert, from: u8, to: u8, dst: *mut u64, src: *const u64) {
     unsafe {
         match op {
-            Convert::FloatToSigned | Convert::FloatToUnsigned => {
-                let signed = op == Convert::FloatToSigned;
-                let value: u128 = match (from, signed) {
-                    (80, true) => i128::from(unravel_f80_to_i64(src)) as u128,
-                    (80, false) => u128::from(unravel_f80_to_u64(src)),
+            Convert::FloatToSigned | Convert::FloatToUnsigned if to > 64 => {
+                let value = match (from, op == Convert::FloatToSigned) {
+                    (80, signed) => f80_to_wide(src, signed),
                     (32, true) => f32::from_bits(*src as u32) as i128 as u128,
                     (32, false) => f32::from_bits(*src as u32) as u128,
                     (_, true) => f64::from_bits(*src) as i128 as u128,
                     (_, false) => f64::from_bits(*src) as u128,
                 };
-                // Out of range is poison in LLVM; what the hardware gives for 32 and 64 bits is the
-                // value truncated, which this matches for values that fit in 64 bits.
-                if to > 64 {
-                    set_wide(dst, 0, value & mask_wide(to))
-                } else {
-                    *dst = value as u64 & mask(to)
-                }
+                set_wide(dst, 0, value & mask_wide(to));
+            }
+            Convert::FloatToSigned | Convert::FloatToUnsigned => {
+                let signed = op == Convert::FloatToSigned;
+                let value = match from {
+                    80 if signed => unravel_f80_to_i64(src) as u64,
+                    80 => unravel_f80_to_u64(src),
+                    32 => float_to_int(f64::from(f32::from_bits(*src as u32)), signed, to),
+                    _ => float_to_int(f64::from_bits(*src), signed, to),
+                };
+                *dst = value & mask(to);
             }
             Convert::SignedToFloat | Convert::UnsignedToFloat => {
                 let signed = op == Convert::SignedToFloat;
+                let raw = if from > 64 { wide(src, 0) } else { u128::from(*src) };
                 if to == 80 {
-                    if signed {
-                        unravel_f80_from_i64(dst, sign_extend(*src, from.min(64)));
-                    } else {
-                        unravel_f80_from_u64(dst, *src);
-                    }
+                    let value = if signed { sign_extend_wide(raw, from) as u128 } else { raw };
+                    unravel_f80_from_wide(dst, value as u64, (value >> 64) as u64, i32::from(signed));
                     return;
                 }
-                let raw = if from > 64 { wide(src, 0) } else { u128::from(*src) };
                 *dst = match (to, signed) {
                     (32, true) => u64::from((sign_extend_wide(raw, from) as f32).to_bits()),
                     (32, false) => u64::from((raw as f32).to_bits()),

@@ -191,6 +191,7 @@ impl Machine {
             Need::Once(at) => format!("{who} waits for the initialiser of {}", name(at)),
             Need::Ended(child) => format!("{who} waits for {} to end", self.names[child.index()]),
             Need::Changed(at, _) => format!("{who} waits for {} to change", name(at)),
+            Need::Futex(at) => format!("{who} waits for a wake of futex {} that does not come", name(at)),
             Need::Never => format!("{who} waits for a signal from outside"),
             Need::Nothing => format!("{who} runs on without effect"),
         }
@@ -231,6 +232,7 @@ impl Machine {
                 (FailureKind::DivisionByZero, "arithmetic error in native code".to_owned())
             }
             libc::SIGABRT => (FailureKind::Abort, "abort in native code".to_owned()),
+            libc::SIGILL => (FailureKind::Crash, "illegal instruction in native code".to_owned()),
             libc::SIGALRM => {
                 return Outcome::Inconclusive {
                     reason: "a native call did not return in time".into(),

@@ -527,6 +527,12 @@ impl Machine {
                         std::ptr::copy(fp.add(src as usize) as *const u8, to, bytes as usize)
                     }
 
+                    Inst::Rmw { op, bits: 65.., dst, ptr, value, site } => {
+                        let (object, value) = ((reg!(ptr), 16), arith::wide(fp, value));
+                        save!();
+                        let old = self.update_atomically(op, object, value, site);
+                        arith::set_wide(fp, dst, old);
+                    }
                     Inst::Rmw { op, bits, dst, ptr, value, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bits) / 8);
                         let flags = *self.site_flags.add(site.index());
@@ -889,6 +895,10 @@ impl Machine {
             }
             Resolved::Native { address, event } => {
                 self.call_native(function, (address, event), call, dst, fp)
+            }
+            Resolved::Assembly { address } => {
+                self.call_assembly(function, address, call, dst, fp);
+                crate::models::OK
             }
             Resolved::Missing => {
                 let name = self.program.function(function).name.clone();

@@ -6,6 +6,7 @@
 //! Not modelled: weak memory, signals, processes, the file system's own races.
 
 mod arith;
+mod assembly;
 mod error;
 mod failure;
 mod guard;

@@ -16,6 +16,7 @@ use unravel_trace::*;
 
 use crate::error::VmError;
 use crate::memory::{Memory, map_registers};
+use crate::models::process::ExitHandler;
 use crate::native::Natives;
 use crate::record::Recorder;
 use crate::resolve::{Resolved, resolve_externals};
@@ -94,12 +95,12 @@ pub(crate) struct Machine {
     pub outcome: Option<Outcome>,
     /// Native code crashed, perhaps with a lock of its library held.
     pub damaged: bool,
-    pub at_exit: Vec<(u64, u64)>,
-    pub exiting: bool,
+    pub at_exit: Vec<ExitHandler>,
+    /// What `signal` set; indexed by number.
+    pub signal_handlers: [u64; crate::models::signals::SIGNALS],
     pub once_running: FxHashMap<u64, u32>,
     pub key_destructors: Vec<Option<u64>>,
     pub jumps: FxHashMap<u64, crate::models::jump::JumpBuffer>,
-    pub random: crate::models::time::Random,
     pub nondet: crate::models::verifier::NondetSource,
     pub notes: Vec<String>,
     /// Streams the program opened, to be closed with it.
@@ -114,7 +115,8 @@ impl Machine {
         natives.relocate(&mut program);
         let globals = program.globals.iter().map(|g| (g.address, g.bytes.max(1)));
         let memory = Memory::new(&program.image, globals)?;
-        let externals = resolve_externals(&program);
+        let mut externals = resolve_externals(&program);
+        crate::assembly::place(&program, &mut externals)?;
         crate::resolve::redirect_calls(&mut program, &externals);
         let mut machine = Box::new(Machine {
             externals,
@@ -152,11 +154,10 @@ impl Machine {
             outcome: None,
             damaged: false,
             at_exit: Vec::new(),
-            exiting: false,
+            signal_handlers: [0; crate::models::signals::SIGNALS],
             once_running: FxHashMap::default(),
             key_destructors: Vec::new(),
             jumps: FxHashMap::default(),
-            random: Default::default(),
             nondet: Default::default(),
             notes: Vec::new(),
             open_files: Vec::new(),
@@ -271,6 +272,7 @@ impl Machine {
         self.memory.reset();
         self.sync.clear();
         self.natives.reset();
+        crate::assembly::reset_float_modes();
         if want.learn {
             self.sharing.begin_run();
         }
@@ -294,11 +296,10 @@ impl Machine {
         self.clock = crate::models::time::EPOCH;
         self.outcome = None;
         self.at_exit.clear();
-        self.exiting = false;
+        self.signal_handlers.fill(0);
         self.once_running.clear();
         self.key_destructors.clear();
         self.jumps.clear();
-        self.random = Default::default();
         self.nondet.begin(&input.nondet);
         self.sem_names.clear();
         self.close_files();
@@ -442,14 +443,18 @@ impl Machine {
 
     fn run_main(&mut self, main: FunctionId) {
         self.start_event();
-        for constructor in self.program.constructors.clone() {
-            self.call_to_end(constructor, &[]);
+        // Destructors run after everything that the program registers.
+        for destructor in self.program.destructors.iter().rev() {
+            self.at_exit.push(ExitHandler::plain(destructor.address()));
         }
         let (argc, argv, envp) = self.build_argv();
+        for constructor in self.program.constructors.clone() {
+            self.call_to_end(constructor, &[argc, argv, envp]);
+        }
         let code = self.call_to_end(main, &[argc, argv, envp]);
         // The process ends with main; the others may still do something before that.
         self.exit_point(self.threads[0].pending.site);
-        self.exit_process(code as i32 & 0xff)
+        self.exit_process(code as i32)
     }
 
     /// The process is about to end: an event, if others are alive.
@@ -460,19 +465,12 @@ impl Machine {
         }
     }
 
-    /// `exit`: handlers, destructors, then the end of the run.
+    /// `exit`: handlers and destructors, then the end of the run. A handler may call `exit` again: the rest of
+    /// the handlers run, and the last code counts.
     pub fn exit_process(&mut self, code: i32) -> ! {
-        if !self.exiting {
-            self.exiting = true;
-            self.run_thread_destructors();
-            while let Some((function, argument)) = self.at_exit.pop() {
-                self.call_address(function, &[argument]);
-            }
-            for destructor in self.program.destructors.clone() {
-                self.call_to_end(destructor, &[]);
-            }
-        }
-        self.finish(Outcome::Exited { code })
+        self.run_thread_destructors();
+        self.run_exit_handlers(code, false);
+        self.finish(Outcome::Exited { code: code & 0xff })
     }
 
     /// Ends the run.

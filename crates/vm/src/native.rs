@@ -56,6 +56,7 @@ pub(crate) struct Natives {
     /// Descriptors from here on belong to the program.
     first_descriptor: i32,
     resets: Resets,
+    generators: crate::models::random::Generators,
     args: Vec<String>,
 }
 
@@ -63,6 +64,7 @@ pub(crate) struct Natives {
 #[derive(Debug, Clone, Copy, Default)]
 struct Resets {
     getopt: bool,
+    random: bool,
     descriptors: bool,
     reads_stdin: bool,
 }
@@ -90,6 +92,7 @@ impl Natives {
         let calls = |names: &[&str]| names.iter().any(|n| program.by_name.contains_key(*n));
         let resets = Resets {
             getopt: calls(&["getopt", "getopt_long", "getopt_long_only"]),
+            random: calls(crate::models::random::STATEFUL),
             descriptors: calls(&[
                 "open",
                 "open64",
@@ -120,6 +123,7 @@ impl Natives {
             stdin_ready: false,
             first_descriptor: i32::MAX,
             resets,
+            generators: crate::models::random::Generators::new(),
             args: Vec::new(),
         })
     }
@@ -186,6 +190,9 @@ impl Natives {
         unsafe {
             *self.exception_globals = [0; 2];
             *libc::__errno_location() = 0;
+            if self.resets.random {
+                self.generators.reset();
+            }
             if self.resets.getopt {
                 unsafe extern "C" {
                     static mut optind: i32;
@@ -255,7 +262,7 @@ impl Natives {
                 let id = FunctionId(index as u32);
                 let target = match externals[index] {
                     Resolved::Native { address, .. } => address,
-                    Resolved::Missing => continue,
+                    Resolved::Missing | Resolved::Assembly { .. } => continue,
                     Resolved::Body | Resolved::Model(_) => {
                         if !function.address_taken || function.name.starts_with("llvm.") {
                             continue;
@@ -463,7 +470,7 @@ unsafe fn make_closure(params: &[Abi], result: &Abi, function: FunctionId) -> Op
         let status = ffi::ffi_prep_closure_loc(
             closure,
             cif,
-            Some(call_back),
+            Some(unravel_closure),
             (callback as *mut Callback).cast(),
             code,
         );
@@ -505,7 +512,7 @@ unsafe extern "C" fn unravel_call_back(
             used += slots;
         }
         if let Err(Uncaught) = (*machine).try_call(callback.function, &words[..used]) {
-            return (*machine).threads[(*machine).current].thrown.exception;
+            return (*machine).thrown().exception;
         }
         let ty = (*cif).rtype;
         let bytes = (*ty).size;
@@ -662,7 +669,7 @@ impl Machine {
                     Flow::Jump | Flow::Wide(..) => Ok(0),
                 }
             }
-            Resolved::Body | Resolved::Missing => {
+            Resolved::Body | Resolved::Missing | Resolved::Assembly { .. } => {
                 let name = self.program.function(function).name.clone();
                 self.finish_inconclusive(format!("the function '{name}' is not known"))
             }

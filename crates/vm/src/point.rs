@@ -230,6 +230,7 @@ impl Machine {
     fn choose_wake(&mut self, index: usize) {
         if self.threads[index].timed && !self.is_satisfied(index, self.threads[index].need) {
             self.threads[index].timed_out = true;
+            self.clock = self.clock.max(self.threads[index].deadline);
         }
     }
 

@@ -15,6 +15,10 @@ pub(crate) enum Resolved {
         address: u64,
         event: bool,
     },
+    /// Inline assembly, mapped at this address.
+    Assembly {
+        address: u64,
+    },
     /// Trapped when called, not when loaded.
     Missing,
 }

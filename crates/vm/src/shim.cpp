@@ -185,8 +185,45 @@ static void put_f80(long double *result, long double value) {
 void unravel_f80_from_f64(long double *result, double value) { put_f80(result, value); }
 double unravel_f80_to_f64(const long double *value) { return static_cast<double>(*value); }
 float unravel_f80_to_f32(const long double *value) { return static_cast<float>(*value); }
-void unravel_f80_from_i64(long double *result, int64_t value) { put_f80(result, value); }
-void unravel_f80_from_u64(long double *result, uint64_t value) { put_f80(result, value); }
+void unravel_f80_from_wide(long double *result, uint64_t low, uint64_t high, int is_signed) {
+    unsigned __int128 value = static_cast<unsigned __int128>(high) << 64 | low;
+    put_f80(result, is_signed ? static_cast<long double>(static_cast<__int128>(value)) : static_cast<long double>(value));
+}
+void unravel_f80_to_wide(uint64_t *result, const long double *value, int is_signed) {
+    unsigned __int128 whole = is_signed ? static_cast<unsigned __int128>(static_cast<__int128>(*value))
+                                        : static_cast<unsigned __int128>(*value);
+    result[0] = static_cast<uint64_t>(whole);
+    result[1] = static_cast<uint64_t>(whole >> 64);
+}
 int64_t unravel_f80_to_i64(const long double *value) { return static_cast<int64_t>(*value); }
 uint64_t unravel_f80_to_u64(const long double *value) { return static_cast<uint64_t>(*value); }
+
+void unravel_f80_call(void *function, int count, long double *result, const long double *a) {
+    using One = long double (*)(long double);
+    using Two = long double (*)(long double, long double);
+    using Three = long double (*)(long double, long double, long double);
+    switch (count) {
+    case 1: put_f80(result, reinterpret_cast<One>(function)(a[0])); break;
+    case 2: put_f80(result, reinterpret_cast<Two>(function)(a[0], a[1])); break;
+    case 3: put_f80(result, reinterpret_cast<Three>(function)(a[0], a[1], a[2])); break;
+    }
+}
+
+void unravel_f80_scale(long double *result, const long double *value, int exponent) {
+    put_f80(result, __builtin_ldexpl(*value, exponent));
+}
+void unravel_f80_power(long double *result, const long double *value, int exponent) {
+    put_f80(result, __builtin_powil(*value, exponent));
+}
+
+// LLVM's class bits: signalling and quiet NaN, then from -inf to +inf.
+uint32_t unravel_f80_class(const long double *value) {
+    uint64_t mantissa;
+    __builtin_memcpy(&mantissa, value, sizeof mantissa);
+    int kind = __builtin_fpclassify(0, 1, 2, 3, 4, *value);
+    if (kind == 0) {
+        return 1u << (mantissa >> 62 & 1);
+    }
+    return 1u << (__builtin_signbit(*value) ? 1 + kind : 10 - kind);
+}
 }

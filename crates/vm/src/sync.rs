@@ -135,6 +135,7 @@ impl Machine {
             Need::Ended(thread) => self.threads[thread.index()].ended,
             // SAFETY: checked when the wait began; arena memory stays mapped.
             Need::Changed(at, value) => unsafe { (at as *const u32).read_unaligned() != value },
+            Need::Futex(_) => self.threads[index].woken_by.is_some(),
             Need::Never => false,
         }
     }

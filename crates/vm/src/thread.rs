@@ -71,6 +71,8 @@ pub(crate) enum Need {
     Ended(ThreadId),
     /// The word at this address differs from the value.
     Changed(u64, u32),
+    /// A wake of this futex.
+    Futex(u64),
     /// Nothing will come (`pause`, `sigwait`).
     Never,
 }
@@ -98,6 +100,8 @@ pub(crate) struct Thread {
     /// Its `pthread_t`.
     pub handle: u64,
     pub children: u32,
+    /// What `pthread_setname_np` called it.
+    pub label: Option<String>,
 
     pub frames: Vec<Frame>,
     pub at: Cursor,
@@ -105,12 +109,14 @@ pub(crate) struct Thread {
 
     pub pending: Pending,
     pub need: Need,
-    /// Who woke it from its condition wait; set by signal and broadcast.
+    /// Who woke it from its wait; set by signal, broadcast and the wake of a futex.
     pub woken_by: Option<ThreadId>,
     /// Its pending event may also be executed by running out of time.
     pub timed: bool,
     /// And it has.
     pub timed_out: bool,
+    /// When that is, on the virtual clock.
+    pub deadline: u64,
     pub ended: bool,
     pub detached: bool,
     pub joined: bool,
@@ -154,6 +160,7 @@ impl Thread {
             slot: 0,
             handle: 0,
             children: 0,
+            label: None,
             frames: Vec::with_capacity(32),
             at: Cursor::NOWHERE,
             registers,
@@ -162,6 +169,7 @@ impl Thread {
             woken_by: None,
             timed: false,
             timed_out: false,
+            deadline: 0,
             ended: false,
             detached: false,
             joined: false,

@@ -326,7 +326,8 @@ fn text_section(module: &Module, buffer: &Buffer) -> Result<Vec<u8>, AssemblyErr
         while LLVMObjectFileIsSectionIteratorAtEnd(binary, sections) == 0 {
             let size = LLVMGetSectionSize(sections) as usize;
             let name = LLVMGetSectionName(sections);
-            let name = if name.is_null() { "".into() } else { CStr::from_ptr(name).to_string_lossy() };
+            let name =
+                if name.is_null() { "".into() } else { CStr::from_ptr(name).to_string_lossy() };
             match &*name {
                 _ if size == 0 => {}
                 ".text" => {

@@ -171,7 +171,7 @@ fn is_refused(word: &str) -> bool {
         let rest = word.get(..known.len()).filter(|start| start.eq_ignore_ascii_case(known));
         rest.is_some() && matches!(&word[known.len()..], "" | "w" | "l" | "q" | "W" | "L" | "Q")
     };
-    WORDS.iter().any(|known| matches(&known))
+    WORDS.iter().any(matches)
 }
 
 /// Replaces reads of the time stamp counter by reads of [`TIME_STAMP`], which change the same registers and

@@ -19,13 +19,9 @@ pub(crate) const MODELS: Family = &[
     ("_ZnamRKSt9nothrow_t", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
     ("_ZnwmSt11align_val_t", |m, a| new(m, a.word(0), a.word(1), a.site())),
     ("_ZnamSt11align_val_t", |m, a| new(m, a.word(0), a.word(1), a.site())),
-    ("calloc", |m, a| {
-        Flow::Return(m.allocate(a.word(0).saturating_mul(a.word(1)), 16, a.site()))
-    }),
+    ("calloc", |m, a| Flow::Return(m.allocate(a.word(0).saturating_mul(a.word(1)), 16, a.site()))),
     ("realloc", |m, a| realloc(m, a.word(0), a.word(1), a.site())),
-    ("reallocarray", |m, a| {
-        realloc(m, a.word(0), a.word(1).saturating_mul(a.word(2)), a.site())
-    }),
+    ("reallocarray", |m, a| realloc(m, a.word(0), a.word(1).saturating_mul(a.word(2)), a.site())),
     ("memalign", |m, a| {
         let align = a.word(0).checked_next_power_of_two().unwrap_or(u64::MAX);
         Flow::Return(m.allocate(a.word(1), align, a.site()))
@@ -73,10 +69,10 @@ impl Machine {
     }
 }
 
-/// `operator new`, which never returns null.
+/// `operator new`, which throws where `malloc` returns null.
 fn new(m: &mut Machine, bytes: u64, align: u64, site: SiteId) -> Flow {
     match m.allocate(bytes, align, site) {
-        0 => m.finish_inconclusive(format!("operator new of {bytes} bytes throws std::bad_alloc")),
+        0 => m.throw_bad_alloc(),
         address => Flow::Return(address),
     }
 }

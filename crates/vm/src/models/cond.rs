@@ -12,8 +12,14 @@ pub(crate) const MODELS: Family = &[
     ("pthread_cond_init", init),
     ("pthread_cond_destroy", destroy),
     ("pthread_cond_wait", |m, a| wait(m, a.word(0), a.word(1), a.site(), false)),
-    ("pthread_cond_timedwait", |m, a| wait(m, a.word(0), a.word(1), a.site(), true)),
-    ("pthread_cond_clockwait", |m, a| wait(m, a.word(0), a.word(1), a.site(), true)),
+    ("pthread_cond_timedwait", |m, a| {
+        m.set_deadline(a.word(2));
+        wait(m, a.word(0), a.word(1), a.site(), true)
+    }),
+    ("pthread_cond_clockwait", |m, a| {
+        m.set_deadline(a.word(3));
+        wait(m, a.word(0), a.word(1), a.site(), true)
+    }),
     ("pthread_cond_signal", |m, a| signal(m, a.word(0), a.site())),
     ("pthread_cond_broadcast", |m, a| broadcast(m, a.word(0), a.site())),
 ];
@@ -27,7 +33,7 @@ impl Machine {
     }
 }
 
-fn init(m: &mut Machine, a: Args) -> Flow {
+pub(crate) fn init(m: &mut Machine, a: Args) -> Flow {
     let address = a.word(0);
     m.check_sync(address, cond::USED, true);
     m.point(Op::Release, address, cond::BYTES as u32, a.site(), Need::Nothing);
@@ -109,6 +115,9 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
     mutex_model::take(m, lock, held);
     let thread = &mut m.threads[m.current];
     let timed_out = std::mem::take(&mut thread.timed_out);
+    if timed_out {
+        m.clock = m.clock.max(thread.deadline);
+    }
     let by = match thread.woken_by.take() {
         _ if timed_out => WakeCause::Timeout,
         Some(by) if by != me => WakeCause::Signal(by),

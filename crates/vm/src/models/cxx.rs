@@ -3,7 +3,7 @@
 
 use unravel_trace::{FailureKind, Op};
 
-use super::{Args, Family, Flow, OK, cond, threads};
+use super::{Args, Family, Flow, OK, cond, error, threads};
 use crate::machine::Machine;
 use crate::thread::Need;
 
@@ -41,13 +41,14 @@ fn start_thread(m: &mut Machine, a: Args) -> Flow {
     let (thread_at, state_at) = (a.word(0), a.word(1));
     m.check_sync(thread_at, 8, true);
     m.check_sync(state_at, 8, true);
-    // SAFETY: a `unique_ptr` to an object whose third virtual function is `_M_run`.
-    let (state, run) = unsafe {
+    // SAFETY: a `unique_ptr` to an object whose second virtual function is the destructor that also frees it,
+    // and whose third is `_M_run`.
+    let (state, delete, run) = unsafe {
         let state = *(state_at as *const u64);
         let table = *(state as *const u64);
-        (state, *((table + 16) as *const u64))
+        (state, *((table + 8) as *const u64), *((table + 16) as *const u64))
     };
-    let child = threads::fork(m, run, state, a.site());
+    let child = threads::fork(m, run, state, Some(delete), a.site());
     // SAFETY: checked above. The pointer's owner gives the object up.
     unsafe {
         *(thread_at as *mut u64) = m.threads[child.index()].handle;
@@ -60,26 +61,29 @@ fn join(m: &mut Machine, a: Args) -> Flow {
     m.check_sync(a.word(0), 8, true);
     // SAFETY: checked.
     let handle = unsafe { *(a.word(0) as *const u64) };
-    if handle == 0 {
-        m.fail(
-            FailureKind::UncaughtException,
-            "std::thread::join of a thread that is not joinable",
-        );
+    let joined = if handle == 0 { error(libc::EINVAL) } else { threads::join(m, handle, 0, a.site(), false) };
+    forget_handle(m, a.word(0), joined)
+}
+
+/// The `std::thread` at an address is no longer one, unless that failed.
+fn forget_handle(m: &mut Machine, thread_at: u64, result: Flow) -> Flow {
+    match result {
+        Flow::Return(0) => {
+            // SAFETY: checked.
+            unsafe { *(thread_at as *mut u64) = 0 };
+            OK
+        }
+        Flow::Return(number) => m.throw_system_error(number as i32),
+        other => other,
     }
-    threads::join(m, handle, 0, a.site(), false);
-    // SAFETY: checked.
-    unsafe { *(a.word(0) as *mut u64) = 0 };
-    OK
 }
 
 fn detach(m: &mut Machine, a: Args) -> Flow {
     m.check_sync(a.word(0), 8, true);
     // SAFETY: checked.
-    unsafe {
-        threads::detach(m, *(a.word(0) as *const u64));
-        *(a.word(0) as *mut u64) = 0;
-    }
-    OK
+    let handle = unsafe { *(a.word(0) as *const u64) };
+    let detached = if handle == 0 { error(libc::EINVAL) } else { threads::detach(m, handle) };
+    forget_handle(m, a.word(0), detached)
 }
 
 fn zero_cond(m: &mut Machine, a: Args) -> Flow {
@@ -103,8 +107,10 @@ fn wait(m: &mut Machine, a: Args) -> Flow {
 fn futex_wait(m: &mut Machine, a: Args) -> Flow {
     let (address, value, timed) = (a.word(1), a.word(2) as u32, a.word(3) & 1 != 0);
     m.check_sync(address, 4, false);
-    m.threads[m.current].timed = timed;
-    m.threads[m.current].timed_out = false;
+    let thread = &mut m.threads[m.current];
+    thread.timed = timed;
+    thread.timed_out = false;
+    thread.deadline = a.word(4).saturating_mul(1_000_000_000).saturating_add(a.word(5));
     m.point(Op::Acquire, address, 4, a.site(), Need::Changed(address, value));
     let timed_out = std::mem::take(&mut m.threads[m.current].timed_out);
     m.record_read(address, 4, a.site());

@@ -108,6 +108,11 @@ impl Machine {
         self.rethrow_native(exception)
     }
 
+    /// The exception that is on its way in the current thread.
+    pub fn thrown(&self) -> Thrown {
+        self.threads[self.current].thrown
+    }
+
     /// A cleanup is done: the exception goes on.
     pub fn resume_exception(&mut self, exception: u64) {
         self.threads[self.current].thrown = Thrown { exception, selector: 0 };

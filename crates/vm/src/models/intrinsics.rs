@@ -1,6 +1,5 @@
-//! LLVM intrinsics. Lowering strips type suffixes; widths come from the call.
+//! LLVM intrinsics on integers and on the machine. Lowering strips type suffixes; widths come from the call.
 
-use unravel_program::Abi;
 use unravel_trace::FailureKind;
 
 use super::{Args, Family, Flow, OK};
@@ -76,45 +75,6 @@ pub(crate) const MODELS: Family = &[
     ("llvm.bitreverse", |_, a| wide(a, a.wide(0).reverse_bits() >> (128 - u32::from(a.bits(0))))),
     ("llvm.fshl", |_, a| funnel(a, true)),
     ("llvm.fshr", |_, a| funnel(a, false)),
-    ("llvm.fabs", |m, a| float1(m, a, f64::abs)),
-    ("llvm.sqrt", |m, a| float1(m, a, f64::sqrt)),
-    ("llvm.floor", |m, a| float1(m, a, f64::floor)),
-    ("llvm.ceil", |m, a| float1(m, a, f64::ceil)),
-    ("llvm.trunc", |m, a| float1(m, a, f64::trunc)),
-    ("llvm.round", |m, a| float1(m, a, f64::round)),
-    ("llvm.rint", |m, a| float1(m, a, f64::round_ties_even)),
-    ("llvm.nearbyint", |m, a| float1(m, a, f64::round_ties_even)),
-    ("llvm.roundeven", |m, a| float1(m, a, f64::round_ties_even)),
-    ("llvm.sin", |m, a| float1(m, a, f64::sin)),
-    ("llvm.cos", |m, a| float1(m, a, f64::cos)),
-    ("llvm.exp", |m, a| float1(m, a, f64::exp)),
-    ("llvm.exp2", |m, a| float1(m, a, f64::exp2)),
-    ("llvm.log", |m, a| float1(m, a, f64::ln)),
-    ("llvm.log2", |m, a| float1(m, a, f64::log2)),
-    ("llvm.log10", |m, a| float1(m, a, f64::log10)),
-    ("llvm.pow", |m, a| float2(m, a, f64::powf)),
-    ("llvm.copysign", |m, a| float2(m, a, f64::copysign)),
-    ("llvm.minnum", |m, a| float2(m, a, f64::min)),
-    ("llvm.maxnum", |m, a| float2(m, a, f64::max)),
-    ("llvm.minimum", |m, a| float2(m, a, f64::min)),
-    ("llvm.maximum", |m, a| float2(m, a, f64::max)),
-    ("llvm.powi", |m, a| {
-        let exponent = a.int(1);
-        float_of(m, a, 0).map_or(OK, |x| store_float(a, x.powi(exponent)))
-    }),
-    ("llvm.fmuladd", multiply_add),
-    ("llvm.fma", multiply_add),
-    ("llvm.is.fpclass", is_class),
-    ("llvm.lround", |m, a| float_of(m, a, 0).map_or(OK, |x| Flow::Return(x.round() as i64 as u64))),
-    ("llvm.llround", |m, a| {
-        float_of(m, a, 0).map_or(OK, |x| Flow::Return(x.round() as i64 as u64))
-    }),
-    ("llvm.lrint", |m, a| {
-        float_of(m, a, 0).map_or(OK, |x| Flow::Return(x.round_ties_even() as i64 as u64))
-    }),
-    ("llvm.llrint", |m, a| {
-        float_of(m, a, 0).map_or(OK, |x| Flow::Return(x.round_ties_even() as i64 as u64))
-    }),
 ];
 
 /// A `va_list` whose register parts are used up, so that everything is taken from the overflow area.
@@ -239,70 +199,6 @@ fn funnel(a: Args, left: bool) -> Flow {
         (false, _) => high << (bits - shift) | low >> shift,
     };
     wide(a, value)
-}
-
-/// A float or double argument; other kinds are inconclusive.
-fn float_of(m: &mut Machine, a: Args, index: usize) -> Option<f64> {
-    match a.abi(index) {
-        Some(Abi::F32) => Some(f64::from(f32::from_bits(a.word(index) as u32))),
-        Some(Abi::F64) => Some(a.f64(index)),
-        _ => m.finish_inconclusive("a long double operation is not supported".into()),
-    }
-}
-
-fn store_float(a: Args, value: f64) -> Flow {
-    match a.result() {
-        Abi::F32 => Flow::Return(u64::from((value as f32).to_bits())),
-        _ => Flow::Return(value.to_bits()),
-    }
-}
-
-fn float1(m: &mut Machine, a: Args, function: fn(f64) -> f64) -> Flow {
-    if let (Some(Abi::F80), Some(wide)) = (a.abi(0), (function(-1.0) == 1.0).then(|| a.wide(0))) {
-        // fabs of a long double: clear the sign.
-        return Flow::Pair(wide as u64, (wide >> 64) as u64 & 0x7fff);
-    }
-    match float_of(m, a, 0) {
-        Some(value) => store_float(a, function(value)),
-        None => OK,
-    }
-}
-
-fn float2(m: &mut Machine, a: Args, function: fn(f64, f64) -> f64) -> Flow {
-    match (float_of(m, a, 0), float_of(m, a, 1)) {
-        (Some(x), Some(y)) => store_float(a, function(x, y)),
-        _ => OK,
-    }
-}
-
-/// Without a fused instruction at -O0, clang's `fmuladd` is a product and a sum.
-fn multiply_add(m: &mut Machine, a: Args) -> Flow {
-    let (Some(x), Some(y), Some(z)) = (float_of(m, a, 0), float_of(m, a, 1), float_of(m, a, 2))
-    else {
-        return OK;
-    };
-    match a.result() {
-        Abi::F32 => Flow::Return(u64::from(((x as f32) * (y as f32) + z as f32).to_bits())),
-        _ => Flow::Return((x * y + z).to_bits()),
-    }
-}
-
-/// LLVM's class bits: signalling and quiet NaN, then from -inf to +inf.
-fn is_class(m: &mut Machine, a: Args) -> Flow {
-    let Some(value) = float_of(m, a, 0) else { return OK };
-    let wanted = a.word(1);
-    let class = match (value.classify(), value.is_sign_negative()) {
-        (std::num::FpCategory::Nan, _) => 0b11,
-        (std::num::FpCategory::Infinite, true) => 1 << 2,
-        (std::num::FpCategory::Normal, true) => 1 << 3,
-        (std::num::FpCategory::Subnormal, true) => 1 << 4,
-        (std::num::FpCategory::Zero, true) => 1 << 5,
-        (std::num::FpCategory::Zero, false) => 1 << 6,
-        (std::num::FpCategory::Subnormal, false) => 1 << 7,
-        (std::num::FpCategory::Normal, false) => 1 << 8,
-        (std::num::FpCategory::Infinite, false) => 1 << 9,
-    };
-    Flow::Return(u64::from(wanted & class != 0))
 }
 
 #[cfg(test)]

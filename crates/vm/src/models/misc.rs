@@ -1,16 +1,26 @@
 //! Functions that call back: sorting and searching.
 
 use super::{Args, Family, Flow, OK};
+use crate::interpret::Uncaught;
 use crate::machine::Machine;
 
 pub(crate) const MODELS: Family = &[("qsort", sort), ("bsearch", search)];
 
-fn compare(m: &mut Machine, function: u64, left: u64, right: u64) -> i32 {
-    m.call_address(function, &[left, right]) as i32
+fn compare(m: &mut Machine, function: u64, left: u64, right: u64) -> Result<i32, Uncaught> {
+    m.try_call_address(function, &[left, right]).map(|order| order as i32)
 }
 
-/// A stable merge sort, as glibc's is. The scratch space is on the program's heap, so that nothing is
-/// lost if the run ends inside the comparison.
+/// An array being sorted, and the space beside it.
+#[derive(Clone, Copy)]
+struct Array {
+    base: u64,
+    scratch: u64,
+    size: u64,
+    function: u64,
+}
+
+/// A stable merge sort that compares in the same order as glibc's. The scratch space is on the program's
+/// heap, so that nothing is lost if the run ends inside the comparison.
 fn sort(m: &mut Machine, a: Args) -> Flow {
     let (base, count, size, function) = (a.word(0), a.word(1), a.word(2), a.word(3));
     if count < 2 || size == 0 {
@@ -21,58 +31,40 @@ fn sort(m: &mut Machine, a: Args) -> Flow {
     if scratch == 0 {
         m.finish_inconclusive("no memory left to sort".into());
     }
-    let (mut from, mut to) = (base, scratch);
-    let mut width = 1;
-    while width < count {
-        let mut start = 0;
-        while start < count {
-            let middle = (start + width).min(count);
-            let end = (start + 2 * width).min(count);
-            merge(m, function, size, (from, to), (start, middle, end));
-            start = end;
-        }
-        std::mem::swap(&mut from, &mut to);
-        width *= 2;
-    }
-    if from != base {
-        // SAFETY: both arrays are `count * size` bytes long.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                from as *const u8,
-                base as *mut u8,
-                (count * size) as usize,
-            )
-        };
-    }
-    super::alloc::free(m, scratch, a.site())
+    let sorted = sort_part(m, Array { base, scratch, size, function }, 0, count);
+    super::alloc::free(m, scratch, a.site());
+    if let Err(Uncaught) = sorted { Flow::Throw } else { OK }
 }
 
-fn merge(
-    m: &mut Machine,
-    function: u64,
-    size: u64,
-    (from, to): (u64, u64),
-    (start, middle, end): (u64, u64, u64),
-) {
-    let (mut left, mut right) = (start, middle);
-    for index in start..end {
-        let take_left = right >= end
-            || left < middle && compare(m, function, from + left * size, from + right * size) <= 0;
-        let source = if take_left { left } else { right };
-        if take_left {
-            left += 1;
-        } else {
-            right += 1;
-        }
-        // SAFETY: elements of the two arrays.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                (from + source * size) as *const u8,
-                (to + index * size) as *mut u8,
-                size as usize,
-            );
-        }
+fn sort_part(m: &mut Machine, array: Array, start: u64, end: u64) -> Result<(), Uncaught> {
+    if end - start < 2 {
+        return Ok(());
     }
+    let middle = start + (end - start) / 2;
+    sort_part(m, array, start, middle)?;
+    sort_part(m, array, middle, end)?;
+    merge(m, array, start, middle, end)
+}
+
+fn merge(m: &mut Machine, array: Array, start: u64, middle: u64, end: u64) -> Result<(), Uncaught> {
+    let Array { base, scratch, size, function } = array;
+    let (mut left, mut right, mut to) = (start, middle, start);
+    while left < middle && right < end {
+        let order = compare(m, function, base + left * size, base + right * size)?;
+        let from = if order <= 0 { &mut left } else { &mut right };
+        copy(base + *from * size, scratch + to * size, size);
+        *from += 1;
+        to += 1;
+    }
+    // What is left of the right part is in its place already.
+    copy(base + left * size, scratch + to * size, (middle - left) * size);
+    copy(scratch + start * size, base + start * size, (right - start) * size);
+    Ok(())
+}
+
+fn copy(from: u64, to: u64, bytes: u64) {
+    // SAFETY: elements of the array and of the space beside it, which was checked and allocated.
+    unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes as usize) };
 }
 
 fn search(m: &mut Machine, a: Args) -> Flow {
@@ -82,9 +74,10 @@ fn search(m: &mut Machine, a: Args) -> Flow {
     while low < high {
         let middle = low + (high - low) / 2;
         match compare(m, function, key, base + middle * size) {
-            0 => return Flow::Return(base + middle * size),
-            order if order < 0 => high = middle,
-            _ => low = middle + 1,
+            Err(Uncaught) => return Flow::Throw,
+            Ok(0) => return Flow::Return(base + middle * size),
+            Ok(order) if order < 0 => high = middle,
+            Ok(_) => low = middle + 1,
         }
     }
     Flow::Return(0)

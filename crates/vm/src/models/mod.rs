@@ -5,17 +5,22 @@
 //! is called natively on the arena.
 
 pub(crate) mod alloc;
+pub(crate) mod atomic;
 pub(crate) mod barrier;
+pub(crate) mod c11;
 pub(crate) mod cond;
 pub(crate) mod cxx;
 pub(crate) mod exception;
 pub(crate) mod files;
+pub(crate) mod float;
+pub(crate) mod futex;
 pub(crate) mod intrinsics;
 pub(crate) mod jump;
 pub(crate) mod misc;
 pub(crate) mod mutex;
 pub(crate) mod once;
 pub(crate) mod process;
+pub(crate) mod random;
 pub(crate) mod rwlock;
 pub(crate) mod semaphore;
 pub(crate) mod signals;
@@ -82,10 +87,6 @@ impl Args {
 
     pub fn site(&self) -> SiteId {
         self.call().site
-    }
-
-    pub fn len(&self) -> usize {
-        self.call().args.len()
     }
 
     /// The first slot of argument `i`; 0 if the call passes fewer.
@@ -174,17 +175,22 @@ pub(crate) unsafe fn store_result(call: &CallSite, flow: Flow, dst: Reg, fp: *mu
 
 const FAMILIES: &[Family] = &[
     alloc::MODELS,
+    atomic::MODELS,
     barrier::MODELS,
+    c11::MODELS,
     cond::MODELS,
     cxx::MODELS,
     exception::MODELS,
     files::MODELS,
+    float::MODELS,
+    futex::MODELS,
     intrinsics::MODELS,
     jump::MODELS,
     misc::MODELS,
     mutex::MODELS,
     once::MODELS,
     process::MODELS,
+    random::MODELS,
     rwlock::MODELS,
     semaphore::MODELS,
     signals::MODELS,

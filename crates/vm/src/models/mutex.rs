@@ -12,8 +12,14 @@ pub(crate) const MODELS: Family = &[
     ("pthread_mutex_init", init),
     ("pthread_mutex_destroy", destroy),
     ("pthread_mutex_lock", |m, a| lock(m, a.word(0), a.site(), false)),
-    ("pthread_mutex_timedlock", |m, a| lock(m, a.word(0), a.site(), true)),
-    ("pthread_mutex_clocklock", |m, a| lock(m, a.word(0), a.site(), true)),
+    ("pthread_mutex_timedlock", |m, a| {
+        m.set_deadline(a.word(1));
+        lock(m, a.word(0), a.site(), true)
+    }),
+    ("pthread_mutex_clocklock", |m, a| {
+        m.set_deadline(a.word(2));
+        lock(m, a.word(0), a.site(), true)
+    }),
     ("pthread_mutex_trylock", |m, a| try_lock(m, a.word(0), a.site())),
     ("pthread_mutex_unlock", |m, a| unlock(m, a.word(0), a.site())),
     ("pthread_mutex_consistent", |_, _| OK),
@@ -24,7 +30,7 @@ pub(crate) const MODELS: Family = &[
     ("pthread_spin_unlock", spin_unlock),
 ];
 
-const RECURSIVE: u32 = 1;
+pub(crate) const RECURSIVE: u32 = 1;
 const ERROR_CHECK: u32 = 2;
 
 impl Machine {
@@ -62,23 +68,26 @@ impl Machine {
 }
 
 fn init(m: &mut Machine, a: Args) -> Flow {
-    let address = a.word(0);
-    m.check_sync(address, mutex::USED, true);
-    m.point(Op::Release, address, mutex::BYTES as u32, a.site(), Need::Nothing);
     let attributes = a.word(1);
     if attributes != 0 {
         m.check_sync(attributes, 4, false);
     }
     // SAFETY: checked. As glibc has it, an attribute object is the kind with flags in its high bits.
     let kind = if attributes == 0 { 0 } else { unsafe { *(attributes as *const u32) & 3 } };
+    init_as(m, a.word(0), kind, a.site())
+}
+
+pub(crate) fn init_as(m: &mut Machine, address: u64, kind: u32, site: SiteId) -> Flow {
+    m.check_sync(address, mutex::USED, true);
+    m.point(Op::Release, address, mutex::BYTES as u32, site, Need::Nothing);
     release(address);
     mutex::set_kind(address, kind);
     m.made_progress();
-    m.record_sync(a.site(), (address, mutex::BYTES), |at| EventKind::SyncInit { at });
+    m.record_sync(site, (address, mutex::BYTES), |at| EventKind::SyncInit { at });
     OK
 }
 
-fn destroy(m: &mut Machine, a: Args) -> Flow {
+pub(crate) fn destroy(m: &mut Machine, a: Args) -> Flow {
     let address = a.word(0);
     m.check_mutex(address, a.site());
     m.point(Op::Release, address, mutex::BYTES as u32, a.site(), Need::Nothing);
@@ -152,7 +161,7 @@ pub(crate) fn take(m: &mut Machine, address: u64, count: u32) {
     mutex::set_count(address, count);
 }
 
-fn try_lock(m: &mut Machine, address: u64, site: SiteId) -> Flow {
+pub(crate) fn try_lock(m: &mut Machine, address: u64, site: SiteId) -> Flow {
     m.check_mutex(address, site);
     m.point(Op::Acquire, address, mutex::BYTES as u32, site, Need::Nothing);
     m.check_mutex(address, site);

@@ -9,7 +9,11 @@ pub(crate) const MODELS: Family = &[
     ("exit", exit),
     ("_exit", exit_now),
     ("_Exit", exit_now),
-    ("quick_exit", exit_now),
+    ("quick_exit", |m, a| {
+        m.exit_point(a.site());
+        m.run_exit_handlers(a.int(0), true);
+        m.finish(Outcome::Exited { code: a.int(0) & 0xff })
+    }),
     ("abort", |m, _| m.fail(FailureKind::Abort, "abort was called")),
     ("__assert_fail", assert_fail),
     ("__assert", assert_fail),
@@ -17,12 +21,16 @@ pub(crate) const MODELS: Family = &[
     ("__stack_chk_fail", |m, _| m.fail(FailureKind::OutOfBounds, "the stack was overwritten")),
     ("__fortify_fail", |m, _| m.fail(FailureKind::OutOfBounds, "a buffer was overrun")),
     ("__chk_fail", |m, _| m.fail(FailureKind::OutOfBounds, "a buffer was overrun")),
-    ("atexit", at_exit),
-    ("at_quick_exit", |_, _| OK),
-    ("__cxa_atexit", |m, a| {
-        m.at_exit.push((a.word(0), a.word(1)));
-        OK
+    ("atexit", |m, a| register(m, ExitHandler::plain(a.word(0)))),
+    ("on_exit", |m, a| {
+        let handler = ExitHandler { argument: a.word(1), takes_code: true, ..ExitHandler::plain(a.word(0)) };
+        register(m, handler)
     }),
+    ("at_quick_exit", |m, a| register(m, ExitHandler { quick: true, ..ExitHandler::plain(a.word(0)) })),
+    ("__cxa_atexit", |m, a| {
+        register(m, ExitHandler { argument: a.word(1), ..ExitHandler::plain(a.word(0)) })
+    }),
+    ("__cxa_at_quick_exit", |m, a| register(m, ExitHandler { quick: true, ..ExitHandler::plain(a.word(0)) })),
     ("__cxa_thread_atexit", thread_at_exit),
     ("__cxa_thread_atexit_impl", thread_at_exit),
     ("__cxa_finalize", |_, _| OK),
@@ -38,7 +46,6 @@ pub(crate) const MODELS: Family = &[
     ("execlp", |m, _| unsupported(m, "execlp")),
     ("popen", |m, _| unsupported(m, "popen")),
     ("system", |m, _| unsupported(m, "system")),
-    ("syscall", |m, _| unsupported(m, "syscall")),
     ("ptrace", |m, _| unsupported(m, "ptrace")),
     ("wait", |m, _| unsupported(m, "wait")),
     ("waitpid", |m, _| unsupported(m, "waitpid")),
@@ -52,7 +59,7 @@ fn unsupported(m: &mut Machine, name: &str) -> Flow {
 
 fn exit(m: &mut Machine, a: Args) -> Flow {
     m.exit_point(a.site());
-    m.exit_process(a.int(0) & 0xff)
+    m.exit_process(a.int(0))
 }
 
 fn exit_now(m: &mut Machine, a: Args) -> Flow {
@@ -66,9 +73,42 @@ fn assert_fail(m: &mut Machine, a: Args) -> Flow {
     m.fail(FailureKind::Assertion, format!("assertion '{text}' failed"))
 }
 
-fn at_exit(m: &mut Machine, a: Args) -> Flow {
-    m.at_exit.push((a.word(0), 0));
+/// A function to be called when the process ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExitHandler {
+    function: u64,
+    argument: u64,
+    /// Its first argument is the exit code (`on_exit`).
+    takes_code: bool,
+    /// For `quick_exit` only.
+    quick: bool,
+}
+
+impl ExitHandler {
+    pub fn plain(function: u64) -> ExitHandler {
+        ExitHandler { function, argument: 0, takes_code: false, quick: false }
+    }
+}
+
+fn register(m: &mut Machine, handler: ExitHandler) -> Flow {
+    m.at_exit.push(handler);
     OK
+}
+
+impl Machine {
+    /// Calls the handlers for one way to end the process, last registered first.
+    pub fn run_exit_handlers(&mut self, code: i32, quick: bool) {
+        while let Some(handler) = self.at_exit.pop() {
+            if handler.quick != quick {
+                continue;
+            }
+            if handler.takes_code {
+                self.call_address(handler.function, &[code as u32 as u64, handler.argument]);
+            } else {
+                self.call_address(handler.function, &[handler.argument]);
+            }
+        }
+    }
 }
 
 fn thread_at_exit(m: &mut Machine, a: Args) -> Flow {

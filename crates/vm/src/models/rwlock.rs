@@ -12,10 +12,10 @@ pub(crate) const MODELS: Family = &[
     ("pthread_rwlock_destroy", destroy),
     ("pthread_rwlock_rdlock", |m, a| lock(m, a, true, false)),
     ("pthread_rwlock_wrlock", |m, a| lock(m, a, false, false)),
-    ("pthread_rwlock_timedrdlock", |m, a| lock(m, a, true, true)),
-    ("pthread_rwlock_timedwrlock", |m, a| lock(m, a, false, true)),
-    ("pthread_rwlock_clockrdlock", |m, a| lock(m, a, true, true)),
-    ("pthread_rwlock_clockwrlock", |m, a| lock(m, a, false, true)),
+    ("pthread_rwlock_timedrdlock", |m, a| timed_lock(m, a, true, a.word(1))),
+    ("pthread_rwlock_timedwrlock", |m, a| timed_lock(m, a, false, a.word(1))),
+    ("pthread_rwlock_clockrdlock", |m, a| timed_lock(m, a, true, a.word(2))),
+    ("pthread_rwlock_clockwrlock", |m, a| timed_lock(m, a, false, a.word(2))),
     ("pthread_rwlock_tryrdlock", |m, a| try_lock(m, a, true)),
     ("pthread_rwlock_trywrlock", |m, a| try_lock(m, a, false)),
     ("pthread_rwlock_unlock", unlock),
@@ -64,6 +64,11 @@ fn destroy(m: &mut Machine, a: Args) -> Flow {
     m.made_progress();
     m.record_sync(a.site(), (address, rwlock::BYTES), |at| EventKind::SyncDestroy { at });
     OK
+}
+
+fn timed_lock(m: &mut Machine, a: Args, shared: bool, time: u64) -> Flow {
+    m.set_deadline(time);
+    lock(m, a, shared, true)
 }
 
 fn lock(m: &mut Machine, a: Args, shared: bool, timed: bool) -> Flow {

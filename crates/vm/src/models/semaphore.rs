@@ -12,10 +12,16 @@ pub(crate) const MODELS: Family = &[
     ("sem_destroy", destroy),
     ("sem_open", open),
     ("sem_close", |_, _| OK),
-    ("sem_unlink", |_, _| OK),
+    ("sem_unlink", unlink),
     ("sem_wait", |m, a| wait(m, a, false)),
-    ("sem_timedwait", |m, a| wait(m, a, true)),
-    ("sem_clockwait", |m, a| wait(m, a, true)),
+    ("sem_timedwait", |m, a| {
+        m.set_deadline(a.word(1));
+        wait(m, a, true)
+    }),
+    ("sem_clockwait", |m, a| {
+        m.set_deadline(a.word(2));
+        wait(m, a, true)
+    }),
     ("sem_trywait", try_wait),
     ("sem_post", post),
     ("sem_getvalue", get_value),
@@ -64,22 +70,35 @@ fn destroy(m: &mut Machine, a: Args) -> Flow {
     OK
 }
 
-/// Named semaphores live as long as the run; the name is all that is shared.
+/// Named semaphores live as long as the run; the name is all that is shared. `SEM_FAILED` is null.
 fn open(m: &mut Machine, a: Args) -> Flow {
     let name = m.c_string(a.word(0));
-    let address = match m.sem_names.get(&name) {
-        Some(address) => *address,
-        None => {
-            let slot = m.threads[m.current].slot;
-            let address = m.memory.allocate(slot, BYTES, 16, a.site());
-            let value = if a.int(1) & libc::O_CREAT != 0 { a.word(3) as u32 } else { 0 };
-            semaphore::set_value(address, value);
-            semaphore::set_state(address, MAGIC);
-            m.sem_names.insert(name, address);
-            address
-        }
+    let flags = a.int(1);
+    let known = m.sem_names.get(&name).copied();
+    let refused = match known {
+        Some(_) if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 => Some(libc::EEXIST),
+        None if flags & libc::O_CREAT == 0 => Some(libc::ENOENT),
+        None if a.word(3) as u32 > i32::MAX as u32 => Some(libc::EINVAL),
+        _ => None,
     };
+    if let Some(number) = refused {
+        fail_with_errno(number);
+        return Flow::Return(0);
+    }
+    let address = known.unwrap_or_else(|| {
+        let slot = m.threads[m.current].slot;
+        let address = m.memory.allocate(slot, BYTES, 16, a.site());
+        semaphore::set_value(address, a.word(3) as u32);
+        semaphore::set_state(address, MAGIC);
+        m.sem_names.insert(name, address);
+        address
+    });
     Flow::Return(address)
+}
+
+fn unlink(m: &mut Machine, a: Args) -> Flow {
+    let name = m.c_string(a.word(0));
+    if m.sem_names.remove(&name).is_some() { OK } else { fail_with_errno(libc::ENOENT) }
 }
 
 fn wait(m: &mut Machine, a: Args, timed: bool) -> Flow {

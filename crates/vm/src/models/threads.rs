@@ -4,23 +4,27 @@
 //! do not (no forced unwinding).
 
 use unravel_program::FunctionId;
+use unravel_program::layout::{STACK_SIZE, STACKS};
 use unravel_trace::{EventKind, FailureKind, Op, SiteId, ThreadId};
 
 use super::{Args, Family, Flow, OK, error};
-use crate::interpret::Uncaught;
 use crate::machine::Machine;
 use crate::thread::Need;
 
 pub(crate) const MODELS: Family = &[
     ("pthread_create", create),
     ("pthread_join", |m, a| join(m, a.word(0), a.word(1), a.site(), false)),
-    ("pthread_timedjoin_np", |m, a| join(m, a.word(0), a.word(1), a.site(), true)),
+    ("pthread_timedjoin_np", |m, a| {
+        m.set_deadline(a.word(2));
+        join(m, a.word(0), a.word(1), a.site(), true)
+    }),
     ("pthread_tryjoin_np", try_join),
     ("pthread_detach", |m, a| detach(m, a.word(0))),
     ("pthread_exit", |m, a| exit_thread(m, a.word(0))),
     ("thrd_exit", |m, a| exit_thread(m, a.word(0))),
     ("pthread_self", |m, _| Flow::Return(m.threads[m.current].handle)),
     ("thrd_current", |m, _| Flow::Return(m.threads[m.current].handle)),
+    ("thrd_equal", |_, a| Flow::Return(u64::from(a.word(0) == a.word(1)))),
     ("pthread_equal", |_, a| Flow::Return(u64::from(a.word(0) == a.word(1)))),
     ("pthread_key_create", key_create),
     ("__pthread_key_create", key_create),
@@ -39,15 +43,23 @@ pub(crate) const MODELS: Family = &[
     ("__pthread_unwind_next", unwind_next),
     ("pthread_setconcurrency", |_, _| OK),
     ("pthread_setschedparam", |_, _| OK),
-    ("pthread_getschedparam", |_, _| OK),
-    ("pthread_setaffinity_np", |_, _| OK),
-    ("pthread_getaffinity_np", |_, _| OK),
-    ("sched_setaffinity", |_, _| OK),
-    ("pthread_setname_np", |_, _| OK),
-    ("pthread_getattr_np", |_, a| {
-        // SAFETY: writes an attribute object the program provides.
-        error(unsafe { libc::pthread_attr_init(a.word(1) as *mut _) })
+    ("pthread_getschedparam", |m, a| {
+        // SCHED_OTHER without a priority.
+        store_old(m, a.word(1), 0);
+        store_old(m, a.word(2), 0)
     }),
+    ("pthread_setaffinity_np", |_, _| OK),
+    ("pthread_getaffinity_np", |m, a| {
+        m.check_sync(a.word(2), a.word(1), true);
+        // SAFETY: checked.
+        let failed = unsafe { libc::sched_getaffinity(0, a.word(1) as usize, a.word(2) as *mut _) } != 0;
+        // SAFETY: errno of this native thread.
+        error(if failed { unsafe { *libc::__errno_location() } } else { 0 })
+    }),
+    ("sched_setaffinity", |_, _| OK),
+    ("pthread_setname_np", set_name),
+    ("pthread_getname_np", get_name),
+    ("pthread_getattr_np", get_attributes),
     ("pthread_atfork", |_, _| OK),
     ("sched_yield", yield_now),
     ("pthread_yield", yield_now),
@@ -71,7 +83,7 @@ fn create(m: &mut Machine, a: Args) -> Flow {
         unsafe { pthread_attr_getdetachstate(attributes as *const _, &mut state) };
         state == libc::PTHREAD_CREATE_DETACHED
     };
-    let child = fork(m, start, argument, a.site());
+    let child = fork(m, start, argument, None, a.site());
     m.threads[child.index()].detached = detached;
     // SAFETY: checked above.
     unsafe { (handle_at as *mut u64).write_unaligned(m.threads[child.index()].handle) };
@@ -82,8 +94,14 @@ unsafe extern "C" {
     fn pthread_attr_getdetachstate(attributes: *const libc::c_void, state: *mut i32) -> i32;
 }
 
-/// Creates a thread that calls the function at `start` with one argument.
-pub(crate) fn fork(m: &mut Machine, start: u64, argument: u64, site: SiteId) -> ThreadId {
+/// Creates a thread that calls the function at `start` with one argument, and the one at `finish` afterwards.
+pub(crate) fn fork(
+    m: &mut Machine,
+    start: u64,
+    argument: u64,
+    finish: Option<u64>,
+    site: SiteId,
+) -> ThreadId {
     let Some(function) = m.program.function_at(start) else {
         if start < 1 << 16 {
             m.fail(FailureKind::NullDereference, "a thread is started at a null function pointer");
@@ -94,7 +112,8 @@ pub(crate) fn fork(m: &mut Machine, start: u64, argument: u64, site: SiteId) -> 
     let parent = &mut m.threads[m.current];
     parent.children += 1;
     let name = parent.name.child(parent.children);
-    let child = m.spawn(name, function, move |machine| run_thread(machine, function, argument));
+    let body = move |machine: &mut Machine| run_thread(machine, function, argument, finish);
+    let child = m.spawn(name, function, body);
     let thread = &mut m.threads[child.index()];
     thread.handle = HANDLES + ((thread.slot as u64) << 20) + (u64::from(child.0) << 4);
     m.made_progress();
@@ -102,12 +121,12 @@ pub(crate) fn fork(m: &mut Machine, start: u64, argument: u64, site: SiteId) -> 
     child
 }
 
-fn run_thread(m: &mut Machine, function: FunctionId, argument: u64) {
+fn run_thread(m: &mut Machine, function: FunctionId, argument: u64, finish: Option<u64>) {
     m.start_event();
-    let result = match m.try_call(function, &[argument]) {
-        Ok(value) => value,
-        Err(Uncaught) => m.fail_uncaught(),
-    };
+    let result = m.call_to_end(function, &[argument]);
+    if let Some(finish) = finish {
+        m.call_address(finish, &[argument]);
+    }
     m.end_thread(result)
 }
 
@@ -172,7 +191,7 @@ impl Machine {
         self.leave_for_good()
     }
 
-    fn find_thread(&self, handle: u64) -> Option<usize> {
+    pub fn find_thread(&self, handle: u64) -> Option<usize> {
         (0..self.thread_count).rev().find(|t| self.threads[*t].handle == handle)
     }
 }
@@ -246,7 +265,52 @@ fn exit_thread(m: &mut Machine, result: u64) -> Flow {
     next_cleanup(m)
 }
 
-fn key_create(m: &mut Machine, a: Args) -> Flow {
+/// The most bytes that the name of a thread takes, its end included.
+const NAME_BYTES: usize = 16;
+
+fn set_name(m: &mut Machine, a: Args) -> Flow {
+    let name = m.c_string(a.word(1));
+    match m.find_thread(a.word(0)) {
+        None => error(libc::ESRCH),
+        Some(_) if name.len() >= NAME_BYTES => error(libc::ERANGE),
+        Some(thread) => {
+            m.threads[thread].label = Some(name);
+            OK
+        }
+    }
+}
+
+/// A thread that nobody named is called as the program is.
+fn get_name(m: &mut Machine, a: Args) -> Flow {
+    let Some(thread) = m.find_thread(a.word(0)) else { return error(libc::ESRCH) };
+    if a.word(2) < NAME_BYTES as u64 {
+        return error(libc::ERANGE);
+    }
+    m.check_sync(a.word(1), NAME_BYTES as u64, true);
+    let mut name = [0u8; NAME_BYTES];
+    let label = m.threads[thread].label.as_ref().unwrap_or(&m.options.program_name);
+    name.iter_mut().zip(label.bytes().take(NAME_BYTES - 1)).for_each(|(to, from)| *to = from);
+    // SAFETY: checked.
+    unsafe { (a.word(1) as *mut [u8; NAME_BYTES]).write_unaligned(name) };
+    OK
+}
+
+fn get_attributes(m: &mut Machine, a: Args) -> Flow {
+    let Some(thread) = m.find_thread(a.word(0)) else { return error(libc::ESRCH) };
+    m.check_sync(a.word(1), size_of::<libc::pthread_attr_t>() as u64, true);
+    let stack = STACKS + m.threads[thread].slot as u64 * STACK_SIZE;
+    let attributes = a.word(1) as *mut libc::pthread_attr_t;
+    // SAFETY: checked; glibc fills and changes an object of its own kind.
+    unsafe {
+        let made = libc::pthread_attr_init(attributes);
+        if made != 0 {
+            return error(made);
+        }
+        error(libc::pthread_attr_setstack(attributes, stack as *mut _, STACK_SIZE as usize))
+    }
+}
+
+pub(crate) fn key_create(m: &mut Machine, a: Args) -> Flow {
     m.check_sync(a.word(0), 4, true);
     m.key_destructors.push(Some(a.word(1)));
     // SAFETY: checked.
@@ -254,7 +318,7 @@ fn key_create(m: &mut Machine, a: Args) -> Flow {
     OK
 }
 
-fn key_delete(m: &mut Machine, a: Args) -> Flow {
+pub(crate) fn key_delete(m: &mut Machine, a: Args) -> Flow {
     match m.key_destructors.get_mut(a.word(0) as u32 as usize) {
         Some(key) => {
             *key = None;
@@ -264,7 +328,7 @@ fn key_delete(m: &mut Machine, a: Args) -> Flow {
     }
 }
 
-fn set_specific(m: &mut Machine, a: Args) -> Flow {
+pub(crate) fn set_specific(m: &mut Machine, a: Args) -> Flow {
     let key = a.word(0) as u32 as usize;
     if m.key_destructors.get(key).is_none_or(Option::is_none) {
         return error(libc::EINVAL);
@@ -277,7 +341,7 @@ fn set_specific(m: &mut Machine, a: Args) -> Flow {
     OK
 }
 
-fn get_specific(m: &mut Machine, a: Args) -> Flow {
+pub(crate) fn get_specific(m: &mut Machine, a: Args) -> Flow {
     let key = a.word(0) as u32 as usize;
     Flow::Return(m.threads[m.current].keys.get(key).copied().unwrap_or(0))
 }

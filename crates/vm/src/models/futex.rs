@@ -1,0 +1,81 @@
+//! `syscall`, as far as programs and libstdc++'s headers use it: futexes, which `std::atomic::wait` and
+//! semaphores of C++20 stand on, and asking who one is.
+
+use unravel_trace::{EventKind, Op, SiteId, ThreadId};
+
+use super::{Args, Family, Flow, fail_with_errno};
+use crate::machine::Machine;
+use crate::thread::Need;
+
+pub(crate) const MODELS: Family = &[("syscall", call)];
+
+/// Bits of a futex operation that only say whose memory it is and which clock counts.
+const FLAGS: i32 = libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME;
+
+fn call(m: &mut Machine, a: Args) -> Flow {
+    match a.word(0) as i64 {
+        libc::SYS_futex => match a.int(2) & !FLAGS {
+            libc::FUTEX_WAIT => wait(m, a, false),
+            libc::FUTEX_WAIT_BITSET => wait(m, a, true),
+            libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => wake(m, a),
+            other => m.finish_inconclusive(format!("the futex operation {other} is not supported")),
+        },
+        libc::SYS_gettid => Flow::Return(u64::from(std::process::id()) + m.current as u64),
+        libc::SYS_getpid => Flow::Return(u64::from(std::process::id())),
+        other => m.finish_inconclusive(format!("the system call {other} is not supported")),
+    }
+}
+
+/// `futex(address, FUTEX_WAIT, value, timeout)`. The time is relative, absolute for the variant with a bit set.
+fn wait(m: &mut Machine, a: Args, absolute: bool) -> Flow {
+    let (address, value, time) = (a.word(1), a.word(3) as u32, a.word(4));
+    m.check_sync(address, 4, false);
+    m.point(Op::Read, address, 4, a.site(), Need::Nothing);
+    m.record_read(address, 4, a.site());
+    // SAFETY: checked.
+    if unsafe { (address as *const u32).read_unaligned() } != value {
+        return fail_with_errno(libc::EAGAIN);
+    }
+    if time != 0 {
+        m.set_deadline(time);
+        if !absolute {
+            m.threads[m.current].deadline += m.clock;
+        }
+    }
+    let me = ThreadId(m.current as u32);
+    m.sync.waiting.entry(address).or_default().push(me);
+    let thread = &mut m.threads[m.current];
+    thread.woken_by = None;
+    thread.timed = time != 0;
+    thread.timed_out = false;
+    m.point(Op::Acquire, address, 4, a.site(), Need::Futex(address));
+    if let Some(waiting) = m.sync.waiting.get_mut(&address) {
+        waiting.retain(|t| *t != me);
+    }
+    record(m, a.site(), "futex wait");
+    let thread = &mut m.threads[m.current];
+    thread.woken_by = None;
+    if std::mem::take(&mut thread.timed_out) { fail_with_errno(libc::ETIMEDOUT) } else { Flow::Return(0) }
+}
+
+/// `futex(address, FUTEX_WAKE, count)`: wakes those who have waited longest.
+fn wake(m: &mut Machine, a: Args) -> Flow {
+    let (address, count) = (a.word(1), a.int(3).max(0) as usize);
+    m.point(Op::Signal, address, 4, a.site(), Need::Nothing);
+    let by = ThreadId(m.current as u32);
+    let waiting = m.sync.waiting.get(&address).map_or(0, Vec::len);
+    let woken = waiting.min(count);
+    for _ in 0..woken {
+        let thread = m.sync.waiting.get_mut(&address).expect("counted above").remove(0);
+        m.threads[thread.index()].woken_by = Some(by);
+        m.made_progress();
+    }
+    record(m, a.site(), "futex wake");
+    Flow::Return(woken as u64)
+}
+
+fn record(m: &mut Machine, site: SiteId, name: &str) {
+    if m.recorder.is_on() {
+        m.record(site, EventKind::External { name: name.into() });
+    }
+}

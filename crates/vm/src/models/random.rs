@@ -1,0 +1,110 @@
+//! The C library's generators, so that programs see the numbers they see natively, started anew in every run.
+//! Their state is shared by all threads: using it is an event.
+
+use unravel_trace::{EventKind, Op};
+
+use super::{Args, Family, Flow, OK};
+use crate::machine::Machine;
+use crate::thread::Need;
+
+// SAFETY (all): functions of the C library, on numbers or on memory of the program that was checked.
+pub(crate) const MODELS: Family = &[
+    ("rand", |m, a| integer(m, a, || unsafe { rand() }.into())),
+    ("random", |m, a| integer(m, a, || unsafe { random() })),
+    ("srand", |m, a| seed(m, a, || unsafe { srandom(a.word(0) as u32) })),
+    ("srandom", |m, a| seed(m, a, || unsafe { srandom(a.word(0) as u32) })),
+    ("initstate", |m, a| {
+        m.check_sync(a.word(1), a.word(2).max(1), true);
+        integer(m, a, || unsafe { initstate(a.word(0) as u32, a.word(1), a.word(2)) } as i64)
+    }),
+    ("setstate", |m, a| {
+        integer(m, a, || unsafe { setstate(a.word(0)) } as i64)
+    }),
+    ("rand_r", |m, a| {
+        // Its state is the caller's: read and written as plain memory.
+        m.check_sync(a.word(0), 4, true);
+        Flow::Return(unsafe { rand_r(a.word(0)) } as u64)
+    }),
+    ("drand48", |m, a| {
+        touch(m, a);
+        Flow::Return(unsafe { drand48() }.to_bits())
+    }),
+    ("lrand48", |m, a| integer(m, a, || unsafe { lrand48() })),
+    ("mrand48", |m, a| integer(m, a, || unsafe { mrand48() })),
+    ("srand48", |m, a| seed(m, a, || unsafe { srand48(a.word(0) as i64) })),
+    ("seed48", |m, a| {
+        m.check_sync(a.word(0), 6, false);
+        integer(m, a, || unsafe { seed48(a.word(0) as *const _) } as i64)
+    }),
+    ("lcong48", |m, a| {
+        m.check_sync(a.word(0), 14, false);
+        seed(m, a, || unsafe { lcong48(a.word(0)) })
+    }),
+];
+
+/// Functions whose use makes it necessary to start the generators anew.
+pub(crate) const STATEFUL: &[&str] = &[
+    "rand", "random", "srand", "srandom", "initstate", "setstate", "drand48", "lrand48", "mrand48", "srand48",
+    "seed48", "lcong48",
+];
+
+unsafe extern "C" {
+    fn rand() -> i32;
+    fn random() -> i64;
+    fn srandom(seed: u32);
+    fn initstate(seed: u32, state: u64, bytes: u64) -> u64;
+    fn setstate(state: u64) -> u64;
+    fn rand_r(seed: u64) -> u32;
+    fn drand48() -> f64;
+    fn lrand48() -> i64;
+    fn mrand48() -> i64;
+    fn srand48(seed: i64);
+    fn seed48(state: *const [u16; 3]) -> u64;
+    fn lcong48(parameters: u64);
+}
+
+/// The generators as a process finds them.
+#[derive(Debug)]
+pub(crate) struct Generators {
+    /// The state that `random` starts with, as `setstate` wants it.
+    state: u64,
+}
+
+impl Generators {
+    pub fn new() -> Generators {
+        let mut other = [0u64; 1];
+        // SAFETY: the smallest state that is allowed, given up again at once.
+        unsafe {
+            let state = initstate(1, other.as_mut_ptr() as u64, 8);
+            setstate(state);
+            Generators { state }
+        }
+    }
+
+    pub fn reset(&self) {
+        // SAFETY: the C library's own state.
+        unsafe {
+            setstate(self.state);
+            srandom(1);
+            seed48(&[0; 3]);
+        }
+    }
+}
+
+fn touch(m: &mut Machine, a: Args) {
+    if m.alive > 1 {
+        m.point(Op::External, 0, 0, a.site(), Need::Nothing);
+        m.record(a.site(), EventKind::External { name: "rand".into() });
+    }
+}
+
+fn integer(m: &mut Machine, a: Args, next: impl FnOnce() -> i64) -> Flow {
+    touch(m, a);
+    Flow::Return(next() as u64)
+}
+
+fn seed(m: &mut Machine, a: Args, seed: impl FnOnce()) -> Flow {
+    touch(m, a);
+    seed();
+    OK
+}
