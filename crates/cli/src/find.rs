@@ -15,10 +15,13 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::{FindFlags, parse_time};
 use crate::program::{self, Loaded};
-use crate::story;
+use crate::story::{self, count};
 
 /// How long a search lasts if the user says nothing.
 const DEFAULT_TIME: Duration = Duration::from_secs(30);
+
+/// A search is inconclusive if one run in so many was.
+const FEW: u64 = 10;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -93,8 +96,8 @@ fn progress(flags: &FindFlags) -> ProgressBar {
 fn status(tally: &Tally, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64().max(0.001);
     format!(
-        "{} schedules, {:.0}/s, {:.1} s",
-        tally.schedules,
+        "{}, {:.0}/s, {:.1} s",
+        count(tally.schedules, "schedule"),
         tally.schedules as f64 / seconds,
         elapsed.as_secs_f64()
     )
@@ -132,7 +135,7 @@ fn exit(result: &SearchResult) -> Exit {
     let tally = &result.tally;
     if !result.findings.is_empty() {
         Exit::Finding
-    } else if tally.schedules > 0 && tally.inconclusive + tally.discarded < tally.schedules {
+    } else if tally.discarded < tally.schedules && tally.inconclusive * FEW < tally.schedules {
         Exit::Clean
     } else {
         Exit::Inconclusive
@@ -173,12 +176,24 @@ fn print_text(
     let tally = &result.tally;
     let searched = status(tally, result.elapsed);
     let extent = format!(
-        "at most {} threads and {} events a run, sequential consistency",
-        tally.most_threads, tally.most_events
+        "at most {} and {} a run, sequential consistency",
+        count(tally.most_threads, "thread"),
+        count(tally.most_events, "event")
     );
     let reason = tally.reason.as_deref().unwrap_or("inconclusive");
     let nothing_followed = result.findings.is_empty() && tally.inconclusive == tally.schedules;
-    if nothing_followed {
+    if result.findings.is_empty() && tally.schedules == 0 {
+        let _ =
+            writeln!(out, "{}: inconclusive because no run ended within {searched}", program.name);
+        let _ = writeln!(out, "  give it more with --time, or less to do with --max-steps");
+    } else if result.findings.is_empty() && tally.discarded == tally.schedules {
+        let _ = writeln!(
+            out,
+            "{}: inconclusive because an assumption of the program holds in none of {searched}",
+            program.name
+        );
+        let _ = writeln!(out, "  other inputs: --nondet-seed N, or --nondet N,N,…");
+    } else if nothing_followed {
         let _ = writeln!(out, "{}: {reason}", program.name);
         let _ = writeln!(out, "  (so in all of {searched})");
     } else if result.findings.is_empty() {
@@ -188,17 +203,21 @@ fn print_text(
             out,
             "{}: {} found in {searched} ({extent})",
             program.name,
-            count(result.findings.len(), "bug")
+            count(result.findings.len() as u64, "bug")
         );
     }
     if tally.most_threads == 1 && !nothing_followed {
         let _ = writeln!(out, "note: the program created no thread, so there is one schedule only");
     }
     if tally.inconclusive > 0 && !nothing_followed {
-        let _ =
-            writeln!(out, "note: {} of them inconclusive; the first: {reason}", tally.inconclusive);
+        let why = reason.trim_start_matches("inconclusive because ");
+        let _ = writeln!(
+            out,
+            "note: {} of them inconclusive, the first because {why}",
+            tally.inconclusive
+        );
     }
-    if tally.discarded > 0 {
+    if tally.discarded > 0 && tally.discarded < tally.schedules {
         let _ = writeln!(
             out,
             "note: {} of them discarded, because an assumption did not hold",
@@ -229,15 +248,12 @@ fn print_text(
         Stopped::Time | Stopped::Schedules
             if result.findings.is_empty() && plan.strategy.is_random() =>
         {
+            let other = if plan.strategy == Strategy::Pct(5) { "random" } else { "pct:5" };
             let _ =
-                writeln!(out, "look further with --time 5m, another --seed, or --strategy pct:5");
+                writeln!(out, "look further with --time 5m, another --seed, or --strategy {other}");
         }
         _ => {}
     }
-}
-
-fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &[PathBuf]) {

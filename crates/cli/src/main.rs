@@ -16,7 +16,9 @@ mod story;
 use std::process::ExitCode;
 
 use clap::Parser;
+use unravel_program::build::BuildError;
 
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::{Cli, Command, TraceCommand};
 
@@ -42,9 +44,23 @@ fn main() -> ExitCode {
     match result {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("{:?}", miette::Report::new(error));
+            report(error);
             Exit::Error.into()
         }
+    }
+}
+
+/// Says what went wrong: as JSON if JSON was asked for, what the compiler said as it said it.
+fn report(error: CliError) {
+    if std::env::args().any(|a| a == "--json") {
+        println!("{}", serde_json::json!({ "error": error.to_string() }));
+    }
+    match &error {
+        CliError::Build(BuildError::Compile { stderr, .. } | BuildError::Link { stderr, .. }) => {
+            eprint!("{stderr}");
+            eprintln!("error: the program does not compile");
+        }
+        _ => eprintln!("{:?}", miette::Report::new(error)),
     }
 }
 

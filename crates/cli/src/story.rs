@@ -16,12 +16,21 @@ pub fn failure(failure: &Failure, run: &Run) -> String {
     }
     let switches = run.schedule.context_switches();
     text += &format!(
-        "  {} threads, {} events, {} context switches\n",
-        run.schedule.threads.len(),
-        run.schedule.events(),
-        switches
+        "  {}, {}, {}\n",
+        count(run.schedule.threads.len() as u64, "thread"),
+        count(run.schedule.events(), "event"),
+        if switches == 1 {
+            "1 context switch".into()
+        } else {
+            format!("{switches} context switches")
+        },
     );
     text
+}
+
+/// `1 thread`, `2 threads`.
+pub fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 fn stack(places: &[Place], thread: Option<&ThreadName>) -> String {

@@ -5,7 +5,7 @@
 //! Deviates: the number of events is an estimate from earlier runs, and a thread that yields or spins
 //! drops too, or programs that wait busily would never end.
 
-use unravel_trace::{Choice, Question, Rng, Scheduler, ThreadId, View, Why};
+use unravel_trace::{Choice, Op, Question, Rng, Scheduler, ThreadId, View, Why};
 
 #[derive(Debug)]
 pub struct Pct {
@@ -16,6 +16,8 @@ pub struct Pct {
     changes: Vec<u64>,
     /// The next priority below all others.
     lowest: i64,
+    /// Whether the end of the process waits until nothing else can happen.
+    linger: bool,
 }
 
 impl Pct {
@@ -25,7 +27,8 @@ impl Pct {
         let range = events.clamp(1, u64::from(u32::MAX)) as u32;
         let mut changes: Vec<u64> = (1..depth).map(|_| 1 + u64::from(rng.below(range))).collect();
         changes.sort_unstable_by(|a, b| b.cmp(a));
-        Pct { rng, priorities: Vec::new(), changes, lowest: 0 }
+        let linger = rng.below(2) == 0;
+        Pct { rng, priorities: Vec::new(), changes, lowest: 0, linger }
     }
 
     fn drop_priority(&mut self, thread: ThreadId) {
@@ -52,9 +55,13 @@ impl Scheduler for Pct {
         let thread = view
             .enabled
             .iter()
-            .map(|c| c.thread)
-            .max_by_key(|t| self.priorities[t.index()])
-            .expect("something is enabled");
+            .max_by_key(|c| {
+                // Where main does not join, most orders end before anything happened.
+                let ends = self.linger && c.pending.op == Op::End;
+                (!ends, self.priorities[c.thread.index()])
+            })
+            .expect("something is enabled")
+            .thread;
         // A thread created or woken by the next event may have a higher priority: decide every time.
         Choice { thread, events: 1 }
     }

@@ -209,6 +209,8 @@ pub enum Op {
     Fork,
     Join,
     Exit,
+    /// The whole process ends, with all its threads.
+    End,
     Alloc,
     Free,
     Fence,

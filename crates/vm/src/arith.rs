@@ -198,8 +198,20 @@ pub(crate) fn update_wide(op: RmwOp, old: u128, value: u128) -> u128 {
         RmwOp::UMin => old.min(value),
         // Of 128 bits these exist for integers only.
         RmwOp::FAdd | RmwOp::FSub | RmwOp::FMax | RmwOp::FMin => value,
-        RmwOp::UIncWrap => if old >= value { 0 } else { old + 1 },
-        RmwOp::UDecWrap => if old == 0 || old > value { value } else { old - 1 },
+        RmwOp::UIncWrap => {
+            if old >= value {
+                0
+            } else {
+                old + 1
+            }
+        }
+        RmwOp::UDecWrap => {
+            if old == 0 || old > value {
+                value
+            } else {
+                old - 1
+            }
+        }
     }
 }
 
@@ -324,17 +336,6 @@ pub(crate) fn f80_to_i64(value: &[u64; 2]) -> i64 {
     unsafe { unravel_f80_to_i64(value.as_ptr()) }
 }
 
-/// `x * y + z` of long doubles, rounded twice.
-pub(crate) fn f80_multiply_add([x, y, z]: [[u64; 2]; 3]) -> [u64; 2] {
-    let (mut product, mut sum) = ([0; 2], [0; 2]);
-    // SAFETY: two slots each.
-    unsafe {
-        float(FloatOp::Mul, FloatKind::F80, product.as_mut_ptr(), x.as_ptr(), y.as_ptr());
-        float(FloatOp::Add, FloatKind::F80, sum.as_mut_ptr(), product.as_ptr(), z.as_ptr());
-    }
-    sum
-}
-
 /// # Safety
 /// `src` is a long double.
 unsafe fn f80_to_wide(src: *const u64, signed: bool) -> u128 {
@@ -375,7 +376,12 @@ pub(crate) unsafe fn convert(op: Convert, from: u8, to: u8, dst: *mut u64, src: 
                 let raw = if from > 64 { wide(src, 0) } else { u128::from(*src) };
                 if to == 80 {
                     let value = if signed { sign_extend_wide(raw, from) as u128 } else { raw };
-                    unravel_f80_from_wide(dst, value as u64, (value >> 64) as u64, i32::from(signed));
+                    unravel_f80_from_wide(
+                        dst,
+                        value as u64,
+                        (value >> 64) as u64,
+                        i32::from(signed),
+                    );
                     return;
                 }
                 *dst = match (to, signed) {

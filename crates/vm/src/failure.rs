@@ -1,5 +1,6 @@
 //! From a failure inside the machine to an `Outcome` a person understands.
 
+use unravel_program::layout::{ARENA_BASE, FUNCTIONS};
 use unravel_trace::*;
 
 use crate::machine::Machine;
@@ -58,6 +59,10 @@ impl Machine {
 
     /// Ends the run because of a bad access.
     pub fn fail_access(&mut self, address: u64, bytes: u64, write: bool, fault: Fault) -> ! {
+        if (ARENA_BASE..FUNCTIONS).contains(&address) {
+            let names = self.natives.missing_data(&self.program).join("', '");
+            self.finish_inconclusive(format!("the variable '{names}' is not defined anywhere"));
+        }
         let verb = if write { "write" } else { "read" };
         let what = self.describe(address);
         let (kind, message) = match fault {
@@ -77,7 +82,10 @@ impl Machine {
             }
             Fault::DeadStack => (
                 FailureKind::DeadStack,
-                format!("{verb} of {bytes} bytes of a local variable whose function has returned"),
+                format!(
+                    "{verb} of {bytes} bytes of a local variable whose function has returned, \
+                     or beyond a local array"
+                ),
             ),
         };
         let related = self.object_history(address);
@@ -128,6 +136,9 @@ impl Machine {
             return format!("{}{member}", global.name);
         }
         if let Some((slot, index, object)) = self.memory.heap_object(address) {
+            if slot == crate::native::ARGUMENTS_SLOT {
+                return "the program's arguments".into();
+            }
             let owner = self.slot_owner(slot);
             let offset = address as i64 - object.address as i64;
             return format!(
@@ -138,6 +149,12 @@ impl Machine {
         }
         if let Some(slot) = crate::memory::stack_slot(address) {
             return format!("stack of {}", self.slot_owner(slot));
+        }
+        if let Some(global) = self.program.globals.iter().rfind(|g| g.address <= address)
+            && address < global.address + global.bytes + unravel_program::layout::RED_ZONE
+        {
+            let beyond = address - global.address - global.bytes;
+            return format!("{beyond} bytes behind the end of {}", global.name);
         }
         match self.program.function_at(address) {
             Some(function) => format!("function {}", self.program.function(function).display_name),
@@ -191,7 +208,9 @@ impl Machine {
             Need::Once(at) => format!("{who} waits for the initialiser of {}", name(at)),
             Need::Ended(child) => format!("{who} waits for {} to end", self.names[child.index()]),
             Need::Changed(at, _) => format!("{who} waits for {} to change", name(at)),
-            Need::Futex(at) => format!("{who} waits for a wake of futex {} that does not come", name(at)),
+            Need::Futex(at) => {
+                format!("{who} waits for a wake of futex {} that does not come", name(at))
+            }
             Need::Never => format!("{who} waits for a signal from outside"),
             Need::Nothing => format!("{who} runs on without effect"),
         }

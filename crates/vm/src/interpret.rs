@@ -572,8 +572,11 @@ impl Machine {
                         let new_value = reg!(new);
                         if equal {
                             let from = fp.add(new as usize) as *const u8;
+                            let changes = std::slice::from_raw_parts(from, bytes) != found;
                             std::ptr::copy_nonoverlapping(from, address as *mut u8, bytes);
-                            self.made_progress();
+                            if changes {
+                                self.made_progress();
+                            }
                         }
                         let to = fp.add(dst as usize) as *mut u8;
                         std::ptr::copy_nonoverlapping(old.as_ptr() as *const u8, to, bytes);
@@ -839,6 +842,10 @@ impl Machine {
         write: bool,
         site: SiteId,
     ) {
+        if flags & WATCH != 0 {
+            // A loop that looks at memory is no empty one.
+            self.threads[self.current].empty_loops = 0;
+        }
         if flags & POINT != 0 {
             let op = if write { Op::Write } else { Op::Read };
             self.point(op, address, bytes as u32, site, Need::Nothing);
@@ -849,6 +856,9 @@ impl Machine {
     }
 
     fn before_atomic(&mut self, flags: u8, address: u64, bytes: u64, site: SiteId) {
+        if flags & WATCH != 0 {
+            self.threads[self.current].empty_loops = 0;
+        }
         if flags & POINT != 0 {
             self.point(Op::Update, address, bytes as u32, site, Need::Nothing);
         }

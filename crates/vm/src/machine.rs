@@ -37,6 +37,8 @@ pub(crate) const WATCH: u8 = 8;
 pub(crate) struct SiteTables {
     /// One thread alive.
     alone: Vec<u8>,
+    /// One thread alive, in a loop that seems to get nowhere.
+    alone_watched: Vec<u8>,
     /// Several threads.
     shared: Vec<u8>,
     /// Several threads, inside an atomic section.
@@ -131,7 +133,7 @@ impl Machine {
             current: 0,
             running: 0,
             alive: 0,
-            slots_in_use: vec![false; SLOTS as usize],
+            slots_in_use: (0..SLOTS as usize).map(|s| s == crate::native::ARGUMENTS_SLOT).collect(),
             registers: vec![std::ptr::null_mut(); SLOTS as usize],
             stacks: Vec::new(),
             tables: SiteTables::default(),
@@ -196,7 +198,9 @@ impl Machine {
         self.scheduler = None;
         // SAFETY: the caller's scheduler, alive during this call.
         unsafe { (*scheduler).finish(self.events) };
-        if !self.damaged {
+        if self.damaged {
+            self.natives.flush_output();
+        } else {
             self.natives.flush();
         }
         self.result(outcome, want)
@@ -323,6 +327,7 @@ impl Machine {
         self.tables.shared = vec![learn; sites];
         self.tables.atomic = vec![learn; sites];
         self.tables.alone = vec![0; sites];
+        self.tables.alone_watched = vec![WATCH; sites];
         for (index, access) in self.program.accesses.iter().enumerate() {
             let atomic = access.kind == unravel_program::AccessKind::Atomic;
             if atomic || visible.contains(SiteId(index as u32)) {
@@ -338,7 +343,9 @@ impl Machine {
 
     /// Chooses the table that fits the number of threads and the current thread's atomic section.
     pub fn update_flags(&mut self) {
-        let table = if self.alive <= 1 {
+        let table = if self.alive <= 1 && self.stagnation.is_watched() {
+            &self.tables.alone_watched
+        } else if self.alive <= 1 {
             &self.tables.alone
         } else if self.threads[self.current].atomic > 0 {
             &self.tables.atomic
@@ -460,7 +467,7 @@ impl Machine {
     /// The process is about to end: an event, if others are alive.
     pub fn exit_point(&mut self, site: SiteId) {
         if self.alive > 1 {
-            self.point(Op::Exit, 0, 0, site, Need::Nothing);
+            self.point(Op::End, 0, 0, site, Need::Nothing);
             self.record(site, EventKind::Exit);
         }
     }

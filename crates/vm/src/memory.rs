@@ -69,8 +69,8 @@ pub(crate) struct Memory {
     pub stack_top: Vec<u64>,
     /// Highest value `stack_top` had in this run, to know what to clear.
     stack_high: Vec<u64>,
-    /// No slot from here on was used in this run.
-    slots_used: usize,
+    /// The slots used in this run.
+    slots_used: Vec<usize>,
     image: Vec<u8>,
 }
 
@@ -123,7 +123,7 @@ impl Memory {
             regions: (0..SLOTS).map(|_| Region::default()).collect(),
             stack_top: (0..SLOTS).map(|slot| STACKS + slot * STACK_SIZE).collect(),
             stack_high: (0..SLOTS).map(|slot| STACKS + slot * STACK_SIZE).collect(),
-            slots_used: 0,
+            slots_used: Vec::new(),
             image: image.to_vec(),
         };
         for (slot, region) in memory.regions.iter_mut().enumerate() {
@@ -138,7 +138,7 @@ impl Memory {
 
     /// Forgets the run: heaps and stacks are zero again, globals have their initial values.
     pub fn reset(&mut self) {
-        for slot in 0..self.slots_used {
+        for slot in std::mem::take(&mut self.slots_used) {
             let region = &mut self.regions[slot];
             let base = HEAPS + slot as u64 * HEAP_SIZE;
             if region.top > base + 16 {
@@ -164,7 +164,6 @@ impl Memory {
                 self.stack_high[slot] = stack;
             }
         }
-        self.slots_used = 0;
         self.restore_globals();
     }
 
@@ -314,7 +313,9 @@ impl Memory {
 
     /// A thread begins to use a slot.
     pub fn claim(&mut self, slot: usize) {
-        self.slots_used = self.slots_used.max(slot + 1);
+        if !self.slots_used.contains(&slot) {
+            self.slots_used.push(slot);
+        }
     }
 
     pub fn set_stack_top(&mut self, slot: usize, top: u64) {

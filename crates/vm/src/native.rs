@@ -30,7 +30,12 @@ unsafe extern "C" {
     ) -> u64;
     fn unravel_call_words(function: *const c_void, args: *const [u64; 6], result: *mut u64) -> u64;
     /// What a closure calls: [`unravel_call_back`], then it throws on what that returns.
-    fn unravel_closure(cif: *mut ffi::ffi_cif, result: *mut c_void, args: *mut *mut c_void, data: *mut c_void);
+    fn unravel_closure(
+        cif: *mut ffi::ffi_cif,
+        result: *mut c_void,
+        args: *mut *mut c_void,
+        data: *mut c_void,
+    );
     fn unravel_exception_globals() -> *mut [u64; 2];
 }
 
@@ -40,6 +45,9 @@ struct NativeLocal {
     address: u64,
     bytes: usize,
 }
+
+/// The slot whose heap holds `argv`, so that a thread's first object is the program's own.
+pub(crate) const ARGUMENTS_SLOT: usize = SLOTS as usize - 1;
 
 pub(crate) struct Natives {
     /// Addresses of [`Program::external_data`].
@@ -154,6 +162,12 @@ impl Natives {
         }
     }
 
+    /// Variables that no library defines.
+    pub fn missing_data(&self, program: &Program) -> Vec<String> {
+        let data = program.external_data.iter().zip(&self.external);
+        data.filter(|(_, address)| **address == ARENA_BASE).map(|(d, _)| d.name.clone()).collect()
+    }
+
     pub fn external_address(&self, index: u32) -> u64 {
         self.external[index as usize]
     }
@@ -247,6 +261,16 @@ impl Natives {
     pub fn flush(&self) {
         // SAFETY: flushes all streams of the C library.
         unsafe { libc::fflush(std::ptr::null_mut()) };
+    }
+
+    /// The same after a crash: the output only, because other streams and all locks may be in any state.
+    pub fn flush_output(&self) {
+        unsafe extern "C" {
+            static stdout: *mut libc::FILE;
+            fn fflush_unlocked(stream: *mut libc::FILE) -> i32;
+        }
+        // SAFETY: the C library's own stream; this is the only native thread.
+        unsafe { fflush_unlocked(stdout) };
     }
 
     /// Puts a jump at every function's address, so that native code can call it.
@@ -423,6 +447,16 @@ fn ffi_type(abi: &Abi) -> *mut ffi::ffi_type {
     }
 }
 
+/// The libffi type of a result. Two long doubles are a complex number: a struct of them is returned in memory.
+fn result_type(abi: &Abi) -> *mut ffi::ffi_type {
+    match abi {
+        Abi::Aggregate(parts) if **parts == [Abi::F80, Abi::F80] => {
+            &raw mut ffi::ffi_type_complex_longdouble
+        }
+        abi => ffi_type(abi),
+    }
+}
+
 fn prepare(call: &CallSite) -> Option<Box<ffi::ffi_cif>> {
     let types: Vec<_> = call.args.iter().map(|arg| ffi_type(&arg.abi)).collect();
     let count = types.len() as u32;
@@ -430,7 +464,7 @@ fn prepare(call: &CallSite) -> Option<Box<ffi::ffi_cif>> {
     // SAFETY: a plain C struct that libffi fills; the types live for ever.
     unsafe {
         let mut cif: Box<ffi::ffi_cif> = Box::new(std::mem::zeroed());
-        let result = ffi_type(&call.result);
+        let result = result_type(&call.result);
         let status = if call.variadic && count >= call.fixed {
             ffi::ffi_prep_cif_var(
                 &mut *cif,
@@ -459,7 +493,7 @@ unsafe fn make_closure(params: &[Abi], result: &Abi, function: FunctionId) -> Op
     let types = Box::leak(types.into_boxed_slice()).as_mut_ptr();
     unsafe {
         let cif: &mut ffi::ffi_cif = Box::leak(Box::new(std::mem::zeroed()));
-        if ffi::ffi_prep_cif(cif, ffi::ffi_abi_FFI_DEFAULT_ABI, count, ffi_type(result), types)
+        if ffi::ffi_prep_cif(cif, ffi::ffi_abi_FFI_DEFAULT_ABI, count, result_type(result), types)
             != ffi::ffi_status_FFI_OK
         {
             return None;
@@ -519,11 +553,13 @@ unsafe extern "C" fn unravel_call_back(
         let returned = &(*machine).natives.returned;
         match (*ty).type_ {
             ffi::FFI_TYPE_VOID => {}
-            ffi::FFI_TYPE_STRUCT | ffi::FFI_TYPE_LONGDOUBLE => std::ptr::copy_nonoverlapping(
-                returned.as_ptr().cast(),
-                result as *mut u8,
-                bytes.min(128),
-            ),
+            ffi::FFI_TYPE_STRUCT | ffi::FFI_TYPE_LONGDOUBLE | ffi::FFI_TYPE_COMPLEX => {
+                std::ptr::copy_nonoverlapping(
+                    returned.as_ptr().cast(),
+                    result as *mut u8,
+                    bytes.min(128),
+                )
+            }
             // libffi wants small integers widened to a whole register.
             _ => *(result as *mut u64) = returned[0],
         }
@@ -605,8 +641,12 @@ impl Machine {
                 };
             }
             guard::enter_native();
-            let thrown =
-                unravel_call(cif, address as *const c_void, result.as_mut_ptr().cast(), args.as_mut_ptr());
+            let thrown = unravel_call(
+                cif,
+                address as *const c_void,
+                result.as_mut_ptr().cast(),
+                args.as_mut_ptr(),
+            );
             guard::leave_native();
             thrown
         };
@@ -644,30 +684,34 @@ impl Machine {
     }
 
     /// A function without a body called from Rust with plain words (a handler, a destructor).
-    pub fn call_external_words(&mut self, function: FunctionId, args: &[u64]) -> Result<u64, Uncaught> {
+    pub fn call_external_words(
+        &mut self,
+        function: FunctionId,
+        args: &[u64],
+    ) -> Result<u64, Uncaught> {
         match self.externals[function.0 as usize] {
             Resolved::Native { address, .. } => self.try_call_native(address, args),
             Resolved::Model(model) => {
+                let signature = &self.program.function(function).signature;
+                let abi = |i: usize| signature.params.get(i).cloned().unwrap_or(Abi::Pointer);
                 let call = CallSite {
                     args: (0..args.len())
-                        .map(|i| unravel_program::Arg {
-                            reg: i as Reg,
-                            slots: 1,
-                            abi: Abi::Pointer,
-                        })
+                        .map(|i| unravel_program::Arg { reg: i as Reg, slots: 1, abi: abi(i) })
                         .collect(),
-                    result: Abi::Pointer,
+                    result: signature.result.clone(),
                     result_slots: 1,
                     fixed: args.len() as u32,
                     variadic: false,
                     site: self.current_site(),
                     id: CallId(0),
                 };
-                match model(self, crate::models::Args::new(&call, args.as_ptr())) {
-                    Flow::Return(value) | Flow::Pair(value, _) => Ok(value),
-                    Flow::Throw => Err(Uncaught),
-                    Flow::Jump | Flow::Wide(..) => Ok(0),
-                }
+                let value = match model(self, crate::models::Args::new(&call, args.as_ptr())) {
+                    Flow::Return(value) | Flow::Pair(value, _) => value,
+                    Flow::Throw => return Err(Uncaught),
+                    Flow::Jump | Flow::Wide(..) => 0,
+                };
+                self.natives.returned[0] = value;
+                Ok(value)
             }
             Resolved::Body | Resolved::Missing | Resolved::Assembly { .. } => {
                 let name = self.program.function(function).name.clone();
@@ -680,13 +724,14 @@ impl Machine {
     pub fn build_argv(&mut self) -> (u64, u64, u64) {
         let args: Vec<CString> =
             self.natives.args().iter().filter_map(|a| CString::new(a.as_str()).ok()).collect();
+        self.memory.claim(ARGUMENTS_SLOT);
         let site = unravel_trace::SiteId(0);
-        let table = self.memory.allocate(0, (args.len() as u64 + 2) * 8, 16, site);
+        let table = self.memory.allocate(ARGUMENTS_SLOT, (args.len() as u64 + 2) * 8, 16, site);
         // SAFETY: memory just allocated, large enough.
         unsafe {
             for (i, arg) in args.iter().enumerate() {
                 let bytes = arg.as_bytes_with_nul();
-                let at = self.memory.allocate(0, bytes.len() as u64, 16, site);
+                let at = self.memory.allocate(ARGUMENTS_SLOT, bytes.len() as u64, 16, site);
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len());
                 *(table as *mut u64).add(i) = at;
             }

@@ -106,12 +106,48 @@ impl Machine {
     /// Called on every backward jump's overflow: a loop that runs long without an event.
     pub fn long_loop(&mut self, site: SiteId) {
         let loops = self.threads[self.current].empty_loops + 1;
-        if self.alive > 1 && self.threads[self.current].atomic == 0 {
+        if self.alive <= 1 {
+            self.look_for_endless_loop();
+        } else if self.threads[self.current].atomic == 0 {
             self.yield_point(site);
         }
         let thread = &mut self.threads[self.current];
         thread.empty_loops = loops;
         thread.jumps = 0;
+    }
+
+    /// The only living thread loops: if it comes back to a state it was in, with no memory changed, it will
+    /// loop for ever.
+    fn look_for_endless_loop(&mut self) {
+        let me = self.current;
+        if !self.stagnation.watched {
+            self.watch_progress();
+            self.stagnation.involved.insert(me);
+            return;
+        }
+        if self.is_in_old_state(me) {
+            self.end_stagnation();
+        }
+    }
+
+    /// From now on every store counts, until one changes something.
+    fn watch_progress(&mut self) {
+        self.stagnation.clear();
+        self.stagnation.progress = self.progress;
+        self.stagnation.watched = true;
+        self.update_flags();
+    }
+
+    /// Whether a thread was in its present state often enough while nothing changed.
+    fn is_in_old_state(&mut self, index: usize) -> bool {
+        let state = self.state_hash(index);
+        let times = self.stagnation.seen.entry((index, state)).or_default();
+        *times += 1;
+        let old = *times >= ROUNDS;
+        if old {
+            self.stagnation.stuck.insert(index);
+        }
+        old
     }
 
     pub const fn max_jumps() -> u32 {
@@ -269,11 +305,8 @@ impl Machine {
     }
 
     fn take_turns(&mut self) {
-        if self.stagnation.progress != self.progress {
-            self.stagnation.clear();
-            self.stagnation.progress = self.progress;
-            self.stagnation.watched = true;
-            self.update_flags();
+        if self.stagnation.progress != self.progress || !self.stagnation.watched {
+            self.watch_progress();
         }
         for index in 0..self.candidates.len() {
             self.stagnation.involved.insert(self.candidates[index].thread.index());
@@ -284,14 +317,10 @@ impl Machine {
             .map(|c| c.thread.index())
             .min_by_key(|t| self.threads[*t].last_event)
             .expect("never without candidates");
-        let state = self.state_hash(next);
-        let times = self.stagnation.seen.entry((next, state)).or_default();
-        *times += 1;
-        if *times >= ROUNDS {
-            self.stagnation.stuck.insert(next);
-            if self.stagnation.stuck.len() == self.stagnation.involved.len() {
-                self.end_stagnation();
-            }
+        if self.is_in_old_state(next)
+            && self.stagnation.stuck.len() == self.stagnation.involved.len()
+        {
+            self.end_stagnation();
         }
         self.candidates.retain(|c| c.thread.index() == next);
     }

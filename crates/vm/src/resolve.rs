@@ -64,7 +64,8 @@ pub(crate) fn resolve_externals(program: &Program) -> Vec<Resolved> {
 
 /// Direct calls of functions whose body is not used become calls of what stands for it.
 pub(crate) fn redirect_calls(program: &mut Program, externals: &[Resolved]) {
-    let code = program.functions.iter_mut().filter_map(|f| f.body.as_mut()).flat_map(|b| &mut b.code);
+    let code =
+        program.functions.iter_mut().filter_map(|f| f.body.as_mut()).flat_map(|b| &mut b.code);
     for inst in code {
         if let Inst::Call { dst, function, call } = *inst
             && !matches!(externals[function.0 as usize], Resolved::Body)

@@ -11,10 +11,12 @@
 //! convention LLVM returns, say, four integers. LLVM's code generator chooses the registers, as it would
 //! have done in a native build.
 //!
+//! An intrinsic of the processor is called in the same way.
+//!
 //! What cannot be moved to another address, because it refers to symbols or brings data, is refused.
 
 use std::cell::RefCell;
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 use std::sync::Once;
 
@@ -76,7 +78,8 @@ impl Assembler {
         }
     }
 
-    /// Compiles the assembly that `call` executes in `caller`, with `text` in place of its own.
+    /// Compiles the assembly that `call` executes in `caller`, with `text` in place of its own, or the
+    /// intrinsic that it calls.
     pub(crate) fn compile<'m>(
         &self,
         module: &'m Module,
@@ -177,7 +180,7 @@ impl Wrapper {
 
     fn define<'m>(&self, like: &'m Module, call: Value<'m>, caller: Value<'m>, text: &str) {
         let context = like.context();
-        // SAFETY: everything is of the same live context; `call` calls inline assembly.
+        // SAFETY: everything is of the same live context; `call` calls inline assembly or an intrinsic.
         unsafe {
             let pointer = LLVMPointerTypeInContext(context, 0);
             let mut params = [pointer, pointer];
@@ -218,7 +221,13 @@ impl Wrapper {
                 values.push(value);
                 next += 1;
             }
-            let assembly = with_text(call, text);
+            let assembly = match call.callee() {
+                callee if callee.is_inline_asm() => with_text(call, text),
+                callee => {
+                    let name = CString::new(callee.name()).unwrap_or_default();
+                    LLVMAddFunction(self.module, name.as_ptr(), call.called_type().raw())
+                }
+            };
             let count = values.len() as u32;
             let (ty, name) = (call.called_type().raw(), c"".as_ptr());
             let result = LLVMBuildCall2(builder, ty, assembly, values.as_mut_ptr(), count, name);

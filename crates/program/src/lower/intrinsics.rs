@@ -78,6 +78,9 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
             "llvm.x86.sse2.mfence" | "llvm.x86.sse2.lfence" | "llvm.x86.sse.sfence" => {
                 self.emit_fence();
             }
+            // The VM's clock answers.
+            "llvm.x86.rdtsc" | "llvm.x86.rdtscp" => self.plain_call(inst),
+            _ if name.starts_with("llvm.x86.") => self.call_assembly(inst),
             _ if name.starts_with("llvm.vector.reduce.") => self.reduce(inst, name),
             _ if inst.ty().is_vector() && is_elementwise(name) => self.elementwise(inst, name),
             _ => self.plain_call(inst),

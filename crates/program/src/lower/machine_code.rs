@@ -1,4 +1,5 @@
-//! Inline assembly that is more than a barrier or a hint: compiled, and called like a native function.
+//! Inline assembly that is more than a barrier or a hint, and intrinsics of the processor (`_mm_add_epi8`):
+//! compiled, and called like a native function.
 //!
 //! Not compiled, and a trap if executed: assembly that LLVM rejects, that refers to symbols, that takes the
 //! address of a global as an immediate, that enters the kernel, or whose result is random. The time stamp
@@ -42,9 +43,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         let function = match self.lowering.assemble(inst, self.function) {
             Ok(function) => function,
             Err(reason) => {
-                let (text, _) = inst.callee().inline_asm();
-                let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                return self.trap(format!("inline assembly '{text}' ({reason})"));
+                return self.trap(format!("{} ({reason})", describe(inst.callee())));
             }
         };
         let operands = inst.assembly_operands();
@@ -96,7 +95,12 @@ impl<'m> ModuleLowering<'m> {
         caller: Value<'m>,
         memory: &[Option<Type<'m>>],
     ) -> Result<FunctionId, Rc<str>> {
-        let (text, constraints) = inst.callee().inline_asm();
+        let intrinsic = !inst.callee().is_inline_asm();
+        let (text, constraints) =
+            if intrinsic { Default::default() } else { inst.callee().inline_asm() };
+        if intrinsic && inst.callee().name().split('.').any(is_refused) {
+            return Err("its result is random".into());
+        }
         if let Some(word) = words(&without_comments(&text)).find(|word| is_refused(word)) {
             return Err(format!("because of '{word}'").into());
         }
@@ -122,7 +126,7 @@ impl<'m> ModuleLowering<'m> {
         let visible = operands.iter().any(|value| value.ty().is_pointer())
             || constraints.contains("~{memory}");
         let abi = |ty| types::abi(self.layout, ty, false);
-        let name = "inline assembly".to_owned();
+        let name = if intrinsic { inst.callee().name() } else { "inline assembly".to_owned() };
         Ok(self.add_function(Function {
             display_name: name.clone(),
             name,
@@ -148,6 +152,15 @@ impl<'m> ModuleLowering<'m> {
         types::is_packed(self.layout, ty)
             || ty.fields().into_iter().any(|field| self.lies_differently(field))
     }
+}
+
+/// What is not compiled, in words.
+fn describe(callee: Value<'_>) -> String {
+    if !callee.is_inline_asm() {
+        return format!("the intrinsic '{}'", callee.name());
+    }
+    let (text, _) = callee.inline_asm();
+    format!("inline assembly '{}'", text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// The words of assembly: mnemonics, names of registers, directives.

@@ -6,8 +6,10 @@ use unravel_trace::{EventKind, Op, SiteId};
 
 use super::{Args, Family, Flow, OK, error};
 use crate::guard;
+use crate::interpret::Uncaught;
 use crate::machine::{LEARN, Machine};
 use crate::memory::in_arena;
+use crate::resolve::native_address;
 use crate::thread::Need;
 
 pub(crate) const MODELS: Family = &[
@@ -69,11 +71,22 @@ impl Machine {
     }
 }
 
-/// `operator new`, which throws where `malloc` returns null.
+/// `operator new`, which asks the program's handler and then throws where `malloc` returns null.
 fn new(m: &mut Machine, bytes: u64, align: u64, site: SiteId) -> Flow {
-    match m.allocate(bytes, align, site) {
-        0 => m.throw_bad_alloc(),
-        address => Flow::Return(address),
+    loop {
+        let address = m.allocate(bytes, align, site);
+        if address != 0 {
+            return Flow::Return(address);
+        }
+        let asked =
+            match native_address("_ZSt15get_new_handlerv").map(|get| m.try_call_native(get, &[])) {
+                None | Some(Ok(0)) => return m.throw_bad_alloc(),
+                Some(Ok(handler)) => m.try_call_address(handler, &[]),
+                Some(Err(uncaught)) => Err(uncaught),
+            };
+        if let Err(Uncaught) = asked {
+            return Flow::Throw;
+        }
     }
 }
 

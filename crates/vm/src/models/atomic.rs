@@ -37,12 +37,19 @@ pub(crate) const MODELS: Family = models!(1 2 4 8 16);
 
 impl Machine {
     /// An atomic update of up to 16 bytes, as one event. Returns the old value.
-    pub fn update_atomically(&mut self, op: RmwOp, (address, bytes): (u64, u64), value: u128, site: SiteId) -> u128 {
+    pub fn update_atomically(
+        &mut self,
+        op: RmwOp,
+        (address, bytes): (u64, u64),
+        value: u128,
+        site: SiteId,
+    ) -> u128 {
         self.before_library_atomic(address, bytes, site);
         // SAFETY: checked.
         unsafe {
             let old = read(address, bytes);
-            let new = truncate(update_wide(op, extend(op, old, bytes), extend(op, value, bytes)), bytes);
+            let new =
+                truncate(update_wide(op, extend(op, old, bytes), extend(op, value, bytes)), bytes);
             write(address, bytes, new);
             self.updated(address, bytes, old, new, site);
             old
@@ -96,7 +103,9 @@ fn truncate(value: u128, bytes: u64) -> u128 {
 /// `bytes` bytes, at most 16, are there.
 unsafe fn read(address: u64, bytes: u64) -> u128 {
     let mut value = [0u8; 16];
-    unsafe { std::ptr::copy_nonoverlapping(address as *const u8, value.as_mut_ptr(), bytes as usize) };
+    unsafe {
+        std::ptr::copy_nonoverlapping(address as *const u8, value.as_mut_ptr(), bytes as usize)
+    };
     u128::from_le_bytes(value)
 }
 
@@ -214,7 +223,8 @@ fn compare_exchange(m: &mut Machine, a: Args) -> Flow {
     // SAFETY: all checked.
     let equal = unsafe {
         let (object, wanted) = (address as *mut u8, expected as *mut u8);
-        let equal = std::slice::from_raw_parts(object, length) == std::slice::from_raw_parts(wanted, length);
+        let equal = std::slice::from_raw_parts(object, length)
+            == std::slice::from_raw_parts(wanted, length);
         if equal {
             std::ptr::copy(desired as *const u8, object, length);
         } else {

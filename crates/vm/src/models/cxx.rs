@@ -61,7 +61,11 @@ fn join(m: &mut Machine, a: Args) -> Flow {
     m.check_sync(a.word(0), 8, true);
     // SAFETY: checked.
     let handle = unsafe { *(a.word(0) as *const u64) };
-    let joined = if handle == 0 { error(libc::EINVAL) } else { threads::join(m, handle, 0, a.site(), false) };
+    let joined = if handle == 0 {
+        error(libc::EINVAL)
+    } else {
+        threads::join(m, handle, 0, a.site(), false)
+    };
     forget_handle(m, a.word(0), joined)
 }
 

@@ -157,7 +157,9 @@ impl Machine {
                 thread.at = landing.at;
                 thread.thrown.selector = landing.selector;
                 // SAFETY: the exception is alive.
-                unsafe { unravel_exception_set_adjusted(thread.thrown.exception, landing.adjusted) };
+                unsafe {
+                    unravel_exception_set_adjusted(thread.thrown.exception, landing.adjusted)
+                };
                 Ok(())
             }
             _ => self.fail_uncaught(),
@@ -206,7 +208,8 @@ impl Machine {
             let mut adjusted = 0;
             // SAFETY: a type_info object and a living exception; the shim asks libstdc++.
             let taken = wanted == 0
-                || unsafe { unravel_exception_matches(wanted, thrown.exception, &mut adjusted) } != 0;
+                || unsafe { unravel_exception_matches(wanted, thrown.exception, &mut adjusted) }
+                    != 0;
             taken.then_some((wanted, adjusted))
         };
         for clause in &pad.clauses {

@@ -16,8 +16,12 @@ pub(crate) const MODELS: Family = &[
     ("llvm.trunc", |m, a| unary(m, a, f32::trunc, f64::trunc, "truncl")),
     ("llvm.round", |m, a| unary(m, a, f32::round, f64::round, "roundl")),
     ("llvm.rint", |m, a| unary(m, a, f32::round_ties_even, f64::round_ties_even, "rintl")),
-    ("llvm.nearbyint", |m, a| unary(m, a, f32::round_ties_even, f64::round_ties_even, "nearbyintl")),
-    ("llvm.roundeven", |m, a| unary(m, a, f32::round_ties_even, f64::round_ties_even, "roundevenl")),
+    ("llvm.nearbyint", |m, a| {
+        unary(m, a, f32::round_ties_even, f64::round_ties_even, "nearbyintl")
+    }),
+    ("llvm.roundeven", |m, a| {
+        unary(m, a, f32::round_ties_even, f64::round_ties_even, "roundevenl")
+    }),
     ("llvm.sin", |m, a| unary(m, a, f32::sin, f64::sin, "sinl")),
     ("llvm.cos", |m, a| unary(m, a, f32::cos, f64::cos, "cosl")),
     ("llvm.tan", |m, a| unary(m, a, f32::tan, f64::tan, "tanl")),
@@ -38,14 +42,13 @@ pub(crate) const MODELS: Family = &[
     ("llvm.copysign", |m, a| binary(m, a, f32::copysign, f64::copysign, "copysignl")),
     ("llvm.minnum", |m, a| binary(m, a, f32::min, f64::min, "fminl")),
     ("llvm.maxnum", |m, a| binary(m, a, f32::max, f64::max, "fmaxl")),
-    ("llvm.minimum", |m, a| binary(m, a, |x, y| minimum(x.into(), y.into()) as f32, minimum, "fminl")),
-    ("llvm.maximum", |m, a| binary(m, a, |x, y| -minimum(-f64::from(x), -f64::from(y)) as f32, maximum, "fmaxl")),
-    ("llvm.fma", |m, a| ternary(m, a, f32::mul_add, f64::mul_add, "fmal")),
-    // Without a fused instruction, which x86-64 need not have, a product and a sum.
-    ("llvm.fmuladd", |m, a| match a.abi(0) {
-        Some(Abi::F80) => Flow::f80(&crate::arith::f80_multiply_add([0, 1, 2].map(|i| long(a, i)))),
-        _ => ternary(m, a, |x, y, z| x * y + z, |x, y, z| x * y + z, ""),
+    ("llvm.minimum", |m, a| {
+        binary(m, a, |x, y| minimum(x.into(), y.into()) as f32, minimum, "fminl")
     }),
+    ("llvm.maximum", |m, a| {
+        binary(m, a, |x, y| -minimum(-f64::from(x), -f64::from(y)) as f32, maximum, "fmaxl")
+    }),
+    ("llvm.fma", |m, a| ternary(m, a, f32::mul_add, f64::mul_add, "fmal")),
     ("llvm.powi", power),
     ("llvm.ldexp", scale),
     ("llvm.frexp", split),
@@ -108,7 +111,13 @@ fn call_long<const N: usize>(m: &mut Machine, name: &str, arguments: [Long; N]) 
     result
 }
 
-fn unary(m: &mut Machine, a: Args, single: fn(f32) -> f32, double: fn(f64) -> f64, name: &str) -> Flow {
+fn unary(
+    m: &mut Machine,
+    a: Args,
+    single: fn(f32) -> f32,
+    double: fn(f64) -> f64,
+    name: &str,
+) -> Flow {
     match a.abi(0) {
         Some(Abi::F64) => Flow::f64(double(a.f64(0))),
         Some(Abi::F32) => Flow::f32(single(float(a, 0))),
@@ -242,7 +251,9 @@ fn to_integer(m: &mut Machine, a: Args, round: fn(f64) -> f64, name: &str) -> Fl
 /// LLVM's class bits: signalling and quiet NaN, then from -inf to +inf.
 fn is_class(m: &mut Machine, a: Args) -> Flow {
     let class = match a.abi(0) {
-        Some(Abi::F64) => class_of(a.f64(0).classify(), a.f64(0).is_sign_negative(), a.word(0) >> 51 & 1),
+        Some(Abi::F64) => {
+            class_of(a.f64(0).classify(), a.f64(0).is_sign_negative(), a.word(0) >> 51 & 1)
+        }
         Some(Abi::F32) => {
             let value = float(a, 0);
             class_of(value.classify(), value.is_sign_negative(), a.word(0) >> 22 & 1)

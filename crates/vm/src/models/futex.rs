@@ -55,7 +55,11 @@ fn wait(m: &mut Machine, a: Args, absolute: bool) -> Flow {
     record(m, a.site(), "futex wait");
     let thread = &mut m.threads[m.current];
     thread.woken_by = None;
-    if std::mem::take(&mut thread.timed_out) { fail_with_errno(libc::ETIMEDOUT) } else { Flow::Return(0) }
+    if std::mem::take(&mut thread.timed_out) {
+        fail_with_errno(libc::ETIMEDOUT)
+    } else {
+        Flow::Return(0)
+    }
 }
 
 /// `futex(address, FUTEX_WAKE, count)`: wakes those who have waited longest.

@@ -5,6 +5,7 @@ use unravel_trace::{EventKind, FailureKind, Op, SiteId};
 
 use super::{Args, Family, Flow, OK, error};
 use crate::machine::Machine;
+use crate::memory::Fault;
 use crate::sync::mutex;
 use crate::thread::Need;
 
@@ -37,6 +38,12 @@ impl Machine {
     /// Fails if a sync object's memory is not there.
     pub fn check_sync(&mut self, address: u64, bytes: u64, write: bool) {
         if let Err(fault) = self.memory.check(address, bytes) {
+            if fault == Fault::Null {
+                self.fail(
+                    FailureKind::NullDereference,
+                    "a null pointer is passed to a library function",
+                );
+            }
             self.fail_access(address, bytes, write, fault);
         }
     }

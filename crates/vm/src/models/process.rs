@@ -23,14 +23,19 @@ pub(crate) const MODELS: Family = &[
     ("__chk_fail", |m, _| m.fail(FailureKind::OutOfBounds, "a buffer was overrun")),
     ("atexit", |m, a| register(m, ExitHandler::plain(a.word(0)))),
     ("on_exit", |m, a| {
-        let handler = ExitHandler { argument: a.word(1), takes_code: true, ..ExitHandler::plain(a.word(0)) };
+        let handler =
+            ExitHandler { argument: a.word(1), takes_code: true, ..ExitHandler::plain(a.word(0)) };
         register(m, handler)
     }),
-    ("at_quick_exit", |m, a| register(m, ExitHandler { quick: true, ..ExitHandler::plain(a.word(0)) })),
+    ("at_quick_exit", |m, a| {
+        register(m, ExitHandler { quick: true, ..ExitHandler::plain(a.word(0)) })
+    }),
     ("__cxa_atexit", |m, a| {
         register(m, ExitHandler { argument: a.word(1), ..ExitHandler::plain(a.word(0)) })
     }),
-    ("__cxa_at_quick_exit", |m, a| register(m, ExitHandler { quick: true, ..ExitHandler::plain(a.word(0)) })),
+    ("__cxa_at_quick_exit", |m, a| {
+        register(m, ExitHandler { quick: true, ..ExitHandler::plain(a.word(0)) })
+    }),
     ("__cxa_thread_atexit", thread_at_exit),
     ("__cxa_thread_atexit_impl", thread_at_exit),
     ("__cxa_finalize", |_, _| OK),

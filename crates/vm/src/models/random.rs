@@ -17,9 +17,7 @@ pub(crate) const MODELS: Family = &[
         m.check_sync(a.word(1), a.word(2).max(1), true);
         integer(m, a, || unsafe { initstate(a.word(0) as u32, a.word(1), a.word(2)) } as i64)
     }),
-    ("setstate", |m, a| {
-        integer(m, a, || unsafe { setstate(a.word(0)) } as i64)
-    }),
+    ("setstate", |m, a| integer(m, a, || unsafe { setstate(a.word(0)) } as i64)),
     ("rand_r", |m, a| {
         // Its state is the caller's: read and written as plain memory.
         m.check_sync(a.word(0), 4, true);
@@ -44,8 +42,18 @@ pub(crate) const MODELS: Family = &[
 
 /// Functions whose use makes it necessary to start the generators anew.
 pub(crate) const STATEFUL: &[&str] = &[
-    "rand", "random", "srand", "srandom", "initstate", "setstate", "drand48", "lrand48", "mrand48", "srand48",
-    "seed48", "lcong48",
+    "rand",
+    "random",
+    "srand",
+    "srandom",
+    "initstate",
+    "setstate",
+    "drand48",
+    "lrand48",
+    "mrand48",
+    "srand48",
+    "seed48",
+    "lcong48",
 ];
 
 unsafe extern "C" {

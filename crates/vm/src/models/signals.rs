@@ -15,7 +15,9 @@ pub(crate) const MODELS: Family = &[
     ("sigaction", set_action),
     ("raise", |m, a| send(m, a.int(0))),
     ("kill", |m, a| if is_us(a.int(0)) { send(m, a.int(1)) } else { ignored(m, a) }),
-    ("pthread_kill", |m, a| if a.word(0) == m.threads[m.current].handle { send(m, a.int(1)) } else { ignored(m, a) }),
+    ("pthread_kill", |m, a| {
+        if a.word(0) == m.threads[m.current].handle { send(m, a.int(1)) } else { ignored(m, a) }
+    }),
     ("sigprocmask", ignored),
     ("pthread_sigmask", ignored),
     ("sigaltstack", ignored),
@@ -77,7 +79,8 @@ fn set_action(m: &mut Machine, a: Args) -> Flow {
     if new != 0 {
         m.check_sync(new, ACTION_BYTES, false);
         // SAFETY: checked.
-        m.signal_handlers[number as usize] = unsafe { ((new + HANDLER) as *const u64).read_unaligned() };
+        m.signal_handlers[number as usize] =
+            unsafe { ((new + HANDLER) as *const u64).read_unaligned() };
     }
     if old != 0 {
         m.check_sync(old, ACTION_BYTES, true);

@@ -52,7 +52,8 @@ pub(crate) const MODELS: Family = &[
     ("pthread_getaffinity_np", |m, a| {
         m.check_sync(a.word(2), a.word(1), true);
         // SAFETY: checked.
-        let failed = unsafe { libc::sched_getaffinity(0, a.word(1) as usize, a.word(2) as *mut _) } != 0;
+        let failed =
+            unsafe { libc::sched_getaffinity(0, a.word(1) as usize, a.word(2) as *mut _) } != 0;
         // SAFETY: errno of this native thread.
         error(if failed { unsafe { *libc::__errno_location() } } else { 0 })
     }),

@@ -20,6 +20,8 @@ pub(crate) const MODELS: Family = &[
     ("_ZNSt6chrono3_V212steady_clock3nowEv", |m, _| Flow::Return(m.read_clock())),
     ("_ZNSt6chrono3_V212system_clock3nowEv", |m, _| Flow::Return(m.read_clock())),
     ("llvm.readcyclecounter", |m, _| Flow::Return(m.read_clock())),
+    ("llvm.x86.rdtsc", |m, _| Flow::Return(m.read_clock())),
+    ("llvm.x86.rdtscp", |m, _| Flow::Pair(m.read_clock(), 0)),
 ];
 
 const SECOND: u64 = 1_000_000_000;
@@ -40,8 +42,9 @@ impl Machine {
     fn time_at(&mut self, spec: u64) -> u64 {
         self.check_sync(spec, 16, false);
         // SAFETY: checked.
-        let (seconds, nanoseconds) =
-            unsafe { ((spec as *const u64).read_unaligned(), ((spec + 8) as *const u64).read_unaligned()) };
+        let (seconds, nanoseconds) = unsafe {
+            ((spec as *const u64).read_unaligned(), ((spec + 8) as *const u64).read_unaligned())
+        };
         seconds.saturating_mul(SECOND).saturating_add(nanoseconds)
     }
 

@@ -1,0 +1,191 @@
+//! The VM means what the processor means: programs print many computed values, and what they print under
+//! `unravel run` is what their native build prints. Each is compared as unravel compiles it and from bitcode
+//! that clang optimised; programs with threads, whose output does not depend on the schedule, also under
+//! several strategies.
+//!
+//! A program is a file in `semantics/`; comments at its top say what else it needs:
+//! `// args:`, `// stdin:` (with `\n`), `// link:` (libraries), all optional.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// What a run of a program shows.
+#[derive(Debug, PartialEq)]
+struct Shown {
+    output: String,
+    /// The exit code, or what happened instead.
+    end: String,
+}
+
+struct Case {
+    source: PathBuf,
+    directory: PathBuf,
+    text: String,
+}
+
+impl Case {
+    fn new(name: &str) -> Case {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/semantics").join(name);
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("semantics").join(name);
+        let text = std::fs::read_to_string(&source).expect("the program is there");
+        let case = Case { source, directory, text };
+        let input = case.words_after("// stdin: ").join(" ").replace("\\n", "\n");
+        std::fs::create_dir_all(&case.directory).expect("a directory for the test");
+        std::fs::write(case.directory.join("input"), input).expect("the input is written");
+        case
+    }
+
+    /// What a comment at the top of the program says.
+    fn words_after(&self, key: &str) -> Vec<&str> {
+        let line = self.text.lines().take(5).find_map(|line| line.strip_prefix(key));
+        line.map_or(Vec::new(), |line| line.split(' ').collect())
+    }
+
+    fn is_cxx(&self) -> bool {
+        self.source.extension().is_some_and(|e| e == "cpp")
+    }
+
+    fn standard(&self) -> &'static str {
+        if self.is_cxx() { "-std=c++20" } else { "-std=gnu2x" }
+    }
+
+    fn has_threads(&self) -> bool {
+        ["<pthread.h>", "<threads.h>", "<thread>"].iter().any(|header| self.text.contains(header))
+    }
+
+    fn compile(&self, flags: &[&str], to: &str) -> PathBuf {
+        let target = self.directory.join(to);
+        let mut clang = Command::new(if self.is_cxx() { "clang++-19" } else { "clang-19" });
+        clang.args([self.standard(), "-w", "-g", "-pthread"]).args(flags);
+        clang.arg(&self.source).arg("-o").arg(&target);
+        if !flags.contains(&"-c") {
+            clang.args(self.words_after("// link: ")).arg("-lm");
+        }
+        assert!(clang.status().expect("clang-19 is installed").success(), "{clang:?} failed");
+        target
+    }
+
+    /// Runs a command in a directory of its own, with the program's input.
+    fn execute(&self, command: &mut Command, name: &str) -> Output {
+        let place = self.directory.join(name);
+        std::fs::create_dir_all(&place).expect("a directory for the run");
+        let input = std::fs::File::open(self.directory.join("input")).expect("the input is there");
+        command.current_dir(place).stdin(Stdio::from(input));
+        command.output().unwrap_or_else(|e| panic!("{command:?} does not start: {e}"))
+    }
+
+    fn native(&self) -> Shown {
+        let binary = self.compile(&["-O0"], "native");
+        let mut command = Command::new(binary);
+        command.args(self.words_after("// args: "));
+        let output = self.execute(&mut command, "in-native");
+        let code = output.status.code().expect("the program exits natively");
+        Shown { output: text(&output.stdout), end: format!("exited with {code}") }
+    }
+
+    fn interpreted(&self, program: &Path, flags: &[&str], name: &str) -> Shown {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unravel"));
+        command.args(["run", "--json"]).arg(program).args(flags);
+        command.args(self.words_after("// link: "));
+        command.arg("--").args(self.words_after("// args: "));
+        let output = self.execute(&mut command, name);
+        let all = text(&output.stdout);
+        // The program's output may end without a new line.
+        let Some(at) = all.rfind("{\"context_switches\":") else {
+            return Shown { output: all, end: text(&output.stderr) };
+        };
+        let json: Value = serde_json::from_str(&all[at..]).expect("the last line is JSON");
+        let outcome = &json["outcome"];
+        let end = match (outcome["kind"].as_str(), output.status.code()) {
+            (Some("exited"), Some(0)) => format!("exited with {}", outcome["code"]),
+            (_, code) => format!("{outcome} (exit code {code:?}) {}", text(&output.stderr)),
+        };
+        Shown { output: all[..at].to_owned(), end }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Shows the first line that differs, not two hundred that do not.
+fn assert_same(expected: &Shown, found: &Shown, how: &str) {
+    let pairs = expected.output.lines().zip(found.output.lines());
+    if let Some((number, (left, right))) = pairs.enumerate().find(|(_, (l, r))| l != r) {
+        panic!("{how}, line {}:\n  native: {left}\n  VM:     {right}\n  {}", number + 1, found.end);
+    }
+    assert_eq!(expected.end, found.end, "{how}");
+    assert_eq!(expected.output, found.output, "{how}");
+}
+
+fn check(name: &str) {
+    let case = Case::new(name);
+    let expected = case.native();
+    let standard = ["--cflag", case.standard()];
+    let found = case.interpreted(&case.source, &standard, "in-vm");
+    assert_same(&expected, &found, name);
+    let optimised = case.compile(&["-O1", "-emit-llvm", "-c"], "optimised.bc");
+    let found = case.interpreted(&optimised, &[], "in-vm-optimised");
+    assert_same(&expected, &found, &format!("{name} with -O1"));
+    if !case.has_threads() {
+        return;
+    }
+    for (strategy, seed) in [("round-robin", "1"), ("random", "1"), ("random", "2"), ("pct", "3")] {
+        let flags = [&standard[..], &["--strategy", strategy, "--seed", seed]].concat();
+        let found = case.interpreted(&case.source, &flags, "in-vm");
+        assert_same(&expected, &found, &format!("{name} with {strategy}, seed {seed}"));
+    }
+}
+
+macro_rules! programs {
+    ($($test:ident: $name:literal,)*) => {
+        $(
+            #[test]
+            fn $test() {
+                check($name);
+            }
+        )*
+
+        #[test]
+        fn every_program_is_tested() {
+            let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/semantics");
+            for entry in std::fs::read_dir(directory).expect("the programs are there") {
+                let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+                assert!([$($name),*].contains(&name.as_str()), "no test runs {name}");
+            }
+        }
+    };
+}
+
+programs! {
+    // The slow ones first.
+    containers: "containers.cpp",
+    streams: "streams.cpp",
+    threads: "threads.cpp",
+    lifetimes: "lifetimes.cpp",
+    exceptions: "exceptions.cpp",
+    classes: "classes.cpp",
+    atomics: "atomics.c",
+    c11_threads: "c11_threads.c",
+    calls: "calls.c",
+    control: "control.c",
+    environment: "environment.c",
+    floats: "floats.c",
+    globals: "globals.c",
+    integers: "integers.c",
+    jumps: "jumps.c",
+    layout: "layout.c",
+    math: "math.c",
+    native_calls: "native_calls.c",
+    pthread_life: "pthread_life.c",
+    pthread_locks: "pthread_locks.c",
+    pthread_waits: "pthread_waits.c",
+    random: "random.c",
+    sse: "sse.c",
+    stdio: "stdio.c",
+    strings: "strings.c",
+    varargs: "varargs.c",
+    vectors: "vectors.c",
+}
