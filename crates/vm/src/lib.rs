@@ -5,17 +5,22 @@
 //!
 //! Not modelled: weak memory, signals, processes, the file system's own races.
 
+mod access;
 mod arith;
 mod assembly;
+mod call;
 mod error;
 mod failure;
 mod guard;
+mod host;
+mod interface;
 mod interpret;
 mod machine;
 mod memory;
 mod models;
 mod native;
 mod point;
+mod pure;
 mod record;
 mod resolve;
 mod sharing;

@@ -13,12 +13,12 @@ use unravel_program::{Abi, CallId, CallSite, FunctionId, Program, Reg, Relocatio
 use unravel_trace::{EventKind, FailureKind, Input, Op};
 
 use crate::error::VmError;
-use crate::guard;
 use crate::interpret::Uncaught;
 use crate::machine::Machine;
 use crate::models::Flow;
 use crate::resolve::{Resolved, native_address};
 use crate::thread::{Need, Thread};
+use crate::{guard, host, interface};
 
 unsafe extern "C" {
     /// Calls through libffi; returns the exception if the callee threw one.
@@ -29,13 +29,6 @@ unsafe extern "C" {
         args: *mut *mut c_void,
     ) -> u64;
     fn unravel_call_words(function: *const c_void, args: *const [u64; 6], result: *mut u64) -> u64;
-    /// What a closure calls: [`unravel_call_back`], then it throws on what that returns.
-    fn unravel_closure(
-        cif: *mut ffi::ffi_cif,
-        result: *mut c_void,
-        args: *mut *mut c_void,
-        data: *mut c_void,
-    );
     fn unravel_exception_globals() -> *mut [u64; 2];
 }
 
@@ -81,10 +74,10 @@ impl Natives {
     /// Loads libraries and finds the addresses of their variables.
     pub fn new(program: &Program, libraries: &[String]) -> Result<Natives, VmError> {
         for library in ["libstdc++.so.6", "libm.so.6"] {
-            let _ = open_library(library);
+            let _ = host::open_library(library);
         }
         for library in libraries {
-            load(library)?;
+            host::load(library)?;
         }
         let external: Vec<u64> = program
             .external_data
@@ -223,7 +216,7 @@ impl Natives {
             return;
         }
         if self.first_descriptor == i32::MAX {
-            self.first_descriptor = claim_descriptors();
+            self.first_descriptor = host::claim_descriptors();
             return;
         }
         // SAFETY: descriptors from here on were opened by the program.
@@ -235,7 +228,7 @@ impl Natives {
         if !self.stdin_ready || self.stdin != input.stdin {
             self.stdin = input.stdin.clone();
             self.stdin_ready = true;
-            replace_stdin(self.stdin.as_deref());
+            host::replace_stdin(self.stdin.as_deref());
         } else if self.resets.reads_stdin && self.stdin.is_some() {
             // SAFETY: our own descriptor 0 and the C library's stream on it.
             unsafe {
@@ -291,7 +284,7 @@ impl Natives {
                         if !function.address_taken || function.name.starts_with("llvm.") {
                             continue;
                         }
-                        match make_closure(
+                        match interface::make_closure(
                             &function.signature.params,
                             &function.signature.result,
                             id,
@@ -301,71 +294,10 @@ impl Natives {
                         }
                     }
                 };
-                write_jump(id.address() as *mut u8, target);
+                interface::write_jump(id.address() as *mut u8, target);
             }
         }
     }
-}
-
-/// `mov r11, target; jmp r11`.
-unsafe fn write_jump(at: *mut u8, target: u64) {
-    unsafe {
-        at.copy_from_nonoverlapping([0x49, 0xbb].as_ptr(), 2);
-        (at.add(2) as *mut u64).write_unaligned(target);
-        at.add(10).copy_from_nonoverlapping([0x41, 0xff, 0xe3].as_ptr(), 3);
-    }
-}
-
-/// Takes all descriptors up to the highest one in use, so that those behind are the program's.
-fn claim_descriptors() -> i32 {
-    let highest = std::fs::read_dir("/proc/self/fd").map_or(64, |entries| {
-        let numbers = entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
-        numbers.max().unwrap_or(64)
-    });
-    loop {
-        // SAFETY: duplicates our standard error.
-        let descriptor = unsafe { libc::fcntl(2, libc::F_DUPFD_CLOEXEC, 3) };
-        if descriptor < 0 {
-            return i32::MAX - 1;
-        }
-        if descriptor > highest {
-            // SAFETY: the descriptor just made.
-            unsafe { libc::close(descriptor) };
-            return descriptor;
-        }
-    }
-}
-
-fn open_library(name: &str) -> Result<(), String> {
-    let c_name = CString::new(name).map_err(|e| e.to_string())?;
-    // SAFETY: loads a shared library for the program under test.
-    unsafe {
-        if libc::dlopen(c_name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL).is_null() {
-            let message = libc::dlerror();
-            return Err(std::ffi::CStr::from_ptr(message).to_string_lossy().into_owned());
-        }
-    }
-    Ok(())
-}
-
-/// Loads `-lNAME` (or a path). A development package's `libNAME.so` may be a linker script or absent, so
-/// numbered names are tried too.
-fn load(library: &str) -> Result<(), VmError> {
-    if matches!(library, "pthread" | "c" | "m" | "rt" | "dl" | "stdc++" | "gcc_s") {
-        return Ok(());
-    }
-    let mut names = vec![library.to_owned(), format!("lib{library}.so")];
-    names.extend((0..10).map(|n| format!("lib{library}.so.{n}")));
-    names.push(format!("lib{library}.so.1.0"));
-    let mut message = String::new();
-    for name in names {
-        match open_library(&name) {
-            Ok(()) => return Ok(()),
-            Err(error) if message.is_empty() => message = error,
-            Err(_) => {}
-        }
-    }
-    Err(VmError::Library { name: library.to_owned(), message })
 }
 
 /// The native thread-locals the program refers to. Their size is the symbol's; libstdc++'s are pointers.
@@ -385,186 +317,6 @@ fn external_thread_locals(program: &Program, external: &[u64]) -> Vec<NativeLoca
         .filter(|address| *address > ARENA_END || (1 << 16..ARENA_BASE).contains(address))
         .map(|address| NativeLocal { address, bytes: 8 })
         .collect()
-}
-
-fn replace_stdin(bytes: Option<&[u8]>) {
-    // SAFETY: replaces descriptor 0 of this process by one with the given content.
-    unsafe {
-        let fd = match bytes {
-            None => libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC),
-            Some(bytes) => {
-                let fd = libc::memfd_create(c"stdin".as_ptr(), libc::MFD_CLOEXEC);
-                let mut rest = bytes;
-                while fd >= 0 && !rest.is_empty() {
-                    let written = libc::write(fd, rest.as_ptr().cast(), rest.len());
-                    if written <= 0 {
-                        break;
-                    }
-                    rest = &rest[written as usize..];
-                }
-                libc::lseek(fd, 0, libc::SEEK_SET);
-                fd
-            }
-        };
-        if fd > 0 {
-            libc::dup2(fd, 0);
-            libc::close(fd);
-        }
-    }
-}
-
-/// The libffi type of a value. Composite types are leaked: there are as many as call sites use.
-fn ffi_type(abi: &Abi) -> *mut ffi::ffi_type {
-    let composite = |elements: Vec<*mut ffi::ffi_type>| -> *mut ffi::ffi_type {
-        let mut elements = elements;
-        elements.push(std::ptr::null_mut());
-        Box::leak(Box::new(ffi::ffi_type {
-            size: 0,
-            alignment: 0,
-            type_: ffi::FFI_TYPE_STRUCT,
-            elements: Box::leak(elements.into_boxed_slice()).as_mut_ptr(),
-        }))
-    };
-    match abi {
-        Abi::Void => &raw mut ffi::ffi_type_void,
-        Abi::Int { bits: 0..=8, signed: false } => &raw mut ffi::ffi_type_uint8,
-        Abi::Int { bits: 0..=8, signed: true } => &raw mut ffi::ffi_type_sint8,
-        Abi::Int { bits: 9..=16, signed: false } => &raw mut ffi::ffi_type_uint16,
-        Abi::Int { bits: 9..=16, signed: true } => &raw mut ffi::ffi_type_sint16,
-        Abi::Int { bits: 17..=32, .. } => &raw mut ffi::ffi_type_uint32,
-        Abi::Int { .. } => &raw mut ffi::ffi_type_uint64,
-        Abi::Wide => composite(vec![&raw mut ffi::ffi_type_uint64; 2]),
-        Abi::F32 => &raw mut ffi::ffi_type_float,
-        Abi::F64 => &raw mut ffi::ffi_type_double,
-        Abi::F80 => &raw mut ffi::ffi_type_longdouble,
-        Abi::Pointer => &raw mut ffi::ffi_type_pointer,
-        Abi::ByVal { bytes, .. } => {
-            // Passed in memory whatever the members are, as long as it is larger than two words.
-            let words = (*bytes as usize).div_ceil(8).max(3);
-            composite(vec![&raw mut ffi::ffi_type_uint64; words])
-        }
-        Abi::Aggregate(parts) => composite(parts.iter().map(ffi_type).collect()),
-    }
-}
-
-/// The libffi type of a result. Two long doubles are a complex number: a struct of them is returned in memory.
-fn result_type(abi: &Abi) -> *mut ffi::ffi_type {
-    match abi {
-        Abi::Aggregate(parts) if **parts == [Abi::F80, Abi::F80] => {
-            &raw mut ffi::ffi_type_complex_longdouble
-        }
-        abi => ffi_type(abi),
-    }
-}
-
-fn prepare(call: &CallSite) -> Option<Box<ffi::ffi_cif>> {
-    let types: Vec<_> = call.args.iter().map(|arg| ffi_type(&arg.abi)).collect();
-    let count = types.len() as u32;
-    let types = Box::leak(types.into_boxed_slice()).as_mut_ptr();
-    // SAFETY: a plain C struct that libffi fills; the types live for ever.
-    unsafe {
-        let mut cif: Box<ffi::ffi_cif> = Box::new(std::mem::zeroed());
-        let result = result_type(&call.result);
-        let status = if call.variadic && count >= call.fixed {
-            ffi::ffi_prep_cif_var(
-                &mut *cif,
-                ffi::ffi_abi_FFI_DEFAULT_ABI,
-                call.fixed,
-                count,
-                result,
-                types,
-            )
-        } else {
-            ffi::ffi_prep_cif(&mut *cif, ffi::ffi_abi_FFI_DEFAULT_ABI, count, result, types)
-        };
-        (status == ffi::ffi_status_FFI_OK).then_some(cif)
-    }
-}
-
-/// What a closure needs to call back: which function, and how its parameters lie in slots.
-struct Callback {
-    function: FunctionId,
-    params: Vec<Abi>,
-}
-
-unsafe fn make_closure(params: &[Abi], result: &Abi, function: FunctionId) -> Option<u64> {
-    let types: Vec<_> = params.iter().map(ffi_type).collect();
-    let count = types.len() as u32;
-    let types = Box::leak(types.into_boxed_slice()).as_mut_ptr();
-    unsafe {
-        let cif: &mut ffi::ffi_cif = Box::leak(Box::new(std::mem::zeroed()));
-        if ffi::ffi_prep_cif(cif, ffi::ffi_abi_FFI_DEFAULT_ABI, count, result_type(result), types)
-            != ffi::ffi_status_FFI_OK
-        {
-            return None;
-        }
-        let mut code = std::ptr::null_mut();
-        let closure = ffi::ffi_closure_alloc(size_of::<ffi::ffi_closure>(), &mut code).cast();
-        let callback = Box::leak(Box::new(Callback { function, params: params.to_vec() }));
-        let status = ffi::ffi_prep_closure_loc(
-            closure,
-            cif,
-            Some(unravel_closure),
-            (callback as *mut Callback).cast(),
-            code,
-        );
-        (status == ffi::ffi_status_FFI_OK).then_some(code as u64)
-    }
-}
-
-/// Native code calls a function of the program. Returns the exception that leaves it, if one does: it must go
-/// on through native frames, and from here it would meet Rust's first.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn unravel_call_back(
-    cif: *mut ffi::ffi_cif,
-    result: *mut c_void,
-    args: *mut *mut c_void,
-    data: *mut c_void,
-) -> u64 {
-    // SAFETY: libffi passes as many arguments as the interface has; `data` is the callback made with it.
-    unsafe {
-        let machine = guard::machine();
-        let callback = &*(data as *const Callback);
-        let mut words = [0u64; 64];
-        let mut used = 0;
-        for (i, abi) in callback.params.iter().enumerate() {
-            let ty = *(*cif).arg_types.add(i);
-            let from = *args.add(i) as *const u8;
-            if let Abi::ByVal { .. } = abi {
-                words[used] = from as u64;
-                used += 1;
-                continue;
-            }
-            let bytes = (*ty).size;
-            let slots = bytes.div_ceil(8).max(1);
-            if used + slots > words.len() {
-                (*machine).finish_inconclusive(
-                    "native code passes too many arguments to a callback".into(),
-                );
-            }
-            std::ptr::copy_nonoverlapping(from, words.as_mut_ptr().add(used).cast(), bytes);
-            used += slots;
-        }
-        if let Err(Uncaught) = (*machine).try_call(callback.function, &words[..used]) {
-            return (*machine).thrown().exception;
-        }
-        let ty = (*cif).rtype;
-        let bytes = (*ty).size;
-        let returned = &(*machine).natives.returned;
-        match (*ty).type_ {
-            ffi::FFI_TYPE_VOID => {}
-            ffi::FFI_TYPE_STRUCT | ffi::FFI_TYPE_LONGDOUBLE | ffi::FFI_TYPE_COMPLEX => {
-                std::ptr::copy_nonoverlapping(
-                    returned.as_ptr().cast(),
-                    result as *mut u8,
-                    bytes.min(128),
-                )
-            }
-            // libffi wants small integers widened to a whole register.
-            _ => *(result as *mut u64) = returned[0],
-        }
-        0
-    }
 }
 
 impl Machine {
@@ -615,7 +367,7 @@ impl Machine {
         let site = unsafe { (*program).call(call) };
         let cached = &mut self.natives.cifs[call.0 as usize];
         if cached.is_none() {
-            match prepare(site) {
+            match interface::prepare(site) {
                 Some(cif) => *cached = Some(cif),
                 None => self.finish_inconclusive(
                     "a native call passes values that cannot be passed".into(),
@@ -792,116 +544,4 @@ pub(crate) unsafe fn push_varargs(
         }
     }
     (start, at)
-}
-
-/// Native functions whose result depends on their arguments alone and that write nothing others can see:
-/// calling them is not an event.
-pub(crate) fn is_pure(name: &str) -> bool {
-    const PURE: &[&str] = &[
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "tanh",
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "pow",
-        "sqrt",
-        "cbrt",
-        "hypot",
-        "fabs",
-        "floor",
-        "ceil",
-        "round",
-        "trunc",
-        "fmod",
-        "modf",
-        "ldexp",
-        "frexp",
-        "lround",
-        "llround",
-        "rint",
-        "nearbyint",
-        "fmin",
-        "fmax",
-        "erf",
-        "tgamma",
-        "lgamma",
-        "abs",
-        "labs",
-        "llabs",
-        "div",
-        "ldiv",
-        "toupper",
-        "tolower",
-        "isalpha",
-        "isdigit",
-        "isalnum",
-        "isspace",
-        "isupper",
-        "islower",
-        "isprint",
-        "ispunct",
-        "isxdigit",
-        "iscntrl",
-        "isgraph",
-        "isblank",
-        "__ctype_b_loc",
-        "__ctype_tolower_loc",
-        "__ctype_toupper_loc",
-        "__errno_location",
-        "htons",
-        "htonl",
-        "ntohs",
-        "ntohl",
-        "getpid",
-        "gettid",
-        "getuid",
-        "sysconf",
-        "getpagesize",
-        "get_nprocs",
-        "dlsym",
-        "atof",
-        "atoi",
-        "atol",
-        "atoll",
-        "strtol",
-        "strtoul",
-        "strtoll",
-        "strtoull",
-        "strtod",
-        "strtof",
-        "__isoc23_strtol",
-        "__isoc23_strtoul",
-        "__isoc23_strtoll",
-        "__isoc23_strtoull",
-        "snprintf",
-        "sprintf",
-        "vsnprintf",
-        "sscanf",
-        "__isoc99_sscanf",
-        "__isoc23_sscanf",
-        "getopt",
-        "getopt_long",
-        "bzero",
-        "basename",
-        "dirname",
-    ];
-    PURE.contains(&name)
-        || PURE.iter().any(|p| name.strip_suffix(['f', 'l']) == Some(p))
-        || name.starts_with("_ZNKSt")
-        || name.starts_with("_ZNSs")
-        || name.starts_with("_ZNSt7__cxx1112basic_string")
-        || name.starts_with("_ZSt") && name.contains("_Rb_tree_")
-        || name.starts_with("_ZNSt8__detail")
 }

@@ -55,7 +55,7 @@ pub(crate) fn resolve_externals(program: &Program) -> Vec<Resolved> {
                 return Resolved::Body;
             }
             match native_address(name) {
-                Some(address) => Resolved::Native { address, event: !crate::native::is_pure(name) },
+                Some(address) => Resolved::Native { address, event: !crate::pure::is_pure(name) },
                 None => Resolved::Missing,
             }
         })

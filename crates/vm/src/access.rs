@@ -1,0 +1,61 @@
+//! What an access does besides accessing: being a point, teaching what is shared, atomic sections.
+
+use unravel_trace::{EventKind, Op, SiteId};
+
+use crate::machine::{LEARN, Machine, POINT, WATCH};
+use crate::thread::Need;
+
+impl Machine {
+    /// What an access at a visible or learning site does before it happens.
+    pub fn before_access(
+        &mut self,
+        flags: u8,
+        address: u64,
+        bytes: u64,
+        write: bool,
+        site: SiteId,
+    ) {
+        if flags & WATCH != 0 {
+            // A loop that looks at memory is no empty one.
+            self.threads[self.current].empty_loops = 0;
+        }
+        if flags & POINT != 0 {
+            let op = if write { Op::Write } else { Op::Read };
+            self.point(op, address, bytes as u32, site, Need::Nothing);
+        }
+        if flags & LEARN != 0 {
+            self.sharing.access(address, bytes, write, self.current as u32, site);
+        }
+    }
+
+    pub fn before_atomic(&mut self, flags: u8, address: u64, bytes: u64, site: SiteId) {
+        if flags & WATCH != 0 {
+            self.threads[self.current].empty_loops = 0;
+        }
+        if flags & POINT != 0 {
+            self.point(Op::Update, address, bytes as u32, site, Need::Nothing);
+        }
+        if flags & LEARN != 0 {
+            self.sharing.access(address, bytes, true, self.current as u32, site);
+        }
+    }
+
+    pub fn enter_atomic(&mut self) {
+        if self.alive > 1 && self.threads[self.current].atomic == 0 {
+            let site = self.current_site();
+            self.point(Op::Fence, 0, 0, site, Need::Nothing);
+            self.record(site, EventKind::AtomicBegin);
+        }
+        self.threads[self.current].atomic += 1;
+        self.update_flags();
+    }
+
+    pub fn leave_atomic(&mut self) {
+        let thread = &mut self.threads[self.current];
+        thread.atomic = thread.atomic.saturating_sub(1);
+        if thread.atomic == 0 {
+            self.progress += 1;
+        }
+        self.update_flags();
+    }
+}
