@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use unravel_explore::{Divergence, Judge, Replay};
 use unravel_program::build::{BuildSpec, Builder};
-use unravel_trace::{Detail, Event, Executor, Outcome, Run, Trace, TraceFile, Want};
+use unravel_trace::{
+    Detail, Event, EventKind, Executor, Outcome, Run, Trace, TraceFile, Value, Want,
+};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -104,6 +106,17 @@ fn first_difference(recorded: &Trace, found: &Trace) -> Option<String> {
         if left != right {
             return Some(format!("event {}: recorded {left}, now {right}", index + 1));
         }
+        if values(&a.kind) != values(&b.kind) {
+            let (old, new) = (values(&a.kind), values(&b.kind));
+            let show =
+                |v: &[&Value]| v.iter().map(ToString::to_string).collect::<Vec<_>>().join(" -> ");
+            return Some(format!(
+                "event {}, {left}: recorded value {}, now {}",
+                index + 1,
+                show(&old),
+                show(&new)
+            ));
+        }
     }
     (recorded.events.len() != found.events.len()).then(|| {
         format!(
@@ -112,6 +125,15 @@ fn first_difference(recorded: &Trace, found: &Trace) -> Option<String> {
             found.events.len()
         )
     })
+}
+
+/// The values an event saw and left.
+fn values(kind: &EventKind) -> Vec<&Value> {
+    match kind {
+        EventKind::Read { value, .. } | EventKind::Write { value, .. } => vec![value],
+        EventKind::ReadModifyWrite { old, new, .. } => vec![old, new],
+        _ => Vec::new(),
+    }
 }
 
 fn describe(trace: &Trace, event: &Event) -> String {

@@ -58,7 +58,7 @@ impl Case {
     fn compile(&self, flags: &[&str], to: &str) -> PathBuf {
         let target = self.directory.join(to);
         let mut clang = Command::new(if self.is_cxx() { "clang++-19" } else { "clang-19" });
-        clang.args([self.standard(), "-w", "-g", "-pthread"]).args(flags);
+        clang.args([self.standard(), "-w", "-pthread"]).args(flags);
         clang.arg(&self.source).arg("-o").arg(&target);
         if !flags.contains(&"-c") {
             clang.args(self.words_after("// link: ")).arg("-lm");
@@ -126,7 +126,7 @@ fn check(name: &str) {
     let standard = ["--cflag", case.standard()];
     let found = case.interpreted(&case.source, &standard, "in-vm");
     assert_same(&expected, &found, name);
-    let optimised = case.compile(&["-O1", "-emit-llvm", "-c"], "optimised.bc");
+    let optimised = case.compile(&["-O1", "-g", "-emit-llvm", "-c"], "optimised.bc");
     let found = case.interpreted(&optimised, &[], "in-vm-optimised");
     assert_same(&expected, &found, &format!("{name} with -O1"));
     if !case.has_threads() {

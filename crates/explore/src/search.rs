@@ -311,7 +311,7 @@ const GRACE: Duration = Duration::from_secs(2);
 
 fn take_report(state: &mut State, learned: &mut VisibleSet, longest: &mut u64, report: Report) {
     learned.merge(&report.learned);
-    *longest = (*longest).max(report.most_events);
+    *longest = (*longest).max(report.longest);
     let tally = &mut state.tally;
     tally.schedules += report.done;
     tally.inconclusive += report.inconclusive;

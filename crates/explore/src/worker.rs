@@ -38,6 +38,8 @@ pub(crate) struct Report {
     pub done: u64,
     pub learned: VisibleSet,
     pub most_events: u64,
+    /// The same without runs that may switch anywhere: what strategies should expect.
+    pub longest: u64,
     pub most_threads: u64,
     pub nondet: bool,
     /// The worker must be replaced; its last finding was not executed again.
@@ -286,8 +288,9 @@ fn execute<E: Executor>(
         report.done += 1;
         report.steps += run.steps;
         let events = run.schedule.events();
+        report.most_events = report.most_events.max(events);
         if !full {
-            report.most_events = report.most_events.max(events);
+            report.longest = report.longest.max(events);
         }
         report.most_threads = report.most_threads.max(run.schedule.threads.len() as u64);
         report.nondet |= !run.nondet.is_empty();
@@ -325,7 +328,7 @@ fn execute<E: Executor>(
         }
         if order.learn_all {
             visible.merge(&run.learned);
-            longest = longest.max(report.most_events);
+            longest = longest.max(report.longest);
         }
         let late = order.milliseconds.is_some_and(|ms| started.elapsed().as_millis() as u64 >= ms);
         report.damaged = executor.is_damaged();

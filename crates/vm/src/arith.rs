@@ -37,7 +37,7 @@ pub(crate) unsafe fn set_wide(fp: *mut u64, reg: Reg, value: u128) {
     }
 }
 
-/// `None`: division by zero.
+/// `None`: a division that a processor refuses, by zero or with a quotient that does not fit.
 pub(crate) fn binary(op: BinOp, bits: u8, a: u64, b: u64) -> Option<u64> {
     let width = u64::from(bits);
     let value = match op {
@@ -65,6 +65,8 @@ pub(crate) fn binary(op: BinOp, bits: u8, a: u64, b: u64) -> Option<u64> {
         _ if b == 0 => return None,
         BinOp::UDiv => a / b,
         BinOp::URem => a % b,
+        // Narrower numbers are divided as 32 bits, where the quotient fits.
+        BinOp::SDiv | BinOp::SRem if bits >= 32 && b == mask(bits) && a == 1 << (bits - 1) => return None,
         BinOp::SDiv => sign_extend(a, bits).wrapping_div(sign_extend(b, bits)) as u64,
         BinOp::SRem => sign_extend(a, bits).wrapping_rem(sign_extend(b, bits)) as u64,
     };

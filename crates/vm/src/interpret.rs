@@ -173,7 +173,10 @@ impl Machine {
                             Some(value) => reg!(dst) = value,
                             None => {
                                 save!();
-                                self.fail(FailureKind::DivisionByZero, "division by zero");
+                                let zero = reg!(b) == 0;
+                                let what =
+                                    if zero { "division by zero" } else { "the quotient does not fit" };
+                                self.fail(FailureKind::DivisionByZero, what);
                             }
                         }
                     }

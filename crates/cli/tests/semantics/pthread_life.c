@@ -58,7 +58,7 @@ int main(void) {
     sem_init(&started, 0, 0); sem_init(&blocked, 0, 0);
     pthread_attr_t attr; size_t size; int state; pthread_attr_init(&attr); printf("%d ", pthread_attr_setstacksize(&attr, 1 << 20)); pthread_attr_getstacksize(&attr, &size); printf("%zu ", size); pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED); pthread_attr_getdetachstate(&attr, &state); printf("%d\n", state == PTHREAD_CREATE_DETACHED);
     pthread_create(&t[0], &attr, detached, NULL); pthread_attr_destroy(&attr); sem_wait(&started); printf("%d\n", detached_done); detached_done = 0; pthread_create(&t[0], NULL, detached, NULL); printf("%d\n", pthread_detach(t[0])); sem_wait(&started); printf("%d\n", detached_done);
-    pthread_create(&t[0], NULL, cancelled_in_wait, NULL); sem_wait(&started); pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); printf("%d ", pthread_cancel(t[0])); pthread_join(t[0], &r); printf("%d %d\n", r == PTHREAD_CANCELED, pthread_mutex_trylock(&lock)); pthread_mutex_unlock(&lock);
+    pthread_create(&t[0], NULL, cancelled_in_wait, NULL); sem_wait(&started); pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); int sent = pthread_cancel(t[0]); pthread_join(t[0], &r); printf("%d %d %d\n", sent, r == PTHREAD_CANCELED, pthread_mutex_trylock(&lock)); pthread_mutex_unlock(&lock);
     destroyed = 0; pthread_create(&t[0], NULL, cancelled_in_sem, NULL); sem_wait(&started); pthread_cancel(t[0]); pthread_join(t[0], &r); printf("%d %d\n", r == PTHREAD_CANCELED, destroyed);
     pthread_create(&t[0], NULL, disabled, NULL); sem_wait(&started); pthread_cancel(t[0]); sem_post(&blocked); pthread_join(t[0], &r); printf("%d\n", r == PTHREAD_CANCELED);
     pthread_create(&t[0], NULL, pops, (void *)8L); pthread_join(t[0], &r); printf("%ld\n", (long)r);

@@ -76,8 +76,8 @@ int main(void) {
     memset(buffer, 7, sizeof buffer);
     memcpy(buffer + 1, &a, sizeof a);
     memcpy(buffer + 3, &b, sizeof b);
-    int total = 0;
-    for (int i = 0; i < 32; i++) total = total * 31 + buffer[i];
-    printf("%d\n", total);
+    unsigned total = 0;
+    for (int i = 0; i < 32; i++) total = total * 31 + (unsigned)buffer[i];
+    printf("%u\n", total);
     return 0;
 }

@@ -1,0 +1,14 @@
+// kind: deadlock
+// says: held by T0
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void inner(void) {
+    pthread_mutex_lock(&lock); // HERE
+    pthread_mutex_unlock(&lock);
+}
+int main(void) {
+    pthread_mutex_lock(&lock);
+    inner();
+    pthread_mutex_unlock(&lock);
+    return 0;
+}

@@ -1,0 +1,6 @@
+// kind: inconclusive
+// says: 'fork'
+#include <unistd.h>
+int main(void) {
+    return fork() > 0; // HERE
+}

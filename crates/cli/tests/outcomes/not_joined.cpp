@@ -1,0 +1,6 @@
+// kind: abort
+// says: terminate
+#include <thread>
+int main() {
+    std::thread thread([] {});
+} // HERE

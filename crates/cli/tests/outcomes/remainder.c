@@ -1,0 +1,5 @@
+// kind: division-by-zero
+int main(void) {
+    volatile unsigned long divisor = 0;
+    return (int)(10 % divisor); // HERE
+}

@@ -1,0 +1,4 @@
+// kind: abort
+int main(void) {
+    __builtin_trap(); // HERE
+}
