@@ -60,7 +60,12 @@ fn report(error: CliError) {
             eprint!("{stderr}");
             eprintln!("error: the program does not compile");
         }
-        _ => eprintln!("{:?}", miette::Report::new(error)),
+        _ => {
+            // Every message says its cause already.
+            let handler = || miette::MietteHandlerOpts::new().without_cause_chain().build();
+            let _ = miette::set_hook(Box::new(move |_| Box::new(handler())));
+            eprintln!("{:?}", miette::Report::new(error));
+        }
     }
 }
 

@@ -66,7 +66,9 @@ pub(crate) fn binary(op: BinOp, bits: u8, a: u64, b: u64) -> Option<u64> {
         BinOp::UDiv => a / b,
         BinOp::URem => a % b,
         // Narrower numbers are divided as 32 bits, where the quotient fits.
-        BinOp::SDiv | BinOp::SRem if bits >= 32 && b == mask(bits) && a == 1 << (bits - 1) => return None,
+        BinOp::SDiv | BinOp::SRem if bits >= 32 && b == mask(bits) && a == 1 << (bits - 1) => {
+            return None;
+        }
         BinOp::SDiv => sign_extend(a, bits).wrapping_div(sign_extend(b, bits)) as u64,
         BinOp::SRem => sign_extend(a, bits).wrapping_rem(sign_extend(b, bits)) as u64,
     };

@@ -108,7 +108,7 @@ impl Machine {
     }
 
     /// Where the heap object around `address` was allocated and freed.
-    fn object_history(&self, address: u64) -> Vec<Related> {
+    pub fn object_history(&self, address: u64) -> Vec<Related> {
         let Some((_, _, object)) = self.memory.heap_object(address) else { return Vec::new() };
         let place = |site: SiteId| {
             self.program.sites.get(site.index()).map(|s| s.place.clone()).into_iter().collect()

@@ -174,8 +174,11 @@ impl Machine {
                             None => {
                                 save!();
                                 let zero = reg!(b) == 0;
-                                let what =
-                                    if zero { "division by zero" } else { "the quotient does not fit" };
+                                let what = if zero {
+                                    "division by zero"
+                                } else {
+                                    "the quotient does not fit"
+                                };
                                 self.fail(FailureKind::DivisionByZero, what);
                             }
                         }

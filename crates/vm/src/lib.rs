@@ -12,6 +12,7 @@ mod call;
 mod error;
 mod failure;
 mod guard;
+mod handover;
 mod host;
 mod interface;
 mod interpret;

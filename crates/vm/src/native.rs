@@ -57,7 +57,7 @@ pub(crate) struct Natives {
     /// Descriptors from here on belong to the program.
     first_descriptor: i32,
     resets: Resets,
-    generators: crate::models::random::Generators,
+    pub generators: crate::models::random::Generators,
     args: Vec<String>,
 }
 
@@ -380,6 +380,7 @@ impl Machine {
         if site.args.len() > MOST {
             self.finish_inconclusive(format!("a native call passes more than {MOST} arguments"));
         }
+        self.check_before_native(site, fp);
         let mut args = [std::ptr::null_mut::<c_void>(); MOST];
         let mut result = [0u64; 16];
         // SAFETY: arguments lie in the caller's slots in their memory layout; the callee is what the
@@ -405,6 +406,7 @@ impl Machine {
         if thrown != 0 {
             return self.rethrow_native(thrown);
         }
+        self.check_after_native(site, fp);
         // SAFETY: `dst` has room for the result.
         unsafe {
             let to = fp.add(dst as usize);

@@ -70,8 +70,6 @@ pub(crate) fn is_pure(name: &str) -> bool {
         "htonl",
         "ntohs",
         "ntohl",
-        "getpid",
-        "gettid",
         "getuid",
         "sysconf",
         "getpagesize",

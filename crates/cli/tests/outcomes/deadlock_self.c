@@ -1,5 +1,5 @@
 // kind: deadlock
-// says: held by T0
+// says: which it holds itself
 #include <pthread.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void inner(void) {

@@ -3,6 +3,7 @@
 
 use unravel_trace::{EventKind, Op, SiteId, ThreadId};
 
+use super::process::PROCESS;
 use super::{Args, Family, Flow, fail_with_errno};
 use crate::machine::Machine;
 use crate::thread::Need;
@@ -20,8 +21,8 @@ fn call(m: &mut Machine, a: Args) -> Flow {
             libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => wake(m, a),
             other => m.finish_inconclusive(format!("the futex operation {other} is not supported")),
         },
-        libc::SYS_gettid => Flow::Return(u64::from(std::process::id()) + m.current as u64),
-        libc::SYS_getpid => Flow::Return(u64::from(std::process::id())),
+        libc::SYS_gettid => Flow::Return(PROCESS + m.current as u64),
+        libc::SYS_getpid => Flow::Return(PROCESS),
         other => m.finish_inconclusive(format!("the system call {other} is not supported")),
     }
 }

@@ -39,6 +39,9 @@ pub(crate) const MODELS: Family = &[
     ("__cxa_thread_atexit", thread_at_exit),
     ("__cxa_thread_atexit_impl", thread_at_exit),
     ("__cxa_finalize", |_, _| OK),
+    ("getpid", |_, _| Flow::Return(PROCESS)),
+    ("getppid", |_, _| Flow::Return(PROCESS - 1)),
+    ("gettid", |m, _| Flow::Return(PROCESS + m.current as u64)),
     ("fork", |m, _| unsupported(m, "fork")),
     ("vfork", |m, _| unsupported(m, "vfork")),
     ("clone", |m, _| unsupported(m, "clone")),
@@ -57,6 +60,9 @@ pub(crate) const MODELS: Family = &[
     ("makecontext", |m, _| unsupported(m, "makecontext")),
     ("swapcontext", |m, _| unsupported(m, "swapcontext")),
 ];
+
+/// The number that the process believes to have: the same in every run, because programs use it as a seed.
+pub(crate) const PROCESS: u64 = 4242;
 
 fn unsupported(m: &mut Machine, name: &str) -> Flow {
     m.finish_inconclusive(format!("the program calls '{name}', which is not supported"))

@@ -1,7 +1,8 @@
 //! The C library's generators, so that programs see the numbers they see natively, started anew in every run.
-//! Their state is shared by all threads: using it is an event.
+//! Their state is shared by all threads: using it is an event. What is really random natively
+//! (`std::random_device`, `getrandom`) comes from a generator of ours, so that runs can be repeated.
 
-use unravel_trace::{EventKind, Op};
+use unravel_trace::{EventKind, Op, Rng};
 
 use super::{Args, Family, Flow, OK};
 use crate::machine::Machine;
@@ -38,6 +39,21 @@ pub(crate) const MODELS: Family = &[
         m.check_sync(a.word(0), 14, false);
         seed(m, a, || unsafe { lcong48(a.word(0)) })
     }),
+    ("_ZNSt13random_device9_M_getvalEv", |m, a| {
+        touch(m, a);
+        Flow::Return(m.natives.generators.entropy.word())
+    }),
+    ("arc4random", |m, a| {
+        touch(m, a);
+        Flow::Return(m.natives.generators.entropy.word())
+    }),
+    ("arc4random_uniform", |m, a| {
+        touch(m, a);
+        Flow::Return(m.natives.generators.entropy.below((a.word(0) as u32).max(1)).into())
+    }),
+    ("arc4random_buf", |m, a| fill(m, a, 0)),
+    ("getentropy", |m, a| fill(m, a, 0)),
+    ("getrandom", |m, a| fill(m, a, a.word(1))),
 ];
 
 /// Functions whose use makes it necessary to start the generators anew.
@@ -54,6 +70,12 @@ pub(crate) const STATEFUL: &[&str] = &[
     "srand48",
     "seed48",
     "lcong48",
+    "_ZNSt13random_device9_M_getvalEv",
+    "arc4random",
+    "arc4random_uniform",
+    "arc4random_buf",
+    "getentropy",
+    "getrandom",
 ];
 
 unsafe extern "C" {
@@ -76,6 +98,7 @@ unsafe extern "C" {
 pub(crate) struct Generators {
     /// The state that `random` starts with, as `setstate` wants it.
     state: u64,
+    entropy: Rng,
 }
 
 impl Generators {
@@ -85,11 +108,12 @@ impl Generators {
         unsafe {
             let state = initstate(1, other.as_mut_ptr() as u64, 8);
             setstate(state);
-            Generators { state }
+            Generators { state, entropy: Rng::new(0) }
         }
     }
 
-    pub fn reset(&self) {
+    pub fn reset(&mut self) {
+        self.entropy = Rng::new(0);
         // SAFETY: the C library's own state.
         unsafe {
             setstate(self.state);
@@ -97,6 +121,18 @@ impl Generators {
             seed48(&[0; 3]);
         }
     }
+}
+
+/// Fills memory with random bytes, and returns `result`.
+fn fill(m: &mut Machine, a: Args, result: u64) -> Flow {
+    let (address, bytes) = (a.word(0), a.word(1));
+    touch(m, a);
+    m.range(address, bytes, true, a.site());
+    for i in 0..bytes {
+        // SAFETY: checked.
+        unsafe { *((address + i) as *mut u8) = m.natives.generators.entropy.word() as u8 };
+    }
+    Flow::Return(result)
 }
 
 fn touch(m: &mut Machine, a: Args) {

@@ -3,6 +3,7 @@
 
 use unravel_trace::{FailureKind, Op};
 
+use super::process::PROCESS;
 use super::{Args, Family, Flow, OK, fail_with_errno};
 use crate::machine::Machine;
 use crate::thread::Need;
@@ -52,7 +53,7 @@ fn ignored(m: &mut Machine, _: Args) -> Flow {
 }
 
 fn is_us(process: i32) -> bool {
-    process == 0 || process as u32 == std::process::id()
+    process == 0 || process as u64 == PROCESS
 }
 
 /// `signal(number, handler)`.
