@@ -39,7 +39,7 @@ impl Strategy {
             Strategy::Mix => match index {
                 0 => Box::new(RunToBlock),
                 1 => Box::new(RoundRobin { events: 1 }),
-                _ if index % 2 == 0 => Box::new(Random::new(run_seed)),
+                _ if index.is_multiple_of(2) => Box::new(Random::new(run_seed)),
                 _ => Box::new(Pct::new(run_seed, 1 + (index / 2 % 4) as u32, events)),
             },
         }

@@ -258,7 +258,7 @@ impl Program {
         use crate::layout::{FUNCTION_STRIDE, FUNCTIONS};
         let offset = address.wrapping_sub(FUNCTIONS);
         let index = offset / FUNCTION_STRIDE;
-        (offset % FUNCTION_STRIDE == 0 && index < self.functions.len() as u64)
+        (offset.is_multiple_of(FUNCTION_STRIDE) && index < self.functions.len() as u64)
             .then_some(FunctionId(index as u32))
     }
 

@@ -1,4 +1,5 @@
-//! What the program shares with this process: libraries, descriptors, standard input.
+//! What the program shares with this process: libraries, descriptors, standard streams; and how each run finds
+//! them as the first one did.
 
 use std::ffi::CString;
 
@@ -80,4 +81,101 @@ pub(crate) fn replace_stdin(bytes: Option<&[u8]>) {
             libc::close(fd);
         }
     }
+}
+
+unsafe extern "C" {
+    static stdin: *mut libc::FILE;
+    static stdout: *mut libc::FILE;
+    static stderr: *mut libc::FILE;
+    fn unravel_streams_keep();
+    fn unravel_streams_reset();
+}
+
+pub(crate) fn standard_streams() -> [u64; 3] {
+    // SAFETY: variables of the C library.
+    unsafe { [stdin as u64, stdout as u64, stderr as u64] }
+}
+
+/// Lets the next run read standard input from its beginning, by stream or by descriptor.
+pub(crate) fn rewind_stdin() {
+    // SAFETY: our own descriptor 0 and the C library's stream on it. Flushing forgets what was read ahead, or
+    // the stream would believe that the descriptor is where the last run left it.
+    unsafe {
+        libc::fflush(stdin);
+        libc::rewind(stdin);
+        libc::lseek(0, 0, libc::SEEK_SET);
+    }
+}
+
+/// Undoes `setvbuf` on the standard streams: a buffer of the program is no longer there.
+pub(crate) fn reset_buffers() {
+    const BYTES: usize = 4096;
+    static mut INPUT: [u8; BYTES] = [0; BYTES];
+    static mut OUTPUT: [u8; BYTES] = [0; BYTES];
+    // SAFETY: streams of the C library, flushed after the last run; the buffers live for ever and nobody else
+    // uses them.
+    unsafe {
+        let terminal = libc::isatty(1) == 1;
+        let mode = if terminal { libc::_IOLBF } else { libc::_IOFBF };
+        libc::setvbuf(stdout, (&raw mut OUTPUT).cast(), mode, BYTES);
+        libc::setvbuf(stdin, (&raw mut INPUT).cast(), libc::_IOFBF, BYTES);
+        libc::setvbuf(stderr, std::ptr::null_mut(), libc::_IONBF, 0);
+    }
+}
+
+/// Whether a variable of libstdc++ is one of `std::cin` and its like.
+pub(crate) fn is_stream(name: &str) -> bool {
+    const STREAMS: [&str; 8] = [
+        "_ZSt3cin",
+        "_ZSt4cout",
+        "_ZSt4cerr",
+        "_ZSt4clog",
+        "_ZSt4wcin",
+        "_ZSt5wcout",
+        "_ZSt5wcerr",
+        "_ZSt5wclog",
+    ];
+    STREAMS.contains(&name)
+}
+
+/// Remembers how `std::cout` and its like print, before a program changes it.
+pub(crate) fn keep_streams() {
+    // SAFETY: copies state of libstdc++'s objects.
+    unsafe { unravel_streams_keep() };
+}
+
+pub(crate) fn reset_streams() {
+    // SAFETY: after `keep_streams`.
+    unsafe { unravel_streams_reset() };
+}
+
+/// Native functions that change something about the process which a new run would see.
+pub(crate) fn is_irreversible(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "chdir",
+        "fchdir",
+        "chroot",
+        "umask",
+        "setlocale",
+        "uselocale",
+        "_ZNSt6locale6globalERKS_",
+        "setenv",
+        "unsetenv",
+        "putenv",
+        "clearenv",
+        "freopen",
+        "freopen64",
+        "dup2",
+        "dup3",
+        "hcreate",
+        "setrlimit",
+        "setrlimit64",
+        "prctl",
+        "setuid",
+        "setgid",
+        "setsid",
+        "mlockall",
+        "tzset",
+    ];
+    NAMES.contains(&name)
 }

@@ -80,11 +80,12 @@ impl Executor for Vm {
     }
 
     fn is_damaged(&self) -> bool {
-        self.machine.damaged
+        self.machine.damaged || self.machine.stained
     }
 
     fn after_fork(&mut self) {
         guard::watch();
+        self.machine.natives.forget_input();
     }
 }
 

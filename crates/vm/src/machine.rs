@@ -97,6 +97,8 @@ pub(crate) struct Machine {
     pub outcome: Option<Outcome>,
     /// Native code crashed, perhaps with a lock of its library held.
     pub damaged: bool,
+    /// A native function changed something about this process that is not put back before the next run.
+    pub stained: bool,
     pub at_exit: Vec<ExitHandler>,
     /// What `signal` set; indexed by number.
     pub signal_handlers: [u64; crate::models::signals::SIGNALS],
@@ -108,6 +110,8 @@ pub(crate) struct Machine {
     /// Streams the program opened, to be closed with it.
     pub open_files: Vec<u64>,
     pub sem_names: FxHashMap<String, u64>,
+    /// What the program believes about `std::cout` and `stdout`.
+    pub synced_with_stdio: bool,
 }
 
 impl Machine {
@@ -155,6 +159,7 @@ impl Machine {
             clock: 0,
             outcome: None,
             damaged: false,
+            stained: false,
             at_exit: Vec::new(),
             signal_handlers: [0; crate::models::signals::SIGNALS],
             once_running: FxHashMap::default(),
@@ -164,6 +169,7 @@ impl Machine {
             notes: Vec::new(),
             open_files: Vec::new(),
             sem_names: FxHashMap::default(),
+            synced_with_stdio: true,
             program: Arc::new(program),
             options,
         });
@@ -306,6 +312,7 @@ impl Machine {
         self.jumps.clear();
         self.nondet.begin(&input.nondet);
         self.sem_names.clear();
+        self.synced_with_stdio = true;
         self.close_files();
         self.natives.set_input(input);
         self.natives.set_args(&self.options.program_name, &input.args);

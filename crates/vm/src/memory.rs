@@ -188,7 +188,7 @@ impl Memory {
         // SAFETY: as for `shadow`.
         unsafe {
             at.write_bytes(VALID, (bytes / 8) as usize);
-            if bytes % 8 != 0 {
+            if !bytes.is_multiple_of(8) {
                 *at.add((bytes / 8) as usize) = (bytes % 8) as u8;
             }
         }

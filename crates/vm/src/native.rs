@@ -48,6 +48,8 @@ pub(crate) struct Natives {
     thread_locals: Vec<NativeLocal>,
     /// Prepared call interfaces by call site.
     cifs: Vec<Option<Box<ffi::ffi_cif>>>,
+    /// Functions after which the process is not as it was; indexed by [`FunctionId`].
+    irreversible: Vec<bool>,
     /// Types that prepared interfaces point to; they live as long as the process.
     exception_globals: *mut [u64; 2],
     /// Result slots of the last call from Rust into the program.
@@ -67,7 +69,8 @@ struct Resets {
     getopt: bool,
     random: bool,
     descriptors: bool,
-    reads_stdin: bool,
+    buffers: bool,
+    streams: bool,
 }
 
 impl Natives {
@@ -111,12 +114,21 @@ impl Natives {
                 "fopen64",
                 "fdopen",
             ]),
-            reads_stdin: true,
+            buffers: calls(&["setvbuf", "setbuf", "setbuffer", "setlinebuf"]),
+            streams: program.external_data.iter().any(|data| host::is_stream(&data.name)),
         };
+        if resets.streams {
+            host::keep_streams();
+        }
         Ok(Natives {
             external,
             thread_locals,
             cifs: (0..program.calls.len()).map(|_| None).collect(),
+            irreversible: program
+                .functions
+                .iter()
+                .map(|f| host::is_irreversible(&f.name))
+                .collect(),
             // SAFETY: returns the address of this thread's own state.
             exception_globals: unsafe { unravel_exception_globals() },
             returned: [0; 16],
@@ -207,6 +219,12 @@ impl Natives {
                 optind = 0;
             }
         }
+        if self.resets.buffers {
+            host::reset_buffers();
+        }
+        if self.resets.streams {
+            host::reset_streams();
+        }
     }
 
     /// Closes what the program left open. Called before a run; the first call finds out which
@@ -229,16 +247,18 @@ impl Natives {
             self.stdin = input.stdin.clone();
             self.stdin_ready = true;
             host::replace_stdin(self.stdin.as_deref());
-        } else if self.resets.reads_stdin && self.stdin.is_some() {
-            // SAFETY: our own descriptor 0 and the C library's stream on it.
-            unsafe {
-                unsafe extern "C" {
-                    static stdin: *mut libc::FILE;
-                }
-                libc::rewind(stdin);
-                libc::lseek(0, 0, libc::SEEK_SET);
-            }
         }
+        host::rewind_stdin();
+    }
+
+    /// After a fork the descriptor is shared with another process, which reads it too.
+    pub fn forget_input(&mut self) {
+        self.stdin_ready = false;
+    }
+
+    /// Whether a stream is `stdin`, `stdout` or `stderr`.
+    pub fn is_standard(&self, stream: u64) -> bool {
+        host::standard_streams().contains(&stream)
     }
 
     pub fn set_args(&mut self, program: &str, args: &[String]) {
@@ -341,6 +361,7 @@ impl Machine {
             }
             self.made_progress();
         }
+        self.stained |= self.natives.irreversible[function.0 as usize];
         self.call_native_at(address, call, dst, fp)
     }
 

@@ -5,6 +5,7 @@
 #include <cxxabi.h>
 #include <exception>
 #include <ffi.h>
+#include <iostream>
 #include <new>
 #include <system_error>
 #include <typeinfo>
@@ -46,6 +47,40 @@ void *object_of(_Unwind_Exception *exception) {
 std::type_info *type_of(_Unwind_Exception *exception) {
     auto *primary = static_cast<_Unwind_Exception *>(object_of(exception)) - 1;
     return header_of(primary)->type;
+}
+
+// A standard stream as the process found it.
+template <class Char> struct Stream {
+    std::basic_ios<Char> &stream;
+    std::basic_ios<Char> format{nullptr};
+    std::basic_streambuf<Char> *buffer = nullptr;
+
+    explicit Stream(std::basic_ios<Char> &stream) : stream(stream) {}
+
+    void keep() {
+        format.copyfmt(stream);
+        buffer = stream.rdbuf();
+    }
+
+    void reset() {
+        stream.exceptions(std::ios_base::goodbit);
+        stream.rdbuf(buffer);
+        stream.copyfmt(format);
+        stream.clear();
+    }
+};
+
+template <class Function> void each_stream(Function function) {
+    static Stream<char> narrow[] = {Stream<char>(std::cin), Stream<char>(std::cout), Stream<char>(std::cerr),
+                                    Stream<char>(std::clog)};
+    static Stream<wchar_t> wide[] = {Stream<wchar_t>(std::wcin), Stream<wchar_t>(std::wcout),
+                                     Stream<wchar_t>(std::wcerr), Stream<wchar_t>(std::wclog)};
+    for (auto &stream : narrow) {
+        function(stream);
+    }
+    for (auto &stream : wide) {
+        function(stream);
+    }
 }
 
 Globals *globals() { return reinterpret_cast<Globals *>(abi::__cxa_get_globals()); }
@@ -136,6 +171,13 @@ int unravel_exception_matches(const std::type_info *wanted, _Unwind_Exception *e
     }
     void **table = *reinterpret_cast<void **const *>(wanted);
     return reinterpret_cast<DoCatch>(table[4])(wanted, thrown, adjusted, 1);
+}
+
+void unravel_streams_keep() {
+    each_stream([](auto &stream) { stream.keep(); });
+}
+void unravel_streams_reset() {
+    each_stream([](auto &stream) { stream.reset(); });
 }
 
 void *__libc_malloc(size_t);

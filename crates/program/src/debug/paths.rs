@@ -226,15 +226,15 @@ fn element(types: &TypeBuilder<'_>, target: Target, index: &str, scale: u64) -> 
     let (mut ty, mut offset) = (target.ty?, u64::try_from(target.offset).ok()?);
     let mut suffix = String::new();
     for _ in 0..16 {
-        if let Type::Array { element, .. } = types.table.get(ty) {
-            if types.table.bytes(*element) == scale {
-                let first = offset / scale.max(1);
-                let shifted = if first == 0 { String::new() } else { format!("+{first}") };
-                suffix.push_str(&format!("[{index}{shifted}]"));
-                let text = join(&target.text, target.pointer, &suffix);
-                let offset = (offset % scale.max(1)) as i64;
-                return Some(Target { text, pointer: false, ty: Some(*element), offset });
-            }
+        if let Type::Array { element, .. } = types.table.get(ty)
+            && types.table.bytes(*element) == scale
+        {
+            let first = offset / scale.max(1);
+            let shifted = if first == 0 { String::new() } else { format!("+{first}") };
+            suffix.push_str(&format!("[{index}{shifted}]"));
+            let text = join(&target.text, target.pointer, &suffix);
+            let offset = (offset % scale.max(1)) as i64;
+            return Some(Target { text, pointer: false, ty: Some(*element), offset });
         }
         (ty, offset) = descend(types, ty, offset, &mut suffix)?;
     }

@@ -75,10 +75,10 @@ fn tied_arguments(constraints: &str) -> Vec<Option<usize>> {
             }
             continue;
         }
-        if let Ok(tied) = constraint.parse::<usize>() {
-            if let Some(Some(result)) = outputs.get(tied) {
-                results[*result] = Some(argument);
-            }
+        if let Ok(tied) = constraint.parse::<usize>()
+            && let Some(Some(result)) = outputs.get(tied)
+        {
+            results[*result] = Some(argument);
         }
         argument += 1;
     }

@@ -14,7 +14,7 @@ use crate::{Inst, Reg};
 impl<'l, 'm> FunctionLowering<'l, 'm> {
     /// The slots that hold one lane of the vector in `vector`.
     pub(super) fn lane(&mut self, vector: Reg, lanes: Lanes<'m>, lane: u32) -> Reg {
-        if lanes.stride % 8 == 0 {
+        if lanes.stride.is_multiple_of(8) {
             return vector + lane * (lanes.stride / 8);
         }
         let dst = self.temporary(1);
@@ -34,7 +34,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         self.clear_padding(lanes, result);
         for lane in 0..lanes.count {
             let mark = self.mark();
-            if lanes.stride % 8 == 0 {
+            if lanes.stride.is_multiple_of(8) {
                 compute(self, lane, result + lane * (lanes.stride / 8));
             } else {
                 let src = self.temporary(1);
@@ -52,7 +52,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
 
     /// Zeroes the bytes behind the last lane.
     fn clear_padding(&mut self, lanes: Lanes<'m>, vector: Reg) {
-        if lanes.bytes() % 8 != 0 {
+        if !lanes.bytes().is_multiple_of(8) {
             let src = self.zero(1);
             self.emit(Inst::Mov { dst: vector + lanes.bytes() / 8, src });
         }

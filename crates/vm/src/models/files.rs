@@ -1,6 +1,7 @@
-//! Streams that the program opens are remembered, so that the next run starts without them.
+//! Streams that the program opens are remembered, so that the next run starts without them. The standard ones
+//! are not closed, because they are ours too.
 
-use super::{Args, Family, Flow};
+use super::{Args, Family, Flow, OK};
 use crate::machine::Machine;
 use crate::resolve::native_address;
 
@@ -10,6 +11,11 @@ pub(crate) const MODELS: Family = &[
     ("fdopen", |m, a| open(m, a, "fdopen")),
     ("tmpfile", |m, a| open(m, a, "tmpfile")),
     ("fclose", close),
+    ("close", close_descriptor),
+    ("_ZNSt8ios_base15sync_with_stdioEb", |m, a| {
+        // Taken note of but not done: it cannot be undone, and only separates what is printed together.
+        Flow::Return(std::mem::replace(&mut m.synced_with_stdio, a.word(0) & 1 != 0).into())
+    }),
 ];
 
 fn open(m: &mut Machine, a: Args, name: &str) -> Flow {
@@ -29,9 +35,23 @@ fn close(m: &mut Machine, a: Args) -> Flow {
     if stream == 0 {
         m.fail(unravel_trace::FailureKind::NullDereference, "fclose of a null stream");
     }
+    if m.natives.is_standard(stream) {
+        // SAFETY: a stream of the C library.
+        return Flow::Return(unsafe { libc::fflush(stream as *mut _) } as u32 as u64);
+    }
     m.open_files.retain(|open| *open != stream);
     // SAFETY: a stream the program holds.
     Flow::Return(unsafe { libc::fclose(stream as *mut _) } as u32 as u64)
+}
+
+/// `close`; of a standard descriptor it does nothing.
+fn close_descriptor(m: &mut Machine, a: Args) -> Flow {
+    if (0..=2).contains(&a.int(0)) {
+        return OK;
+    }
+    m.test_cancel();
+    // SAFETY: what the program asked for.
+    Flow::Return(unsafe { libc::close(a.int(0)) } as u32 as u64)
 }
 
 impl Machine {
