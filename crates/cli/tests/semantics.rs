@@ -1,7 +1,8 @@
 //! The VM means what the processor means: programs print many computed values, and what they print under
 //! `unravel run` is what their native build prints. Each is compared as unravel compiles it and from bitcode
 //! that clang optimised; programs with threads, whose output does not depend on the schedule, also under
-//! several strategies.
+//! several strategies. A search with the native output as the only right one checks that every run finds the
+//! process as the first one did.
 //!
 //! A program is a file in `semantics/`; comments at its top say what else it needs:
 //! `// args:`, `// stdin:` (with `\n`), `// link:` (libraries), all optional.
@@ -106,6 +107,22 @@ impl Case {
     }
 }
 
+impl Case {
+    /// Many runs in one process: each finds the process as the first one did, and prints the same.
+    fn search(&self, expected: &Shown) {
+        std::fs::write(self.directory.join("expected"), &expected.output)
+            .expect("a file is written");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unravel"));
+        command.args(["find", "--schedules", "40", "--jobs", "1"]).arg(&self.source);
+        command.args(["--expect-output", "../expected", "--cflag", self.standard()]);
+        command.args(self.words_after("// link: "));
+        command.arg("--").args(self.words_after("// args: "));
+        let output = self.execute(&mut command, "in-search");
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{}: {said}", self.source.display());
+    }
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -129,6 +146,7 @@ fn check(name: &str) {
     let optimised = case.compile(&["-O1", "-g", "-emit-llvm", "-c"], "optimised.bc");
     let found = case.interpreted(&optimised, &[], "in-vm-optimised");
     assert_same(&expected, &found, &format!("{name} with -O1"));
+    case.search(&expected);
     if !case.has_threads() {
         return;
     }

@@ -107,18 +107,16 @@ pub(crate) fn rewind_stdin() {
     }
 }
 
-/// Undoes `setvbuf` on the standard streams: a buffer of the program is no longer there.
+/// Undoes `setvbuf` on the standard streams. (Their buffers are never the program's, which are gone by now.)
 pub(crate) fn reset_buffers() {
-    const BYTES: usize = 4096;
-    static mut INPUT: [u8; BYTES] = [0; BYTES];
-    static mut OUTPUT: [u8; BYTES] = [0; BYTES];
-    // SAFETY: streams of the C library, flushed after the last run; the buffers live for ever and nobody else
-    // uses them.
+    // SAFETY: streams of the C library, flushed after the last run. Seeking makes the output forget that it was
+    // being written to, so that the new mode counts from its first byte.
     unsafe {
         let terminal = libc::isatty(1) == 1;
         let mode = if terminal { libc::_IOLBF } else { libc::_IOFBF };
-        libc::setvbuf(stdout, (&raw mut OUTPUT).cast(), mode, BYTES);
-        libc::setvbuf(stdin, (&raw mut INPUT).cast(), libc::_IOFBF, BYTES);
+        libc::setvbuf(stdout, std::ptr::null_mut(), mode, 0);
+        libc::fseek(stdout, 0, libc::SEEK_CUR);
+        libc::setvbuf(stdin, std::ptr::null_mut(), libc::_IOFBF, 0);
         libc::setvbuf(stderr, std::ptr::null_mut(), libc::_IONBF, 0);
     }
 }

@@ -219,7 +219,7 @@ impl Natives {
                 optind = 0;
             }
         }
-        if self.resets.buffers {
+        if self.resets.buffers && self.stdin_ready {
             host::reset_buffers();
         }
         if self.resets.streams {

@@ -70,17 +70,25 @@ template <class Char> struct Stream {
     }
 };
 
-template <class Function> void each_stream(Function function) {
-    static Stream<char> narrow[] = {Stream<char>(std::cin), Stream<char>(std::cout), Stream<char>(std::cerr),
-                                    Stream<char>(std::clog)};
-    static Stream<wchar_t> wide[] = {Stream<wchar_t>(std::wcin), Stream<wchar_t>(std::wcout),
-                                     Stream<wchar_t>(std::wcerr), Stream<wchar_t>(std::wclog)};
-    for (auto &stream : narrow) {
-        function(stream);
+struct Streams {
+    Stream<char> narrow[4] = {Stream<char>(std::cin), Stream<char>(std::cout), Stream<char>(std::cerr),
+                              Stream<char>(std::clog)};
+    Stream<wchar_t> wide[4] = {Stream<wchar_t>(std::wcin), Stream<wchar_t>(std::wcout), Stream<wchar_t>(std::wcerr),
+                               Stream<wchar_t>(std::wclog)};
+
+    template <class Function> void each(Function function) {
+        for (auto &stream : narrow) {
+            function(stream);
+        }
+        for (auto &stream : wide) {
+            function(stream);
+        }
     }
-    for (auto &stream : wide) {
-        function(stream);
-    }
+};
+
+Streams &streams() {
+    static Streams all;
+    return all;
 }
 
 Globals *globals() { return reinterpret_cast<Globals *>(abi::__cxa_get_globals()); }
@@ -174,10 +182,10 @@ int unravel_exception_matches(const std::type_info *wanted, _Unwind_Exception *e
 }
 
 void unravel_streams_keep() {
-    each_stream([](auto &stream) { stream.keep(); });
+    streams().each([](auto &stream) { stream.keep(); });
 }
 void unravel_streams_reset() {
-    each_stream([](auto &stream) { stream.reset(); });
+    streams().each([](auto &stream) { stream.reset(); });
 }
 
 void *__libc_malloc(size_t);

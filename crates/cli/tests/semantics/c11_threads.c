@@ -8,7 +8,8 @@ static mtx_t lock, recursive;
 static cnd_t changed;
 static once_flag once = ONCE_FLAG_INIT;
 static tss_t slot;
-static int value, calls, destroyed;
+static int value, calls;
+static atomic_int destroyed;
 static atomic_int hits;
 static thread_local int local = 3;
 
@@ -29,7 +30,7 @@ int main(void) {
     for (int i = 0; i < 4; i++) if (thrd_create(&t[i], work, &ids[i]) != thrd_success) return 1;
     mtx_lock(&lock); while (value < 40) cnd_wait(&changed, &lock); mtx_unlock(&lock);
     for (int i = 0; i < 4; i++) { thrd_join(t[i], &result); printf("%d ", result); }
-    printf("%d %d %d %d %d\n", value, calls, atomic_load(&hits), destroyed, local);
+    printf("%d %d %d %d %d\n", value, calls, atomic_load(&hits), atomic_load(&destroyed), local);
     printf("%d %d %d\n", mtx_lock(&recursive), mtx_trylock(&recursive), mtx_unlock(&recursive)); mtx_unlock(&recursive);
     struct timespec when; timespec_get(&when, TIME_UTC); when.tv_nsec += 1000000; if (when.tv_nsec >= 1000000000) { when.tv_sec++; when.tv_nsec -= 1000000000; }
     mtx_lock(&lock); printf("%d %d\n", cnd_timedwait(&changed, &lock, &when) == thrd_timedout, mtx_trylock(&lock) == thrd_busy); mtx_unlock(&lock);

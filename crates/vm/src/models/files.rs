@@ -12,6 +12,11 @@ pub(crate) const MODELS: Family = &[
     ("tmpfile", |m, a| open(m, a, "tmpfile")),
     ("fclose", close),
     ("close", close_descriptor),
+    ("setvbuf", |m, a| set_buffer(m, a.word(0), a.word(1), a.int(2), a.word(3))),
+    ("setbuffer", |m, a| set_buffer(m, a.word(0), a.word(1), mode_for(a.word(1)), a.word(2))),
+    ("setbuf", |m, a| {
+        set_buffer(m, a.word(0), a.word(1), mode_for(a.word(1)), libc::BUFSIZ as u64)
+    }),
     ("_ZNSt8ios_base15sync_with_stdioEb", |m, a| {
         // Taken note of but not done: it cannot be undone, and only separates what is printed together.
         Flow::Return(std::mem::replace(&mut m.synced_with_stdio, a.word(0) & 1 != 0).into())
@@ -42,6 +47,18 @@ fn close(m: &mut Machine, a: Args) -> Flow {
     m.open_files.retain(|open| *open != stream);
     // SAFETY: a stream the program holds.
     Flow::Return(unsafe { libc::fclose(stream as *mut _) } as u32 as u64)
+}
+
+fn mode_for(buffer: u64) -> i32 {
+    if buffer == 0 { libc::_IONBF } else { libc::_IOFBF }
+}
+
+/// A standard stream outlives the program's memory, so that it keeps its own buffer.
+fn set_buffer(m: &mut Machine, stream: u64, buffer: u64, mode: i32, bytes: u64) -> Flow {
+    let (buffer, bytes) = if m.natives.is_standard(stream) { (0, 0) } else { (buffer, bytes) };
+    // SAFETY: a stream the program holds, and memory it gives to it.
+    let result = unsafe { libc::setvbuf(stream as *mut _, buffer as *mut _, mode, bytes as usize) };
+    Flow::Return(result as u32 as u64)
 }
 
 /// `close`; of a standard descriptor it does nothing.
