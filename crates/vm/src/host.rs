@@ -154,7 +154,6 @@ pub(crate) fn is_irreversible(name: &str) -> bool {
         "fchdir",
         "chroot",
         "umask",
-        "setlocale",
         "uselocale",
         "_ZNSt6locale6globalERKS_",
         "setenv",
@@ -173,7 +172,6 @@ pub(crate) fn is_irreversible(name: &str) -> bool {
         "setgid",
         "setsid",
         "mlockall",
-        "tzset",
     ];
     NAMES.contains(&name)
 }

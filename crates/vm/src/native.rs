@@ -10,7 +10,7 @@ use std::sync::Arc;
 use libffi_sys as ffi;
 use unravel_program::layout::*;
 use unravel_program::{Abi, CallId, CallSite, FunctionId, Program, Reg, RelocationPlace};
-use unravel_trace::{EventKind, FailureKind, Input, Op};
+use unravel_trace::{EventKind, FailureKind, Input, Op, SiteId};
 
 use crate::error::VmError;
 use crate::interpret::Uncaught;
@@ -71,6 +71,7 @@ struct Resets {
     descriptors: bool,
     buffers: bool,
     streams: bool,
+    locale: bool,
 }
 
 impl Natives {
@@ -114,6 +115,7 @@ impl Natives {
                 "fopen64",
                 "fdopen",
             ]),
+            locale: calls(&["setlocale"]),
             buffers: calls(&["setvbuf", "setbuf", "setbuffer", "setlinebuf"]),
             streams: program.external_data.iter().any(|data| host::is_stream(&data.name)),
         };
@@ -211,6 +213,9 @@ impl Natives {
             *libc::__errno_location() = 0;
             if self.resets.random {
                 self.generators.reset();
+            }
+            if self.resets.locale {
+                libc::setlocale(libc::LC_ALL, c"C".as_ptr());
             }
             if self.resets.getopt {
                 unsafe extern "C" {
@@ -340,6 +345,17 @@ fn external_thread_locals(program: &Program, external: &[u64]) -> Vec<NativeLoca
 }
 
 impl Machine {
+    /// A call that others may see the effects of, if there are others.
+    pub fn external_event(&mut self, name: &str, site: SiteId) {
+        if self.alive > 1 {
+            self.point(Op::External, 0, 0, site, Need::Nothing);
+            if self.recorder.is_on() {
+                self.record(site, EventKind::External { name: name.to_owned() });
+            }
+            self.made_progress();
+        }
+    }
+
     /// Calls a native function: one event, since it may read and write what others see.
     pub fn call_native(
         &mut self,
@@ -349,17 +365,13 @@ impl Machine {
         dst: Reg,
         fp: *mut u64,
     ) -> Flow {
-        if self.alive > 1 && event {
+        if event {
             let program = Arc::as_ptr(&self.program);
             // SAFETY: the program is immutable and outlives the run.
             let (name, site) = unsafe {
                 ((*program).function(function).name.as_str(), (*program).call(call).site)
             };
-            self.point(Op::External, 0, 0, site, Need::Nothing);
-            if self.recorder.is_on() {
-                self.record(site, EventKind::External { name: name.to_owned() });
-            }
-            self.made_progress();
+            self.external_event(name, site);
         }
         self.stained |= self.natives.irreversible[function.0 as usize];
         self.call_native_at(address, call, dst, fp)

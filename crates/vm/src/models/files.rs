@@ -67,6 +67,7 @@ fn close_descriptor(m: &mut Machine, a: Args) -> Flow {
         return OK;
     }
     m.test_cancel();
+    m.external_event("close", a.site());
     // SAFETY: what the program asked for.
     Flow::Return(unsafe { libc::close(a.int(0)) } as u32 as u64)
 }
