@@ -8,6 +8,8 @@
 //! Not modelled: bounds of one local within a frame's memory, and of members within an object.
 //! Memory outside the arena belongs to native libraries and is used as it is.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
 use unravel_program::layout::*;
 use unravel_trace::SiteId;
@@ -41,7 +43,7 @@ struct Region {
     /// Sorted by address.
     objects: Vec<HeapObject>,
     /// Freed addresses by rounded size, oldest first; used only when the region runs low.
-    free: FxHashMap<u64, Vec<u64>>,
+    free: FxHashMap<u64, VecDeque<u64>>,
 }
 
 /// What is wrong with an access.
@@ -253,9 +255,8 @@ impl Memory {
         if low
             && align <= 16
             && let Some(list) = region.free.get_mut(&rounded)
-            && !list.is_empty()
+            && let Some(address) = list.pop_front()
         {
-            let address = list.remove(0);
             let index = region.objects.partition_point(|o| o.address < address);
             region.objects[index] = HeapObject { address, bytes, allocated_at: site, freed: None };
             // SAFETY: the memory of a freed object of the same rounded size.
@@ -288,7 +289,7 @@ impl Memory {
         object.freed = Some((thread, site));
         let bytes = object.bytes;
         let rounded = bytes.max(1).next_multiple_of(16);
-        region.free.entry(rounded).or_default().push(address);
+        region.free.entry(rounded).or_default().push_back(address);
         let at = self.shadow(address);
         // SAFETY: the object's own shadow.
         unsafe { at.write_bytes(FREED, (rounded / 8) as usize) };
