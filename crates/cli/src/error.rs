@@ -18,6 +18,12 @@ pub enum CliError {
     Search(#[from] unravel_explore::SearchError),
     #[error(transparent)]
     Trace(#[from] unravel_trace::FileError),
+    #[error(transparent)]
+    #[diagnostic(help("a Symbiosis trace is a folder with a file a thread: T0, T1, …"))]
+    Import(#[from] unravel_trace::import::symbiosis::ImportError),
+    #[error("{} was imported: there is no program to execute", path.display())]
+    #[diagnostic(help("an imported trace can be looked at with `unravel trace show`"))]
+    NotExecutable { path: PathBuf },
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
     #[error("cannot write {}: {source}", path.display())]
@@ -27,6 +33,8 @@ pub enum CliError {
         "unravel.toml has the sections [build], [search] and [[suppress]]; see the README"
     ))]
     Config { path: PathBuf, message: String },
+    #[error(transparent)]
+    Diagnose(#[from] unravel_diagnose::DiagnoseError),
     #[error("standard input cannot be read: {0}")]
     Stdin(std::io::Error),
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use unravel_diagnose::Goal;
 use unravel_explore::Strategy;
 
 /// Gets to the bottom of concurrency bugs in C and C++ programs.
@@ -27,8 +28,12 @@ pub enum Command {
     Replay(ReplayFlags),
     /// Run the program once, under one schedule.
     Run(RunFlags),
+    /// Say why a recorded run failed, and show the nearest schedule that passes.
+    Diagnose(DiagnoseFlags),
     /// Look into a trace.
     Trace(TraceFlags),
+    /// Make a trace of what another tool recorded.
+    Import(ImportFlags),
     /// Say what is installed and what is missing.
     Doctor(DoctorFlags),
 }
@@ -168,6 +173,39 @@ pub struct ReplayFlags {
 }
 
 #[derive(Debug, Args)]
+pub struct DiagnoseFlags {
+    /// A failing trace that `find`, `run` or `import` wrote.
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Another build of the program.
+    #[arg(long, value_name = "PROGRAM")]
+    pub program: Vec<PathBuf>,
+    /// How to look for the passing schedule: local, pair, maxsmt, lexico, progressive or progressive-lexico.
+    #[arg(long, value_name = "GOAL", default_value_t = Goal::Local)]
+    pub goal: Goal,
+    /// How many passing schedules to show.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub alternates: usize,
+    /// Give a query of the solver up after this many conflicts.
+    #[arg(long, value_name = "N")]
+    pub conflict_limit: Option<u64>,
+    /// Try at most this long: 30s, 5m (default 30s).
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub time: Option<Duration>,
+    /// Schedules to try at random against the root cause.
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub samples: u64,
+    /// Write the queries of the solver to this directory, as SMT-LIB.
+    #[arg(long, value_name = "DIR")]
+    pub dump_smt: Option<PathBuf>,
+    /// Write the projection to this file, for Graphviz.
+    #[arg(long, value_name = "FILE")]
+    pub dot: Option<PathBuf>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct RunFlags {
     #[command(flatten)]
     pub program: ProgramFlags,
@@ -207,6 +245,34 @@ pub struct ShowFlags {
 }
 
 #[derive(Debug, Args)]
+pub struct ImportFlags {
+    #[command(subcommand)]
+    pub command: ImportCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// The text traces of Symbiosis: a folder with a file a thread (T0, T1, …).
+    ///
+    /// Such a trace can be shown and diagnosed, but not executed.
+    Symbiosis(SymbiosisFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct SymbiosisFlags {
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Where to write the trace.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Of a thread with several files T2_0, T2_1, …, read this one (default: the lowest).
+    #[arg(long, value_name = "THREAD=PATH", value_parser = parse_path)]
+    pub path: Vec<(u32, String)>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct DoctorFlags {
     #[arg(long)]
     pub json: bool,
@@ -231,6 +297,16 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("'{text}' is no time: write 30s, 5m or 1h"))
 }
 
+/// `2=1` or `T2=1`: the path 1 of thread 2.
+fn parse_path(text: &str) -> Result<(u32, String), String> {
+    let (thread, path) = text.split_once('=').unwrap_or_default();
+    let thread = thread.strip_prefix('T').unwrap_or(thread);
+    match thread.parse() {
+        Ok(thread) => Ok((thread, path.to_owned())),
+        Err(_) => Err(format!("'{text}' chooses no path: write 2=1 to read T2_1")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,6 +318,14 @@ mod tests {
         assert_eq!(parse_time("250ms"), Ok(Duration::from_millis(250)));
         assert!(parse_time("soon").is_err());
         assert!(parse_time("-1s").is_err());
+    }
+
+    #[test]
+    fn paths_are_chosen_by_thread() {
+        assert_eq!(parse_path("2=1"), Ok((2, "1".into())));
+        assert_eq!(parse_path("T2=1_fail"), Ok((2, "1_fail".into())));
+        assert!(parse_path("2").is_err());
+        assert!(parse_path("x=1").is_err());
     }
 
     #[test]

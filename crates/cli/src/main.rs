@@ -2,12 +2,15 @@
 
 mod build;
 mod config;
+mod diagnose;
 mod doctor;
 mod error;
 mod exit;
 mod find;
 mod flags;
+mod import;
 mod program;
+mod recorded;
 mod replay;
 mod run;
 mod show;
@@ -39,6 +42,8 @@ fn main() -> ExitCode {
         Command::Trace(flags) => match flags.command {
             TraceCommand::Show(flags) => show::show(&flags),
         },
+        Command::Diagnose(flags) => diagnose::diagnose(&flags),
+        Command::Import(flags) => import::import(&flags.command),
         Command::Doctor(flags) => doctor::doctor(&flags),
     };
     match result {

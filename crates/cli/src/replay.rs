@@ -1,10 +1,7 @@
 //! `unravel replay`: the same schedule, the same outcome, or where it differs.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::json;
 use unravel_explore::{Divergence, Judge, Replay};
-use unravel_program::build::{BuildSpec, Builder};
 use unravel_trace::{
     Detail, Event, EventKind, Executor, Outcome, Run, Trace, TraceFile, Value, Want,
 };
@@ -12,27 +9,16 @@ use unravel_trace::{
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::ReplayFlags;
+use crate::recorded::{self, Opened};
 use crate::run::exit_for;
-use crate::{program, story};
+use crate::story;
 
 pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
-    let spec = if flags.program.is_empty() {
-        recorded_spec(&file)
-    } else {
-        BuildSpec::new(flags.program.clone())
-    };
-    let spec = spec.with_flags(file.program.flags.clone());
-    let built = Builder::from_env().open(&spec)?;
-    let changed = built.fingerprint() != file.program.fingerprint;
-    if changed {
-        eprintln!("note: {} has changed since the trace was recorded", file.program.name);
+    if !file.is_executable() {
+        return Err(CliError::NotExecutable { path: flags.trace.clone() });
     }
-    // The program finds its files where it found them then.
-    if let Err(error) = std::env::set_current_dir(&file.program.cwd) {
-        eprintln!("note: cannot go to {}, where the trace was recorded: {error}", file.program.cwd);
-    }
-    let mut vm = program::machine(&built, &file.program.name)?;
+    let Opened { mut vm, changed } = recorded::open(&file, &flags.program)?;
     let mut judge = Judge::open(&file.rules).map_err(CliError::Stdin)?;
     let mut last = None;
     for _ in 0..flags.times.max(1) {
@@ -54,27 +40,6 @@ pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
         print_text(&report, flags);
     }
     Ok(if report.same { exit_for(&report.run.outcome) } else { Exit::Inconclusive })
-}
-
-/// The program as it was named when the trace was recorded, from the directory it was named in.
-fn recorded_spec(file: &TraceFile) -> BuildSpec {
-    let directory = Path::new(&file.program.cwd);
-    let here = std::env::current_dir().unwrap_or_default();
-    let locate = |source: &String| -> PathBuf {
-        // A trace and its program may have moved together.
-        if here != directory && Path::new(source).is_relative() && !directory.join(source).exists()
-        {
-            PathBuf::from(source)
-        } else {
-            directory.join(source)
-        }
-    };
-    let sources: Vec<PathBuf> = if here == directory {
-        file.program.sources.iter().map(PathBuf::from).collect()
-    } else {
-        file.program.sources.iter().map(locate).collect()
-    };
-    BuildSpec::new(sources)
 }
 
 struct Report {

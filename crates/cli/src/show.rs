@@ -19,6 +19,10 @@ const NARROWEST: usize = 28;
 /// Columns of the event number.
 const NUMBER: usize = 6;
 
+/// Said above the events of an imported trace.
+const UNKNOWN_ORDER: &str =
+    "The order between threads is unknown: the events are listed in one that could be.";
+
 pub fn show(flags: &ShowFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
     let text = if flags.json { as_json(&file) } else { as_text(&file, flags.width) };
@@ -36,7 +40,12 @@ fn as_text(file: &TraceFile, width: Option<usize>) -> String {
     let mut sources = Sources::new(&file.program.cwd);
     let mut out = String::new();
     let _ = writeln!(out, "{} {}", file.program.name, file.input.args.join(" "));
-    let _ = writeln!(out, "{}\n", file.run.outcome);
+    let _ = writeln!(out, "{}", file.run.outcome);
+    let known = story::is_order_known(&file.run);
+    if !known {
+        let _ = writeln!(out, "{}", UNKNOWN_ORDER);
+    }
+    out.push('\n');
     let _ = write!(out, "{:NUMBER$}", "");
     for name in &trace.threads {
         let _ = write!(out, "{:column$}", name.to_string());
@@ -57,7 +66,7 @@ fn as_text(file: &TraceFile, width: Option<usize>) -> String {
         }
         last = line;
         let number = format!("{:>4}", index + 1);
-        let text = fit(&format!("  {}", describe(trace, event)), column - 1);
+        let text = fit(&format!("  {}", describe(trace, event, known)), column - 1);
         let _ = writeln!(out, "{number:indent$}{text}");
     }
     if let Some(failure) = file.run.outcome.failure() {
@@ -84,8 +93,8 @@ fn fit(text: &str, width: usize) -> String {
     }
 }
 
-/// An event in words: `read balance = 100`.
-fn describe(trace: &Trace, event: &Event) -> String {
+/// An event in words: `read balance = 100`. Where the order of events is not known, neither is who woke whom.
+fn describe(trace: &Trace, event: &Event, known: bool) -> String {
     let name = |at| trace.location(at).name.as_str();
     let verb = event.kind.verb();
     let thread = |id| trace.thread_name(id).to_string();
@@ -96,6 +105,13 @@ fn describe(trace: &Trace, event: &Event) -> String {
             format!("{verb} {}: {old} -> {new}", name(*at))
         }
         EventKind::Wait { at, mutex } => format!("{verb} {}, release {}", name(*at), name(*mutex)),
+        EventKind::Wake { at, .. }
+        | EventKind::Signal { at, .. }
+        | EventKind::Broadcast { at, .. }
+            if !known =>
+        {
+            format!("{verb} {}", name(*at))
+        }
         EventKind::Wake { at, by, .. } => match by {
             WakeCause::Signal(by) => format!("{verb} {} (by {})", name(*at), thread(*by)),
             WakeCause::Timeout => format!("{verb} {} (timeout)", name(*at)),
@@ -144,6 +160,7 @@ impl Sources {
 
 fn as_json(file: &TraceFile) -> String {
     let trace = &file.run.trace;
+    let known = story::is_order_known(&file.run);
     let events: Vec<_> = trace
         .events
         .iter()
@@ -152,7 +169,7 @@ fn as_json(file: &TraceFile) -> String {
             json!({
                 "thread": trace.thread_name(event.thread).to_string(),
                 "kind": event.kind.verb(),
-                "text": describe(trace, event),
+                "text": describe(trace, event, known),
                 "location": event.kind.location().map(|l| trace.location(l).name.clone()),
                 "file": place.map(|p| p.file.to_string()),
                 "line": place.map(|p| p.line),

@@ -1,7 +1,7 @@
 //! Failures and runs in words for a person, and the same as JSON.
 
 use serde_json::{Value, json};
-use unravel_trace::{Failure, Outcome, Place, Run, ThreadName, user_place};
+use unravel_trace::{Failure, KnownOrder, Outcome, Place, Run, ThreadName, user_place};
 
 /// Frames shown of a stack; the rest is in the JSON.
 const FRAMES: usize = 6;
@@ -14,18 +14,26 @@ pub fn failure(failure: &Failure, run: &Run) -> String {
         text += &format!("  {}\n", related.message);
         text += &stack(&related.stack, None);
     }
-    let switches = run.schedule.context_switches();
+    let switches = match run.schedule.context_switches() {
+        _ if !is_order_known(run) => "in an unknown order".into(),
+        1 => "1 context switch".into(),
+        switches => format!("{switches} context switches"),
+    };
     text += &format!(
-        "  {}, {}, {}\n",
+        "  {}, {}, {switches}\n",
         count(run.schedule.threads.len() as u64, "thread"),
-        count(run.schedule.events(), "event"),
-        if switches == 1 {
-            "1 context switch".into()
-        } else {
-            format!("{switches} context switches")
-        },
+        count(events(run), "event"),
     );
     text
+}
+
+/// Whether the events are listed as they happened. Of an imported run, only the order within each thread is known.
+pub fn is_order_known(run: &Run) -> bool {
+    run.symbolic.as_ref().is_none_or(|symbolic| symbolic.order == KnownOrder::Observed)
+}
+
+fn events(run: &Run) -> u64 {
+    if is_order_known(run) { run.schedule.events() } else { run.trace.events.len() as u64 }
 }
 
 /// `1 thread`, `2 threads`.
@@ -40,7 +48,12 @@ fn stack(places: &[Place], thread: Option<&ThreadName>) -> String {
     let places = if skipped < places.len() { &places[skipped..] } else { places };
     for (depth, place) in places.iter().take(FRAMES).enumerate() {
         let who = thread.filter(|_| depth == 0).map_or(String::new(), |t| format!(" ({t})"));
-        text += &format!("    at {} in {}{who}\n", place.short(), place.function);
+        // Imported traces name no functions.
+        let function = match &*place.function {
+            "" => String::new(),
+            function => format!(" in {function}"),
+        };
+        text += &format!("    at {}{function}{who}\n", place.short());
     }
     if places.len() > FRAMES {
         text += &format!("    … {} more\n", places.len() - FRAMES);
@@ -90,8 +103,9 @@ pub fn run_json(run: &Run) -> Value {
     json!({
         "outcome": outcome_json(&run.outcome),
         "threads": run.schedule.threads.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "events": run.schedule.events(),
-        "context_switches": run.schedule.context_switches(),
+        "events": events(run),
+        "order_known": is_order_known(run),
+        "context_switches": is_order_known(run).then(|| run.schedule.context_switches()),
         "steps": run.steps,
         "notes": run.notes,
     })

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
 use unravel_trace::{Failure, FailureKind, Outcome, Rules, Run, ThreadName};
@@ -89,6 +89,44 @@ impl Judge {
             let _ = file.seek(SeekFrom::Start(0));
         }
         bytes
+    }
+}
+
+/// While it lives, what this process writes to its standard output and error goes nowhere: for commands that run
+/// the program many times and have words of their own.
+#[derive(Debug)]
+pub struct Silence {
+    output: OwnedFd,
+    error: OwnedFd,
+}
+
+impl Silence {
+    /// Also gives the judge that sees the output before it is gone.
+    pub fn begin(rules: &Rules) -> std::io::Result<(Silence, Judge)> {
+        std::io::stdout().flush()?;
+        let silence = Silence {
+            output: std::io::stdout().as_fd().try_clone_to_owned()?,
+            error: std::io::stderr().as_fd().try_clone_to_owned()?,
+        };
+        Ok((silence, Judge::silent(rules)?))
+    }
+
+    /// The standard error as it was, for progress.
+    pub fn stderr(&self) -> std::io::Result<File> {
+        Ok(File::from(self.error.try_clone()?))
+    }
+}
+
+impl Drop for Silence {
+    fn drop(&mut self) {
+        // What the program's own buffers still hold belongs nowhere.
+        // SAFETY: flushes all streams of the C library.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        let _ = std::io::stdout().flush();
+        for (saved, descriptor) in [(&self.output, 1), (&self.error, 2)] {
+            // SAFETY: puts back a descriptor of this process.
+            unsafe { libc::dup2(saved.as_raw_fd(), descriptor) };
+        }
     }
 }
 

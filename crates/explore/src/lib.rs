@@ -11,7 +11,7 @@ mod search;
 mod strategy;
 mod worker;
 
-pub use judge::Judge;
+pub use judge::{Judge, Silence};
 pub use pct::Pct;
 pub use random::Random;
 pub use replay::{Divergence, Replay};

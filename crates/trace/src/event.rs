@@ -14,7 +14,8 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// A value of memory: up to eight bytes as a little-endian word, more as bytes.
+/// A value of memory: up to eight bytes as a little-endian word, more as bytes. No bytes at all where nobody knows
+/// (imported traces).
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Value {
     Word(u64),
@@ -27,6 +28,7 @@ impl fmt::Display for Value {
             // Arena addresses and other large words read better in hexadecimal.
             Value::Word(w) if *w >= 1 << 40 && *w < u64::MAX - (1 << 40) => write!(f, "{w:#x}"),
             Value::Word(w) => write!(f, "{}", *w as i64),
+            Value::Bytes(bytes) if bytes.is_empty() => f.write_str("?"),
             Value::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
         }
     }
@@ -104,9 +106,10 @@ pub enum EventKind {
     OnceDone {
         at: LocationId,
     },
-    /// A sync object is set up or torn down.
+    /// A sync object is set up or torn down; `value` is a semaphore's count, a barrier's number of threads.
     SyncInit {
         at: LocationId,
+        value: u32,
     },
     SyncDestroy {
         at: LocationId,
@@ -169,7 +172,7 @@ impl EventKind {
             | BarrierLeave { at }
             | Once { at, .. }
             | OnceDone { at }
-            | SyncInit { at }
+            | SyncInit { at, .. }
             | SyncDestroy { at }
             | Alloc { at }
             | Free { at } => Some(*at),
@@ -268,6 +271,12 @@ impl Trace {
 
     pub fn location(&self, id: LocationId) -> &Location {
         &self.locations[id.0 as usize]
+    }
+
+    /// Where a location was in memory.
+    pub fn address(&self, id: LocationId) -> u64 {
+        let location = self.location(id);
+        self.objects[location.object.0 as usize].address + location.offset
     }
 
     pub fn thread_name(&self, id: ThreadId) -> &ThreadName {

@@ -60,7 +60,7 @@ const LEVEL: u8 = 6;
 pub struct FormatVersion(pub u32);
 
 impl FormatVersion {
-    pub const CURRENT: FormatVersion = FormatVersion(1);
+    pub const CURRENT: FormatVersion = FormatVersion(2);
 }
 
 impl fmt::Display for FormatVersion {
@@ -209,6 +209,12 @@ fn checksum(fields: &[u8], body: &[u8]) -> u32 {
 }
 
 impl TraceFile {
+    /// Whether there is a program to execute again. Not for an imported trace: what is said about it comes from
+    /// its symbolic part alone.
+    pub fn is_executable(&self) -> bool {
+        !self.program.sources.is_empty() || self.program.built.is_some()
+    }
+
     /// The bytes of the file.
     pub fn encode(&self) -> Vec<u8> {
         // Every stored type knows its lengths and the output grows, so nothing can go wrong.

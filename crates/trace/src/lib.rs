@@ -1,18 +1,28 @@
 //! Room `trace`: the words all rooms share. `Schedule` = decisions, `Trace` = what was observed,
 //! `Outcome` = how a run ended. Knows alone the file formats.
 
+mod check;
+mod diagnosis;
 mod event;
+mod expr;
 pub mod file;
 mod ids;
+pub mod import;
 mod outcome;
 mod rng;
 mod run;
 mod schedule;
+mod symbolic;
 
+pub use diagnosis::*;
 pub use event::*;
+pub use expr::{
+    BinaryOp, CompareOp, ConvertOp, ExprId, Exprs, FloatOp, Node, SymbolId, mask, signed,
+};
 pub use file::{FileError, FormatError, FormatVersion, ProgramRef, TraceFile};
 pub use ids::*;
 pub use outcome::*;
 pub use rng::Rng;
 pub use run::*;
 pub use schedule::*;
+pub use symbolic::*;

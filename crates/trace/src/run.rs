@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Outcome, Schedule, SiteId, ThreadId, ThreadName, Trace, VisibleSet};
+use crate::{Outcome, Schedule, SiteId, Symbolic, ThreadId, ThreadName, Trace, VisibleSet};
 
 /// What a run depends on besides its schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -70,6 +70,8 @@ impl Default for Nondet {
 pub enum Detail {
     Outcome,
     Events,
+    /// Events with expressions: [`Run::symbolic`].
+    Symbolic,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -85,6 +87,8 @@ pub struct Run {
     pub nondet: Vec<u64>,
     /// Things the user should know (ignored signals, native state that was kept), each once.
     pub notes: Vec<String>,
+    /// Of a run that was executed with [`Detail::Symbolic`], and of imported ones.
+    pub symbolic: Option<Box<Symbolic>>,
 }
 
 impl Run {

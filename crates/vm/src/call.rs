@@ -194,6 +194,9 @@ impl Machine {
                 atomic: body.atomic,
             });
             self.begin_body(thread, body, fp, top);
+            if self.concolic.is_on() {
+                self.shadow_enter_from_rust(function);
+            }
             // Nothing may own memory beyond this point: the run may end inside.
             drop(program);
             self.interpret()?;

@@ -63,6 +63,7 @@ impl Machine {
             let names = self.natives.missing_data(&self.program).join("', '");
             self.finish_inconclusive(format!("the variable '{names}' is not defined anywhere"));
         }
+        self.shadow_fault((address, bytes), write, fault);
         let verb = if write { "write" } else { "read" };
         let what = self.describe(address);
         let (kind, message) = match fault {
@@ -97,6 +98,7 @@ impl Machine {
         let related = self.object_history(address);
         match bad {
             BadFree::Double => {
+                self.shadow_double_free(address);
                 self.fail_with(FailureKind::DoubleFree, format!("second free of {what}"), related)
             }
             BadFree::NotAllocated => self.fail_with(

@@ -27,6 +27,21 @@ impl Machine {
     /// # Safety
     /// The thread's position is inside a function of the program.
     pub unsafe fn interpret(&mut self) -> Result<(), Uncaught> {
+        // SAFETY: as promised above.
+        unsafe {
+            if self.concolic.is_on() {
+                self.interpret_as::<true>()
+            } else {
+                self.interpret_as::<false>()
+            }
+        }
+    }
+
+    /// With `SYMBOLIC`, shadows follow (see [`crate::symbolic`]).
+    ///
+    /// # Safety
+    /// As for `interpret`.
+    unsafe fn interpret_as<const SYMBOLIC: bool>(&mut self) -> Result<(), Uncaught> {
         let thread: *mut Thread = &mut *self.threads[self.current];
         let Cursor { mut pc, mut fp, mut base } = unsafe { (*thread).at };
         let mut code: *const Inst = self.code_of(unsafe { (*thread).frames.last() });
@@ -92,6 +107,9 @@ impl Machine {
                 if flags & RECORD != 0 {
                     self.record_read(address, size_of::<$ty>() as u64, $site);
                 }
+                if SYMBOLIC {
+                    self.shadow_load(fp, $dst, address, size_of::<$ty>() as u32, 0);
+                }
             }};
         }
         macro_rules! store {
@@ -104,6 +122,12 @@ impl Machine {
                 }
                 check!(address, size_of::<$ty>() as u64, true);
                 let value = reg!($src) as $ty;
+                if SYMBOLIC {
+                    if flags & RECORD != 0 {
+                        self.before_write(address, size_of::<$ty>() as u64);
+                    }
+                    self.shadow_store(fp, $src, address, size_of::<$ty>() as u32);
+                }
                 if flags & (POINT | RECORD | WATCH) != 0 {
                     if (address as *const $ty).read_unaligned() != value {
                         self.made_progress();
@@ -127,7 +151,14 @@ impl Machine {
         macro_rules! call_external {
             ($function:expr, $call:expr, $dst:expr) => {{
                 save!();
-                match self.call_external($function, $call, $dst, fp) {
+                if SYMBOLIC {
+                    self.shadow_before_call($function, $call, $dst, fp);
+                }
+                let flow = self.call_external($function, $call, $dst, fp);
+                if SYMBOLIC {
+                    self.shadow_after_call($call, $dst, fp, flow);
+                }
+                match flow {
                     Flow::Jump => {
                         reload!();
                         continue;
@@ -148,6 +179,9 @@ impl Machine {
             // the frame, the function and the program's tables, and that every block ends in a
             // terminator; memory accesses are checked above.
             unsafe {
+                if SYMBOLIC {
+                    self.shadow_step(pc, fp, base);
+                }
                 match *pc {
                     Inst::Mov { dst, src } => reg!(dst) = reg!(src),
                     Inst::MovN { dst, src, slots } => {
@@ -279,6 +313,9 @@ impl Machine {
                         if flags & RECORD != 0 {
                             self.record_read(address, count, site);
                         }
+                        if SYMBOLIC {
+                            self.shadow_load(fp, dst, address, bytes, bits);
+                        }
                     }
                     Inst::Store8 { src, ptr, site } => store!(u8, src, ptr, site),
                     Inst::Store16 { src, ptr, site } => store!(u16, src, ptr, site),
@@ -292,6 +329,12 @@ impl Machine {
                             self.before_access(flags, address, count, true, site);
                         }
                         check!(address, count, true);
+                        if SYMBOLIC {
+                            if flags & RECORD != 0 {
+                                self.before_write(address, count);
+                            }
+                            self.shadow_store(fp, src, address, bytes);
+                        }
                         let from = fp.add(src as usize) as *const u8;
                         std::ptr::copy_nonoverlapping(from, address as *mut u8, bytes as usize);
                         if flags & (POINT | RECORD | WATCH) != 0 {
@@ -329,6 +372,9 @@ impl Machine {
                     Inst::PrivateLoad { dst, ptr, bytes, bits } => {
                         let address = reg!(ptr);
                         frame_check!(address, u64::from(bytes), false);
+                        if SYMBOLIC {
+                            self.shadow_load(fp, dst, address, bytes, bits);
+                        }
                         match (bytes, bits) {
                             (4, 0) => {
                                 reg!(dst) = u64::from((address as *const u32).read_unaligned())
@@ -341,6 +387,9 @@ impl Machine {
                     Inst::PrivateStore { src, ptr, bytes } => {
                         let address = reg!(ptr);
                         frame_check!(address, u64::from(bytes), true);
+                        if SYMBOLIC {
+                            self.shadow_store(fp, src, address, bytes);
+                        }
                         match bytes {
                             4 => (address as *mut u32).write_unaligned(reg!(src) as u32),
                             8 => (address as *mut u64).write_unaligned(reg!(src)),
@@ -385,6 +434,9 @@ impl Machine {
                         let from = reg!(src);
                         check!(from, u64::from(bytes), false);
                         let to = (base + u64::from(offset)) as *mut u8;
+                        if SYMBOLIC {
+                            self.shadow_copy(from, to as u64, u64::from(bytes));
+                        }
                         std::ptr::copy(from as *const u8, to, bytes as usize);
                     }
 
@@ -429,6 +481,9 @@ impl Machine {
                     Inst::Call { dst, function, call } => {
                         (*thread).at = Cursor { pc, fp, base };
                         self.enter(thread, function, call, dst);
+                        if SYMBOLIC {
+                            self.shadow_enter(fp, function, call);
+                        }
                         reload!();
                         continue;
                     }
@@ -441,12 +496,18 @@ impl Machine {
                             Some(function) if self.has_body(function) => {
                                 (*thread).at = Cursor { pc, fp, base };
                                 self.enter(thread, function, call, dst);
+                                if SYMBOLIC {
+                                    self.shadow_enter(fp, function, call);
+                                }
                                 reload!();
                                 continue;
                             }
                             Some(function) => call_external!(function, call, dst),
                             None => {
                                 save!();
+                                if SYMBOLIC {
+                                    self.shadow_before_native(call, dst, fp);
+                                }
                                 if let Flow::Throw =
                                     self.call_native_address(address, call, dst, fp)
                                 {
@@ -533,10 +594,16 @@ impl Machine {
                     }
 
                     Inst::Rmw { op, bits: 65.., dst, ptr, value, site } => {
-                        let (object, value) = ((reg!(ptr), 16), arith::wide(fp, value));
+                        let (object, operand) = ((reg!(ptr), 16), arith::wide(fp, value));
                         save!();
-                        let old = self.update_atomically(op, object, value, site);
+                        if SYMBOLIC {
+                            self.shadow_before_wide_update(fp, value, dst);
+                        }
+                        let old = self.update_atomically(op, object, operand, site);
                         arith::set_wide(fp, dst, old);
+                        if SYMBOLIC {
+                            self.shadow_after_wide_update(fp, dst);
+                        }
                     }
                     Inst::Rmw { op, bits, dst, ptr, value, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bits) / 8);
@@ -546,10 +613,17 @@ impl Machine {
                         check!(address, count, true);
                         let old = load_word(address, count);
                         let new = arith::update(op, bits, old, reg!(value));
+                        if SYMBOLIC {
+                            let record = flags & RECORD != 0;
+                            self.shadow_rmw(op, fp, (dst, value), (address, count), new, record);
+                        }
                         store_word(address, count, new);
                         reg!(dst) = old;
                         if old != new {
                             self.made_progress();
+                        }
+                        if SYMBOLIC && flags & RECORD != 0 {
+                            self.wrote_symbolically(address, count);
                         }
                         if flags & RECORD != 0 {
                             self.record_update(address, count, old, new, site);
@@ -575,6 +649,11 @@ impl Machine {
                         let found = std::slice::from_raw_parts(old.as_ptr() as *const u8, bytes);
                         let equal = wanted == found;
                         let new_value = reg!(new);
+                        let record = flags & RECORD != 0;
+                        let exchange = SYMBOLIC.then(|| {
+                            let at = (address, equal);
+                            self.shadow_exchange(fp, bits, at, (expected, new), record)
+                        });
                         if equal {
                             let from = fp.add(new as usize) as *const u8;
                             let changes = std::slice::from_raw_parts(from, bytes) != found;
@@ -586,10 +665,16 @@ impl Machine {
                         let to = fp.add(dst as usize) as *mut u8;
                         std::ptr::copy_nonoverlapping(old.as_ptr() as *const u8, to, bytes);
                         *to.add(bytes) = u8::from(equal);
-                        if flags & RECORD != 0 {
+                        if SYMBOLIC && record && equal {
+                            self.wrote_symbolically(address, count);
+                        }
+                        if record {
                             let after =
                                 if equal { new_value & arith::mask(bits.min(64)) } else { old[0] };
                             self.record_update(address, count, old[0], after, site);
+                        }
+                        if let Some(exchange) = exchange {
+                            self.shadow_exchanged(fp, dst, bits, exchange, equal);
                         }
                     }
                     Inst::Fence { site } => {

@@ -21,6 +21,7 @@ use crate::native::Natives;
 use crate::record::Recorder;
 use crate::resolve::{Resolved, resolve_externals};
 use crate::sharing::Sharing;
+use crate::symbolic::Concolic;
 use crate::sync::SyncObjects;
 use crate::thread::*;
 use crate::{Options, guard};
@@ -35,7 +36,9 @@ pub(crate) const WATCH: u8 = 8;
 /// One table of flags for each state the machine can be in, a byte a site.
 #[derive(Debug, Default)]
 pub(crate) struct SiteTables {
-    /// One thread alive.
+    /// One thread alive, and there never were more.
+    first: Vec<u8>,
+    /// One thread alive: what it does is recorded, if anything is.
     alone: Vec<u8>,
     /// One thread alive, in a loop that seems to get nowhere.
     alone_watched: Vec<u8>,
@@ -57,6 +60,7 @@ pub(crate) struct Machine {
     pub sync: SyncObjects,
     pub natives: Natives,
     pub recorder: Recorder,
+    pub concolic: Concolic,
 
     /// Threads of this run in order of creation, then recycled ones. Boxed: a suspended interpreter
     /// keeps pointers to its thread.
@@ -131,6 +135,7 @@ impl Machine {
             sync: SyncObjects::default(),
             natives,
             recorder: Recorder::default(),
+            concolic: Concolic::default(),
             threads: Vec::new(),
             thread_count: 0,
             names: Vec::new(),
@@ -247,10 +252,12 @@ impl Machine {
             choices: self.choices.clone(),
             visible: if failed_or_kept { self.visible.clone() } else { VisibleSet::default() },
         };
+        let requests = self.requests(&outcome);
         let mut trace = self.recorder.take();
         trace.threads = self.names.clone();
+        let symbolic = self.take_symbolic(&trace, &outcome, requests);
         if failed_or_kept {
-            self.recorder.collect_sites(&self.program, &mut trace);
+            self.recorder.collect_sites(&self.program, &mut trace, symbolic.as_deref());
         }
         Run {
             trace,
@@ -260,6 +267,7 @@ impl Machine {
             learned: std::mem::take(&mut self.sharing.learned),
             nondet: self.nondet.take_log(),
             notes: self.notes.clone(),
+            symbolic,
         }
     }
 
@@ -287,6 +295,10 @@ impl Machine {
             self.sharing.begin_run();
         }
         self.recorder.begin(want.detail >= Detail::Events);
+        self.concolic.begin(want.detail >= Detail::Symbolic);
+        if self.concolic.is_on() {
+            self.prepare_treatments();
+        }
         self.names.clear();
         self.current = 0;
         self.running = 0;
@@ -325,7 +337,7 @@ impl Machine {
         let wanted = POINT | record | learn;
         if self.visible == *visible
             && self.tables.shared.len() == sites
-            && self.tables.alone[sites - 1] == wanted
+            && self.tables.first[sites - 1] == wanted
         {
             self.update_flags();
             return;
@@ -333,6 +345,7 @@ impl Machine {
         self.visible = visible.clone();
         self.tables.shared = vec![learn; sites];
         self.tables.atomic = vec![learn; sites];
+        self.tables.first = vec![0; sites];
         self.tables.alone = vec![0; sites];
         self.tables.alone_watched = vec![WATCH; sites];
         for (index, access) in self.program.accesses.iter().enumerate() {
@@ -340,11 +353,13 @@ impl Machine {
             if atomic || visible.contains(SiteId(index as u32)) {
                 self.tables.shared[index] |= POINT | record;
                 self.tables.atomic[index] |= record;
+                self.tables.alone[index] |= record;
+                self.tables.alone_watched[index] |= record;
             }
         }
         self.tables.watched = self.tables.shared.iter().map(|flags| flags | WATCH).collect();
         // The entry behind the last site says what the tables were made for.
-        self.tables.alone[sites - 1] = wanted;
+        self.tables.first[sites - 1] = wanted;
         self.update_flags();
     }
 
@@ -352,6 +367,8 @@ impl Machine {
     pub fn update_flags(&mut self) {
         let table = if self.alive <= 1 && self.stagnation.is_watched() {
             &self.tables.alone_watched
+        } else if self.thread_count <= 1 {
+            &self.tables.first
         } else if self.alive <= 1 {
             &self.tables.alone
         } else if self.threads[self.current].atomic > 0 {
@@ -466,6 +483,7 @@ impl Machine {
             self.call_to_end(constructor, &[argc, argv, envp]);
         }
         let code = self.call_to_end(main, &[argc, argv, envp]);
+        self.shadow_exit_code();
         // The process ends with main; the others may still do something before that.
         self.exit_point(self.threads[0].pending.site);
         self.exit_process(code as i32)

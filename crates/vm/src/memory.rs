@@ -21,7 +21,7 @@ const VALID: u8 = 8;
 /// The granule belonged to an object that was freed.
 const FREED: u8 = 0x80;
 /// Addresses below this are null plus a small offset.
-const NULL_PAGE: u64 = 1 << 16;
+pub(crate) const NULL_PAGE: u64 = 1 << 16;
 /// Above this many bytes, memory is given back to the system instead of being zeroed.
 const LARGE: usize = 1 << 20;
 

@@ -69,10 +69,10 @@ impl Machine {
             // Inside an atomic section: part of the step that began it.
         } else if self.budget > 0 && enabled_already && thread.idle < SPIN {
             self.budget -= 1;
-            self.events += 1;
+            self.count_event();
         } else {
             self.decide(me, enabled_already);
-            self.events += 1;
+            self.count_event();
         }
         let events = self.events;
         let thread = &mut *self.threads[me];
@@ -82,6 +82,14 @@ impl Machine {
         thread.jumps = 0;
         thread.empty_loops = 0;
         thread.last_event = events;
+    }
+
+    /// The current thread leaves a point.
+    pub fn count_event(&mut self) {
+        self.events += 1;
+        if self.concolic.is_on() {
+            self.concolic.begin_step(ThreadId(self.current as u32), self.recorder.events());
+        }
     }
 
     /// The current thread changed something that others can see.

@@ -32,13 +32,30 @@ impl Recorder {
         std::mem::take(&mut self.trace)
     }
 
-    /// Adds the sites that the trace refers to.
-    pub fn collect_sites(&self, program: &Program, trace: &mut Trace) {
+    /// The number of events so far.
+    pub fn events(&self) -> usize {
+        self.trace.events.len()
+    }
+
+    /// Adds the sites that the trace and its symbolic side refer to.
+    pub fn collect_sites(
+        &self,
+        program: &Program,
+        trace: &mut Trace,
+        symbolic: Option<&Symbolic>,
+    ) {
+        let conditions = symbolic.into_iter().flat_map(|s| s.conditions.iter().map(|c| c.site));
+        let requests = symbolic.into_iter().flat_map(|s| match &s.bug {
+            Bug::Deadlock { requests } => requests.as_slice(),
+            _ => &[],
+        });
         let mut ids: Vec<SiteId> = trace
             .events
             .iter()
             .map(|e| e.site)
             .chain(trace.objects.iter().filter_map(|o| o.site))
+            .chain(conditions)
+            .chain(requests.map(|r| r.site))
             .collect();
         ids.sort();
         ids.dedup();
@@ -53,8 +70,16 @@ impl Machine {
     pub fn record(&mut self, site: SiteId, kind: EventKind) {
         if self.recorder.on {
             let thread = ThreadId(self.current as u32);
+            if self.concolic.is_on() {
+                self.concolic.recorded(self.current, self.recorder.events());
+            }
             self.recorder.trace.events.push(Event { thread, site, kind });
         }
+    }
+
+    /// Whether accesses of library functions are events now, as those at visible sites are.
+    pub fn records_accesses(&self) -> bool {
+        self.recorder.on && self.thread_count > 1
     }
 
     /// Records an event about a sync object of `bytes` bytes at `address`.
@@ -72,6 +97,9 @@ impl Machine {
 
     pub fn record_read(&mut self, address: u64, bytes: u64, site: SiteId) {
         if self.recorder.on {
+            if self.concolic.is_on() {
+                self.observe(address, bytes);
+            }
             let at = self.location(address, bytes, site);
             let value = value_at(address, bytes);
             self.record(site, EventKind::Read { at, value });
@@ -80,6 +108,9 @@ impl Machine {
 
     pub fn record_write(&mut self, flags: u8, address: u64, bytes: u64, site: SiteId) {
         if self.recorder.on && flags & RECORD != 0 {
+            if self.concolic.is_on() {
+                self.wrote_symbolically(address, bytes);
+            }
             let at = self.location(address, bytes, site);
             let value = value_at(address, bytes);
             self.record(site, EventKind::Write { at, value });
@@ -190,7 +221,7 @@ impl Machine {
     }
 }
 
-fn value_at(address: u64, bytes: u64) -> Value {
+pub(crate) fn value_at(address: u64, bytes: u64) -> Value {
     // SAFETY: the access was checked and has just happened.
     unsafe {
         if bytes <= 8 {

@@ -134,6 +134,8 @@ pub(crate) struct Thread {
     /// Long loops in a row without any event: an endless loop that looks at nothing.
     pub empty_loops: u32,
     pub atomic: u32,
+    /// What a copying function has read and not yet written.
+    pub copied: Vec<u8>,
 
     /// Base of its thread-local block.
     pub locals: u64,
@@ -180,6 +182,7 @@ impl Thread {
             jumps: 0,
             empty_loops: 0,
             atomic: 0,
+            copied: Vec::new(),
             locals: 0,
             keys: Vec::new(),
             at_exit: Vec::new(),

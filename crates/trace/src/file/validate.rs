@@ -1,6 +1,8 @@
 //! Whether the parts of a decoded trace fit together: every index that one part holds into another
 //! is in range, so that code behind the reader may index without looking.
 
+mod symbolic;
+
 use postcard::ser_flavors::Size;
 
 use super::{FormatError, TraceFile};
@@ -17,6 +19,10 @@ impl TraceFile {
         trace(&run.trace)
             .and_then(|()| schedule(&run.schedule))
             .and_then(|()| visible(&run.learned))
+            .and_then(|()| match &run.symbolic {
+                Some(symbolic) => symbolic::symbolic(&run.trace, symbolic),
+                None => Ok(()),
+            })
             .map_err(|what| FormatError::Inconsistent { what })
     }
 }

@@ -7,6 +7,8 @@ use proptest::option;
 use proptest::prelude::*;
 use unravel_trace::*;
 
+use crate::symbolic;
+
 /// Two threads that increment one counter; the assertion fails.
 pub fn sample() -> TraceFile {
     let place = |line| Place {
@@ -80,6 +82,7 @@ pub fn sample() -> TraceFile {
             learned: visible,
             nondet: vec![3, u64::MAX],
             notes: vec!["a note".into()],
+            symbolic: Some(Box::new(symbolic::sample())),
         },
     }
 }
@@ -111,7 +114,7 @@ pub fn every_kind() -> Vec<EventKind> {
         BarrierLeave { at },
         Once { at, won: true },
         OnceDone { at },
-        SyncInit { at },
+        SyncInit { at, value: 2 },
         SyncDestroy { at },
         Fork { child },
         Start,
@@ -206,7 +209,7 @@ fn kind(counts: Counts) -> impl Strategy<Value = EventKind> {
         at().prop_map(|at| BarrierLeave { at }),
         (at(), flag()).prop_map(|(at, won)| Once { at, won }),
         at().prop_map(|at| OnceDone { at }),
-        at().prop_map(|at| SyncInit { at }),
+        at().prop_map(|at| SyncInit { at, value: 1 }),
         at().prop_map(|at| SyncDestroy { at }),
     ];
     let threads = prop_oneof![
@@ -332,9 +335,11 @@ pub fn trace_file() -> impl Strategy<Value = TraceFile> {
                 visible(),
                 vec(any::<u64>(), 0..4),
                 vec(text(), 0..3),
+                option::of(any::<u64>()),
             )
         })
-        .prop_map(|(trace, schedule, outcome, steps, learned, nondet, notes)| Run {
+        .prop_map(|(trace, schedule, outcome, steps, learned, nondet, notes, seed)| Run {
+            symbolic: seed.map(|seed| Box::new(symbolic::symbolic(&trace, seed))),
             trace,
             schedule,
             outcome,

@@ -90,6 +90,38 @@ fn use_it(file: &TraceFile) {
     assert_eq!(schedule.visible.iter().count(), schedule.visible.len());
     assert_eq!(file.run.learned.iter().count(), file.run.learned.len());
     let _ = file.run.outcome.to_string();
+    if let Some(symbolic) = &file.run.symbolic {
+        use_symbolic(trace, symbolic);
+    }
+}
+
+fn use_symbolic(trace: &Trace, symbolic: &Symbolic) {
+    let exprs = &symbolic.exprs;
+    let value =
+        |id| exprs.evaluate(id, &|SymbolId(of)| symbolic.accesses[of as usize].address.into());
+    for (_, shadow) in trace.events.iter().zip(&symbolic.shadows) {
+        let end = shadow.first + shadow.reads + shadow.writes;
+        if shadow.first < end {
+            for access in &symbolic.accesses[shadow.first as usize..end as usize] {
+                let _ = (value(access.value), access.address + u64::from(access.bytes));
+            }
+        }
+    }
+    for step in &symbolic.steps {
+        assert!(trace.events[step.range()].iter().all(|event| event.thread == step.thread));
+    }
+    for condition in &symbolic.conditions {
+        assert_eq!(trace.events[condition.after as usize].thread, condition.thread);
+        assert!(value(condition.holds) <= 1);
+    }
+    if let Bug::Condition { fails, .. } = symbolic.bug {
+        assert!(value(fails) <= 1);
+    }
+    // Who reads a graph may go on building it.
+    let mut exprs = exprs.clone();
+    let size = exprs.len();
+    exprs.constant(0x0123_4567_89ab_cdef, 64);
+    assert!(exprs.len() <= size + 1);
 }
 
 #[test]

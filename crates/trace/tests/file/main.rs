@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod fuzz;
+mod symbolic;
 
 use std::fs;
 use std::path::PathBuf;
@@ -61,10 +62,11 @@ fn the_format_is_pinned() {
         Outcome::Inconclusive { reason: "x".into(), at: None },
     ];
     let nondet = [Nondet::Seed(1), Nondet::List(vec![2])];
-    let stored = (sample(), every_kind(), outcomes, nondet, FailureKind::ALL);
+    let bugs = symbolic::every_bug();
+    let stored = (sample(), every_kind(), outcomes, nondet, FailureKind::ALL, bugs);
     let payload = postcard::to_stdvec(&stored).expect("encodes");
     let fingerprint = (FormatVersion::CURRENT.0, payload.len(), crc32fast::hash(&payload));
-    assert_eq!(fingerprint, (1, 459, 756_494_086));
+    assert_eq!(fingerprint, (2, 615, 3_998_805_519));
 }
 
 /// A directory for one test, and a sample written to a file in it.
@@ -210,6 +212,132 @@ fn a_contradiction_is_noticed() {
         assert!(message.contains("contradicts itself"), "{message}");
         assert!(message.contains(expected), "'{expected}' is not in: {message}");
     }
+}
+
+#[test]
+fn a_contradiction_in_the_symbolic_part_is_noticed() {
+    type Break = fn(&mut Symbolic);
+    fn request(wants: Wants) -> Bug {
+        Bug::Deadlock { requests: vec![Request { thread: ThreadId(0), site: SiteId(10), wants }] }
+    }
+    let breaks: &[(Break, &str)] = &[
+        (|s| s.shadows.truncate(4), "there are 5 events, but the accesses of 4"),
+        (|s| s.shadows[3].writes = 2, "event 3 refers to access 3, but there are 3"),
+        (|s| s.shadows[3].first = u32::MAX, "event 3 refers to access 4294967295"),
+        (|s| s.shadows[3].reads = u32::MAX, "event 3 refers to access"),
+        (|s| s.shadows[3].first = 1, "event 3 refers to access 1, which is an earlier event's"),
+        (|s| s.shadows[2].reads = 1, "event 3 refers to access 2, which is an earlier"),
+        (|s| s.accesses[0].bytes = 0, "access 0 has 0 bytes"),
+        (|s| s.accesses[2].bytes = 17, "access 2 has 17 bytes"),
+        (|s| s.accesses[1].bytes = 2, "access 1 of 2 bytes has a value of 32 bits"),
+        (|s| s.accesses[1].value = ExprId(99), "access 1 refers to expression 99"),
+        (|s| s.accesses[0].value = s.accesses[1].value, "access 0 is a read, but its value"),
+        (|s| s.accesses[0].address = u64::MAX, "access 0 reaches beyond the end"),
+        (
+            |s| {
+                s.exprs.symbol(SymbolId(3), 8);
+            },
+            "refers to access 3, but there are 3",
+        ),
+        (
+            |s| {
+                s.exprs.symbol(SymbolId(1), 32);
+            },
+            "access 1, which is not a read",
+        ),
+        (
+            |s| {
+                s.exprs.symbol(SymbolId(0), 8);
+            },
+            "has 8 bits, but its access has 4 bytes",
+        ),
+        (|s| s.steps.truncate(4), "event 4 is in no step"),
+        (
+            |s| {
+                s.steps.remove(1);
+            },
+            "step 1 begins at event 2, but 1 is next",
+        ),
+        (|s| s.steps.swap(0, 2), "step 0 begins at event 2, but 0 is next"),
+        (|s| s.steps[4].events = 2, "step 4 ends at event 6, but there are 5"),
+        (|s| s.steps[4].events = u32::MAX, "step 4 ends at event 4294967299"),
+        (|s| s.steps[0].events = 2, "step 0 of thread 0 has an event of thread 1"),
+        (|s| s.steps[0].thread = ThreadId(2), "step 0 refers to thread 2, but there are 2"),
+        (|s| s.conditions[0].after = 5, "condition 0 refers to event 5"),
+        (|s| s.conditions[0].after = 2, "thread 1 after event 2, which is thread 0's"),
+        (|s| s.conditions[0].thread = ThreadId(9), "condition 0 refers to thread 9"),
+        (|s| s.conditions[0].holds = ExprId(99), "condition 0 refers to expression 99"),
+        (|s| s.conditions[0].holds = ExprId(0), "condition 0 has 32 bits instead of one"),
+        (|s| s.initial[0].bytes = 5, "initial value 1 overlaps the one before it"),
+        (|s| s.initial.reverse(), "initial value 1 overlaps the one before it, or is out of order"),
+        (|s| s.initial[0].bytes = 0, "initial value 0 has 0 bytes"),
+        (|s| s.initial[0].value = Some(1 << 32), "initial value 0 does not fit into 4 bytes"),
+        (|s| s.initial[1].address = u64::MAX, "initial value 1 reaches beyond"),
+        (|s| s.sync[1].at = LocationId(4), "initial sync object 1 refers to location 4"),
+        (
+            |s| s.sync[2].state = SyncState::Held { by: ThreadId(4), shared: true },
+            "initial sync object 2 refers to thread 4",
+        ),
+        (
+            |s| s.bug = Bug::Condition { thread: ThreadId(0), after: 4, fails: ExprId(0) },
+            "the bug has 32 bits",
+        ),
+        (
+            |s| s.bug = Bug::Reached { thread: ThreadId(0), after: 3 },
+            "the bug is decided by thread 0 after event 3, which is thread 1's",
+        ),
+        (
+            |s| s.bug = request(Wants::Lock { at: LocationId(7), shared: false }),
+            "the bug has a request 0 that refers to location 7, but there are 1",
+        ),
+        (
+            |s| s.bug = request(Wants::Wake { at: LocationId(0), mutex: LocationId(7) }),
+            "refers to location 7",
+        ),
+        (|s| s.bug = request(Wants::Join { child: ThreadId(7) }), "refers to thread 7"),
+    ];
+    for (change, expected) in breaks {
+        let mut file = sample();
+        change(file.run.symbolic.as_mut().expect("the sample has one"));
+        let message = TraceFile::decode(&file.encode()).expect_err("is broken").to_string();
+        assert!(message.contains("contradicts itself"), "{message}");
+        assert!(message.contains(expected), "'{expected}' is not in: {message}");
+    }
+}
+
+/// Graphs that cannot be built, only written.
+#[test]
+fn a_contradiction_between_expressions_is_noticed() {
+    let sum = |a, b| Node::Binary(BinaryOp::Add, ExprId(a), ExprId(b));
+    let cases: [(Vec<Node>, Vec<u8>, &str); 9] = [
+        (vec![Node::Const(1)], vec![], "without a width"),
+        (vec![Node::Const(0)], vec![0], "impossible width"),
+        (vec![Node::Const(0)], vec![129], "impossible width"),
+        (vec![Node::Const(256)], vec![8], "operands do not fit"),
+        (vec![sum(0, 0)], vec![8], "contains a later one"),
+        (vec![Node::Const(1), sum(0, 7)], vec![8, 8], "contains a later one"),
+        (vec![Node::Const(1), sum(0, 0)], vec![8, 9], "operands do not fit"),
+        (vec![Node::Const(1), Node::Extract(ExprId(0), 1)], vec![8, 8], "operands do not fit"),
+        (vec![Node::Const(1), Node::Const(1)], vec![8, 8], "is there twice"),
+    ];
+    for (nodes, bits, expected) in cases {
+        let bytes = postcard::to_stdvec(&(nodes, bits)).expect("encodes");
+        let mut file = sample();
+        let exprs = postcard::from_bytes(&bytes).expect("decodes");
+        file.run.symbolic = Some(Box::new(Symbolic { exprs, ..symbolic::sample() }));
+        let message = TraceFile::decode(&file.encode()).expect_err("is broken").to_string();
+        assert!(message.contains(expected), "'{expected}' is not in: {message}");
+    }
+}
+
+#[test]
+fn a_trace_without_a_program_cannot_be_executed() {
+    let mut file = sample();
+    assert!(file.is_executable());
+    file.program.sources.clear();
+    assert!(!file.is_executable());
+    file.program.built = Some("bank.unravel".into());
+    assert!(file.is_executable());
 }
 
 /// Sparse files of 100 MB and more: whoever reads them whole, or allocates what they declare,

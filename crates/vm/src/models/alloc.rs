@@ -61,7 +61,10 @@ impl Machine {
                     0 => self.finish_inconclusive(format!(
                         "there is no room for {bytes} more bytes of heap in one thread"
                     )),
-                    address => return address,
+                    address => {
+                        self.shadow_forget(address, bytes);
+                        return address;
+                    }
                 }
             }
         };
@@ -147,6 +150,7 @@ fn realloc(m: &mut Machine, address: u64, bytes: u64, site: SiteId) -> Flow {
     };
     let new = m.allocate(bytes, 16, site);
     if new != 0 {
+        m.shadow_copy(address, new, old.min(bytes));
         // SAFETY: both blocks are at least this long.
         unsafe {
             std::ptr::copy_nonoverlapping(

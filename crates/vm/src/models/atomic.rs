@@ -50,7 +50,9 @@ impl Machine {
             let old = read(address, bytes);
             let new =
                 truncate(update_wide(op, extend(op, old, bytes), extend(op, value, bytes)), bytes);
+            self.shadow_library_update(op, (address, bytes), (value, new));
             write(address, bytes, new);
+            self.shadow_updated(address, bytes);
             self.updated(address, bytes, old, new, site);
             old
         }
@@ -71,7 +73,7 @@ impl Machine {
         if old != new {
             self.made_progress();
         }
-        if self.recorder.is_on() && self.alive > 1 {
+        if self.records_accesses() {
             let at = self.location(address, bytes, site);
             let (old, new) = (value_of(old, bytes), value_of(new, bytes));
             self.record(site, EventKind::ReadModifyWrite { at, old, new });
@@ -135,12 +137,13 @@ fn load_value(m: &mut Machine, a: Args) -> Flow {
     let (address, bytes) = (a.word(0), u64::from(a.result_bits()) / 8);
     m.before_library_atomic(address, bytes, a.site());
     record_load(m, address, bytes, a.site());
+    m.shadow_return_loaded(address, bytes);
     // SAFETY: checked.
     wide(unsafe { read(address, bytes) })
 }
 
 fn record_load(m: &mut Machine, address: u64, bytes: u64, site: SiteId) {
-    if m.alive > 1 {
+    if m.records_accesses() {
         m.record_read(address, bytes, site);
     }
 }
@@ -155,11 +158,15 @@ fn compare_exchange_value(m: &mut Machine, a: Args) -> Flow {
         let old = read(address, bytes);
         let equal = old == read(expected, bytes);
         let new = if equal { truncate(a.wide(2), bytes) } else { old };
+        let same = m.shadow_library_exchange((address, expected), bytes, equal);
         write(address, bytes, new);
         if !equal {
             write(expected, bytes, old);
+        } else {
+            m.shadow_updated(address, bytes);
         }
         m.updated(address, bytes, old, new, a.site());
+        m.shadow_went(same, equal);
         Flow::Return(u64::from(equal))
     }
 }
@@ -170,6 +177,7 @@ fn load(m: &mut Machine, a: Args) -> Flow {
     m.check_sync(to, bytes, true);
     m.before_library_atomic(address, bytes, a.site());
     record_load(m, address, bytes, a.site());
+    m.shadow_copy(address, to, bytes);
     // SAFETY: both checked.
     unsafe { std::ptr::copy(address as *const u8, to as *mut u8, bytes as usize) };
     OK
@@ -180,6 +188,7 @@ fn store(m: &mut Machine, a: Args) -> Flow {
     let (bytes, address, from) = (a.word(0), a.word(1), a.word(2));
     m.check_sync(from, bytes, false);
     m.before_library_atomic(address, bytes, a.site());
+    m.shadow_overwrite(address, bytes);
     // SAFETY: both checked.
     unsafe { std::ptr::copy(from as *const u8, address as *mut u8, bytes as usize) };
     wrote(m, address, bytes, a.site());
@@ -188,7 +197,7 @@ fn store(m: &mut Machine, a: Args) -> Flow {
 
 fn wrote(m: &mut Machine, address: u64, bytes: u64, site: SiteId) {
     m.made_progress();
-    if m.alive > 1 {
+    if m.records_accesses() {
         m.record_write(crate::machine::RECORD, address, bytes, site);
     }
 }
@@ -200,6 +209,8 @@ fn exchange(m: &mut Machine, a: Args) -> Flow {
     m.check_sync(to, bytes, true);
     m.before_library_atomic(address, bytes, a.site());
     record_load(m, address, bytes, a.site());
+    m.shadow_copy(address, to, bytes);
+    m.shadow_overwrite(address, bytes);
     // SAFETY: all checked; `from` and `to` may be the same.
     unsafe {
         for i in 0..bytes {
@@ -219,6 +230,7 @@ fn compare_exchange(m: &mut Machine, a: Args) -> Flow {
     m.check_sync(desired, bytes, false);
     m.before_library_atomic(address, bytes, a.site());
     record_load(m, address, bytes, a.site());
+    m.shadow_look(address, bytes);
     let length = bytes as usize;
     // SAFETY: all checked.
     let equal = unsafe {
@@ -226,6 +238,7 @@ fn compare_exchange(m: &mut Machine, a: Args) -> Flow {
         let equal = std::slice::from_raw_parts(object, length)
             == std::slice::from_raw_parts(wanted, length);
         if equal {
+            m.shadow_overwrite(address, bytes);
             std::ptr::copy(desired as *const u8, object, length);
         } else {
             std::ptr::copy(object, wanted, length);

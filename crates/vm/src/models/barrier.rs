@@ -42,7 +42,7 @@ fn init(m: &mut Machine, a: Args) -> Flow {
     barrier::set_count(address, count);
     barrier::set_state(address, MAGIC);
     m.made_progress();
-    m.record_sync(a.site(), (address, BYTES), |at| EventKind::SyncInit { at });
+    m.record_sync(a.site(), (address, BYTES), |at| EventKind::SyncInit { at, value: count });
     OK
 }
 

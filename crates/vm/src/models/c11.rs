@@ -53,7 +53,9 @@ fn status(flow: Flow) -> Flow {
 
 fn create(m: &mut Machine, a: Args) -> Flow {
     m.check_sync(a.word(0), 8, true);
+    let shadow = m.shadow_argument(a, 2);
     let child = threads::fork(m, a.word(1), a.word(2), None, a.site());
+    m.shadow_start(child, shadow);
     // SAFETY: checked above.
     unsafe { (a.word(0) as *mut u64).write_unaligned(m.threads[child.index()].handle) };
     OK
@@ -67,6 +69,7 @@ fn join(m: &mut Machine, a: Args) -> Flow {
         m.check_sync(a.word(1), 4, true);
         // SAFETY: checked.
         unsafe { (a.word(1) as *mut u32).write_unaligned(m.threads[child].result as u32) };
+        m.shadow_pass_result(child, a.word(1), 4);
     }
     status(flow)
 }

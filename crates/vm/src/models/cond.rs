@@ -41,7 +41,7 @@ pub(crate) fn init(m: &mut Machine, a: Args) -> Flow {
     unsafe { (address as *mut u8).write_bytes(0, cond::USED as usize) };
     m.sync.waiting.remove(&address);
     m.made_progress();
-    m.record_sync(a.site(), (address, cond::BYTES), |at| EventKind::SyncInit { at });
+    m.record_sync(a.site(), (address, cond::BYTES), |at| EventKind::SyncInit { at, value: 0 });
     OK
 }
 

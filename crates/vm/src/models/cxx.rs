@@ -118,5 +118,6 @@ fn futex_wait(m: &mut Machine, a: Args) -> Flow {
     m.point(Op::Acquire, address, 4, a.site(), Need::Changed(address, value));
     let timed_out = std::mem::take(&mut m.threads[m.current].timed_out);
     m.record_read(address, 4, a.site());
+    m.shadow_look(address, 4);
     Flow::Return(u64::from(!timed_out))
 }

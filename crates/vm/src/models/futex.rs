@@ -33,6 +33,7 @@ fn wait(m: &mut Machine, a: Args, absolute: bool) -> Flow {
     m.check_sync(address, 4, false);
     m.point(Op::Read, address, 4, a.site(), Need::Nothing);
     m.record_read(address, 4, a.site());
+    m.shadow_look(address, 4);
     // SAFETY: checked.
     if unsafe { (address as *const u32).read_unaligned() } != value {
         return fail_with_errno(libc::EAGAIN);

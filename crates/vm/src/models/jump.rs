@@ -64,5 +64,6 @@ pub(crate) fn long_jump(m: &mut Machine, buffer: u64, value: i32) -> Flow {
         thread.at = Cursor { pc: target.at.pc.add(1), ..target.at };
     }
     m.memory.set_stack_top(slot, target.top);
+    m.shadow_clear_slot(target.at.fp, target.dst);
     Flow::Jump
 }

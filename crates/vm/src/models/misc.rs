@@ -7,7 +7,9 @@ use crate::machine::Machine;
 pub(crate) const MODELS: Family = &[("qsort", sort), ("bsearch", search)];
 
 fn compare(m: &mut Machine, function: u64, left: u64, right: u64) -> Result<i32, Uncaught> {
-    m.try_call_address(function, &[left, right]).map(|order| order as i32)
+    let order = m.try_call_address(function, &[left, right])?;
+    m.shadow_keep_returned();
+    Ok(order as i32)
 }
 
 /// An array being sorted, and the space beside it.
@@ -52,17 +54,18 @@ fn merge(m: &mut Machine, array: Array, start: u64, middle: u64, end: u64) -> Re
     while left < middle && right < end {
         let order = compare(m, function, base + left * size, base + right * size)?;
         let from = if order <= 0 { &mut left } else { &mut right };
-        copy(base + *from * size, scratch + to * size, size);
+        copy(m, base + *from * size, scratch + to * size, size);
         *from += 1;
         to += 1;
     }
     // What is left of the right part is in its place already.
-    copy(base + left * size, scratch + to * size, (middle - left) * size);
-    copy(scratch + start * size, base + start * size, (right - start) * size);
+    copy(m, base + left * size, scratch + to * size, (middle - left) * size);
+    copy(m, scratch + start * size, base + start * size, (right - start) * size);
     Ok(())
 }
 
-fn copy(from: u64, to: u64, bytes: u64) {
+fn copy(m: &mut Machine, from: u64, to: u64, bytes: u64) {
+    m.shadow_copy(from, to, bytes);
     // SAFETY: elements of the array and of the space beside it, which was checked and allocated.
     unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes as usize) };
 }

@@ -85,6 +85,11 @@ impl Args {
         unsafe { &*self.call }
     }
 
+    /// The caller's frame.
+    pub fn frame(&self) -> *const u64 {
+        self.fp
+    }
+
     pub fn site(&self) -> SiteId {
         self.call().site
     }

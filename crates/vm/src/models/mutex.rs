@@ -46,6 +46,7 @@ impl Machine {
             }
             self.fail_access(address, bytes, write, fault);
         }
+        self.shadow_hand_over(address, bytes, write);
     }
 
     pub fn fail_sync(&mut self, address: u64, bytes: u64, site: SiteId, what: &str) -> ! {
@@ -90,7 +91,7 @@ pub(crate) fn init_as(m: &mut Machine, address: u64, kind: u32, site: SiteId) ->
     release(address);
     mutex::set_kind(address, kind);
     m.made_progress();
-    m.record_sync(site, (address, mutex::BYTES), |at| EventKind::SyncInit { at });
+    m.record_sync(site, (address, mutex::BYTES), |at| EventKind::SyncInit { at, value: 0 });
     OK
 }
 

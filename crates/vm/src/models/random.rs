@@ -128,6 +128,7 @@ fn fill(m: &mut Machine, a: Args, result: u64) -> Flow {
     let (address, bytes) = (a.word(0), a.word(1));
     touch(m, a);
     m.range(address, bytes, true, a.site());
+    m.shadow_forget(address, bytes);
     for i in 0..bytes {
         // SAFETY: checked.
         unsafe { *((address + i) as *mut u8) = m.natives.generators.entropy.word() as u8 };

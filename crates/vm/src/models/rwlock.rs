@@ -48,7 +48,7 @@ fn init(m: &mut Machine, a: Args) -> Flow {
     unsafe { (address as *mut u8).write_bytes(0, rwlock::USED as usize) };
     m.sync.readers.remove(&address);
     m.made_progress();
-    m.record_sync(a.site(), (address, rwlock::BYTES), |at| EventKind::SyncInit { at });
+    m.record_sync(a.site(), (address, rwlock::BYTES), |at| EventKind::SyncInit { at, value: 0 });
     OK
 }
 

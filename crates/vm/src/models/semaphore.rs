@@ -52,7 +52,7 @@ fn init(m: &mut Machine, a: Args) -> Flow {
     semaphore::set_value(address, value);
     semaphore::set_state(address, MAGIC);
     m.made_progress();
-    m.record_sync(a.site(), (address, BYTES), |at| EventKind::SyncInit { at });
+    m.record_sync(a.site(), (address, BYTES), |at| EventKind::SyncInit { at, value });
     OK
 }
 

@@ -1,7 +1,7 @@
 //! Functions on memory and strings. What they read and write is seen by other threads: if the call's
 //! site is visible, the whole range is one read and one write.
 
-use unravel_trace::SiteId;
+use unravel_trace::{ExprId, SiteId};
 
 use super::{Args, Family, Flow, OK};
 use crate::machine::{Machine, POINT, RECORD, WATCH};
@@ -24,7 +24,7 @@ pub(crate) const MODELS: Family = &[
     ("llvm.memset.inline", |m, a| set(m, a)),
     ("__memset_chk", |m, a| set(m, a)),
     ("bzero", |m, a| {
-        fill(m, a.word(0), 0, a.word(1), a.site());
+        fill(m, a.word(0), (0, None), a.word(1), a.site());
         OK
     }),
     ("bcopy", |m, a| {
@@ -82,7 +82,11 @@ impl Machine {
         if let Err(fault) = self.memory.check(address, bytes) {
             self.fail_access(address, bytes, write, fault);
         }
-        if in_arena(address) { flags } else { 0 }
+        let flags = if in_arena(address) { flags } else { 0 };
+        if write && flags & RECORD != 0 && self.concolic.is_on() {
+            self.before_write(address, bytes);
+        }
+        flags
     }
 
     fn read_range(&mut self, address: u64, bytes: u64, site: SiteId) {
@@ -92,11 +96,27 @@ impl Machine {
         }
     }
 
-    /// Copies bytes that were read already to `to`, as one write.
+    /// A read whose bytes decide what the function does.
+    fn look_at(&mut self, address: u64, bytes: u64, site: SiteId) {
+        self.read_range(address, bytes, site);
+        self.shadow_look(address, bytes);
+    }
+
+    /// Copies bytes that were read already to `to`, as one write. Others may run before that: what was read stays
+    /// what it was.
     fn write_bytes(&mut self, to: u64, from: u64, bytes: u64, site: SiteId) {
+        let me = self.current;
+        // SAFETY: the table covers all sites; the source was checked when it was read.
+        let is_point = unsafe { *self.site_flags.add(site.index()) } & POINT != 0;
+        if is_point {
+            self.threads[me].copied.clear();
+            self.threads[me].copied.extend_from_slice(self::bytes(from, bytes));
+        }
         let flags = self.range(to, bytes, true, site);
+        self.shadow_copy(from, to, bytes);
+        let source = if is_point { self.threads[me].copied.as_ptr() } else { from as *const u8 };
         // SAFETY: both ranges were checked.
-        unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes as usize) };
+        unsafe { std::ptr::copy(source, to as *mut u8, bytes as usize) };
         self.wrote(flags, to, bytes, site);
     }
 
@@ -110,7 +130,7 @@ impl Machine {
     /// The length of a string, at most `limit`, read as one event.
     fn read_string(&mut self, address: u64, limit: u64, site: SiteId) -> u64 {
         let length = self.string_length(address, limit);
-        self.read_range(address, (length + 1).min(limit), site);
+        self.look_at(address, (length + 1).min(limit), site);
         length
     }
 
@@ -157,17 +177,19 @@ fn copy(m: &mut Machine, a: Args) -> Flow {
     Flow::Return(a.word(0))
 }
 
-fn fill(m: &mut Machine, to: u64, byte: u8, bytes: u64, site: SiteId) {
+fn fill(m: &mut Machine, to: u64, byte: (u8, Option<ExprId>), bytes: u64, site: SiteId) {
     let flags = m.range(to, bytes, true, site);
     if bytes != 0 {
+        m.shadow_fill(to, bytes, byte.1);
         // SAFETY: checked.
-        unsafe { (to as *mut u8).write_bytes(byte, bytes as usize) };
+        unsafe { (to as *mut u8).write_bytes(byte.0, bytes as usize) };
         m.wrote(flags, to, bytes, site);
     }
 }
 
 fn set(m: &mut Machine, a: Args) -> Flow {
-    fill(m, a.word(0), a.word(1) as u8, a.word(2), a.site());
+    let byte = (a.word(1) as u8, m.shadow_argument(a, 1));
+    fill(m, a.word(0), byte, a.word(2), a.site());
     Flow::Return(a.word(0))
 }
 
@@ -187,8 +209,8 @@ fn compare(m: &mut Machine, a: Args, count: u64) -> Flow {
     if count == 0 {
         return OK;
     }
-    m.read_range(a.word(0), count, a.site());
-    m.read_range(a.word(1), count, a.site());
+    m.look_at(a.word(0), count, a.site());
+    m.look_at(a.word(1), count, a.site());
     ordering(bytes(a.word(0), count), bytes(a.word(1), count))
 }
 
@@ -196,7 +218,7 @@ fn find_byte(m: &mut Machine, a: Args) -> Flow {
     if a.word(2) == 0 {
         return OK;
     }
-    m.read_range(a.word(0), a.word(2), a.site());
+    m.look_at(a.word(0), a.word(2), a.site());
     let found = bytes(a.word(0), a.word(2)).iter().position(|b| *b == a.word(1) as u8);
     Flow::Return(found.map_or(0, |i| a.word(0) + i as u64))
 }
@@ -209,6 +231,7 @@ fn copy_string(m: &mut Machine, a: Args, limit: u64) -> Flow {
     } else if limit > 0 {
         // strncpy pads with zeros.
         let flags = m.range(to, limit, true, a.site());
+        m.shadow_forget(to, limit);
         // SAFETY: checked.
         unsafe {
             std::ptr::copy(from as *const u8, to as *mut u8, length as usize);
@@ -224,6 +247,7 @@ fn append(m: &mut Machine, a: Args, limit: u64) -> Flow {
     let end = to + m.read_string(to, u64::MAX, a.site());
     let length = m.read_string(from, limit, a.site());
     let flags = m.range(end, length + 1, true, a.site());
+    m.shadow_forget(end, length + 1);
     // SAFETY: checked.
     unsafe {
         std::ptr::copy(from as *const u8, end as *mut u8, length as usize);

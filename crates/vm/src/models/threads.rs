@@ -20,8 +20,8 @@ pub(crate) const MODELS: Family = &[
     }),
     ("pthread_tryjoin_np", try_join),
     ("pthread_detach", |m, a| detach(m, a.word(0))),
-    ("pthread_exit", |m, a| exit_thread(m, a.word(0))),
-    ("thrd_exit", |m, a| exit_thread(m, a.word(0))),
+    ("pthread_exit", exit_thread),
+    ("thrd_exit", exit_thread),
     ("pthread_self", |m, _| Flow::Return(m.threads[m.current].handle)),
     ("thrd_current", |m, _| Flow::Return(m.threads[m.current].handle)),
     ("thrd_equal", |_, a| Flow::Return(u64::from(a.word(0) == a.word(1)))),
@@ -78,6 +78,7 @@ fn yield_now(m: &mut Machine, a: Args) -> Flow {
 fn create(m: &mut Machine, a: Args) -> Flow {
     let (handle_at, attributes, start, argument) = (a.word(0), a.word(1), a.word(2), a.word(3));
     m.check_sync(handle_at, 8, true);
+    let shadow = m.shadow_argument(a, 3);
     let detached = attributes != 0 && {
         let mut state = 0;
         // SAFETY: an attribute object that glibc itself set up.
@@ -86,6 +87,7 @@ fn create(m: &mut Machine, a: Args) -> Flow {
     };
     let child = fork(m, start, argument, None, a.site());
     m.threads[child.index()].detached = detached;
+    m.shadow_start(child, shadow);
     // SAFETY: checked above.
     unsafe { (handle_at as *mut u64).write_unaligned(m.threads[child.index()].handle) };
     OK
@@ -125,6 +127,7 @@ pub(crate) fn fork(
 fn run_thread(m: &mut Machine, function: FunctionId, argument: u64, finish: Option<u64>) {
     m.start_event();
     let result = m.call_to_end(function, &[argument]);
+    m.shadow_thread_returned();
     if let Some(finish) = finish {
         m.call_address(finish, &[argument]);
     }
@@ -134,7 +137,7 @@ fn run_thread(m: &mut Machine, function: FunctionId, argument: u64, finish: Opti
 impl Machine {
     /// The first event of a thread: it was chosen, so this needs no point.
     pub fn start_event(&mut self) {
-        self.events += 1;
+        self.count_event();
         let thread = &mut self.threads[self.current];
         if thread.handle == 0 {
             thread.handle = HANDLES;
@@ -171,6 +174,7 @@ impl Machine {
         self.run_thread_destructors();
         let site = self.threads[self.current].pending.site;
         self.point(Op::Exit, 0, 0, site, Need::Nothing);
+        self.shadow_exit();
         self.record(site, EventKind::Exit);
         self.made_progress();
         let me = self.current;
@@ -232,6 +236,7 @@ pub(crate) fn join(
         m.check_sync(result_at, 8, true);
         // SAFETY: checked.
         unsafe { (result_at as *mut u64).write_unaligned(m.threads[child].result) };
+        m.shadow_join(child, result_at);
     }
     m.made_progress();
     m.record(site, EventKind::Join { child: ThreadId(child as u32) });
@@ -260,8 +265,10 @@ pub(crate) fn detach(m: &mut Machine, handle: u64) -> Flow {
     }
 }
 
-fn exit_thread(m: &mut Machine, result: u64) -> Flow {
-    m.threads[m.current].result = result;
+fn exit_thread(m: &mut Machine, a: Args) -> Flow {
+    let shadow = m.shadow_argument(a, 0);
+    m.shadow_thread_result(shadow);
+    m.threads[m.current].result = a.word(0);
     m.threads[m.current].cancellation.disabled = true;
     next_cleanup(m)
 }
@@ -382,6 +389,7 @@ impl Machine {
         let thread = &mut self.threads[self.current];
         thread.cancellation.disabled = true;
         thread.result = u64::MAX; // PTHREAD_CANCELED
+        self.shadow_thread_result(None);
         if let Flow::Jump = next_cleanup(self) {
             // SAFETY: the jump set the position to the handler's.
             let _ = unsafe { self.interpret() };

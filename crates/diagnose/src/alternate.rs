@@ -1,0 +1,193 @@
+//! The nearest passing schedule, by trying: reversals of one pair of conflicting points, then of two, then at random.
+//!
+//! A reversal follows the failing run, holding the first point of the pair (or a lock around it) until the second was
+//! executed; or, as Symbiosis does it, runs the second point's thread ahead until it has executed it.
+
+use rustc_hash::FxHashSet;
+use unravel_trace::{Distance, Observed, Rng};
+
+use crate::criteria::distance;
+use crate::flows::{Lineup, freed_objects};
+use crate::pairs::{enclosing_locks, immediate};
+use crate::points::{Key, Keys, Point, Touch};
+use crate::projection::{Side, operations, project};
+use crate::root_cause::NEVER;
+use crate::world::{Ending, Mode, Order, Tried, World};
+
+/// Single reversals that are tried.
+const MAX_SINGLES: usize = 1500;
+/// Pairs of which two are reversed at once: so many, squared.
+const MAX_DOUBLES: usize = 48;
+const MAX_RANDOM: u64 = 400;
+/// Passing schedules that are compared before the nearest is taken.
+const ENOUGH: usize = 60;
+
+/// A passing run, measured.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub observed: Observed,
+    pub lineup: Lineup,
+    pub distance: Distance,
+    pub same_path: bool,
+    pub tried: Option<Tried>,
+    pub goal: &'static str,
+}
+
+/// The failing run, as candidates are measured against it.
+#[derive(Debug)]
+pub struct Reference {
+    pub observed: Observed,
+    pub lineup: Lineup,
+    pub keys: Keys,
+    freed: FxHashSet<u64>,
+}
+
+impl Reference {
+    pub fn new(observed: Observed) -> Reference {
+        let mut keys = Keys::default();
+        let freed = freed_objects(&observed.trace);
+        let lineup = Lineup::new(&observed.trace, &mut keys, &freed);
+        Reference { observed, lineup, keys, freed }
+    }
+
+    /// Measures a passing run.
+    pub fn measure(
+        &mut self,
+        observed: Observed,
+        tried: Option<Tried>,
+        goal: &'static str,
+    ) -> Candidate {
+        let lineup = Lineup::new(&observed.trace, &mut self.keys, &self.freed);
+        let mut distance = distance(&self.lineup, &lineup);
+        let projection = project(
+            &self.keys,
+            Side { trace: &self.observed.trace, lineup: &self.lineup },
+            Side { trace: &observed.trace, lineup: &lineup },
+        );
+        distance.operations = operations(&projection, &self.lineup, &lineup);
+        let same_path = projection.branches.is_empty();
+        Candidate { observed, lineup, distance, same_path, tried, goal }
+    }
+}
+
+/// Passing runs near the failing one, nearest first, no two with the same data flow.
+pub fn nearest(world: &mut dyn World, reference: &mut Reference, wanted: usize) -> Vec<Candidate> {
+    let mut found = Found { candidates: Vec::new(), seen: 0 };
+    let failing = world.failing().to_vec();
+    let pairs = immediate(&failing, world.extents());
+    for order in pairs.iter().take(MAX_SINGLES) {
+        for orders in reversals(&failing, *order) {
+            if found.is_enough() || !world.may_go_on() {
+                return found.best(wanted);
+            }
+            found.offer(world, reference, &orders, Mode::Follow);
+        }
+    }
+    if found.candidates.len() >= wanted {
+        return found.best(wanted);
+    }
+    for point in failing.iter().rev().filter(|p| p.touch != Touch::Nothing).take(MAX_SINGLES / 4) {
+        if found.is_enough() || !world.may_go_on() {
+            return found.best(wanted);
+        }
+        found.offer(world, reference, &[(NEVER, point.key)], Mode::Follow);
+    }
+    if found.candidates.len() >= wanted {
+        return found.best(wanted);
+    }
+    let few = &pairs[..pairs.len().min(MAX_DOUBLES)];
+    for (index, first) in few.iter().enumerate() {
+        for second in &few[..index] {
+            if found.is_enough() || !world.may_go_on() {
+                return found.best(wanted);
+            }
+            let orders = [(first.1, first.0), (second.1, second.0)];
+            found.offer(world, reference, &orders, Mode::Follow);
+        }
+    }
+    if found.candidates.len() >= wanted {
+        return found.best(wanted);
+    }
+    for index in 0..MAX_RANDOM {
+        if found.is_enough() || !world.may_go_on() {
+            break;
+        }
+        let seed = Rng::derive(7, index);
+        let mode = match index % 3 {
+            0 => Mode::Wander { seed, leave: 5 },
+            1 => Mode::Random { seed, stay: 90 },
+            _ => Mode::Random { seed, stay: 30 },
+        };
+        found.offer(world, reference, &[], mode);
+    }
+    found.best(wanted)
+}
+
+/// The ways to reverse an order.
+fn reversals(failing: &[Point], (first, second): Order) -> Vec<Vec<Order>> {
+    let mut ways = vec![vec![(second, first)], run_ahead(failing, first, second)];
+    let locks = enclosing_locks(failing, first);
+    ways.extend(locks.into_iter().map(|lock| vec![(second, lock)]));
+    ways
+}
+
+/// `α e_j β e_k γ → α β[t_k] e_k e_j (β∖β[t_k]) γ`: everybody else waits until `second` was executed.
+fn run_ahead(failing: &[Point], first: Key, second: Key) -> Vec<Order> {
+    let Some(at) = failing.iter().position(|p| p.key == first) else { return Vec::new() };
+    let Some(thread) = failing.iter().find(|p| p.key == second).map(|p| p.thread) else {
+        return Vec::new();
+    };
+    let mut waiting = Vec::new();
+    let mut seen = FxHashSet::default();
+    for point in &failing[at..] {
+        if point.thread != thread && seen.insert(point.thread) {
+            waiting.push((second, point.key));
+        }
+    }
+    waiting
+}
+
+struct Found {
+    candidates: Vec<Candidate>,
+    seen: usize,
+}
+
+impl Found {
+    /// Tries a schedule and keeps it if it passes.
+    fn offer(
+        &mut self,
+        world: &mut dyn World,
+        reference: &mut Reference,
+        orders: &[Order],
+        mode: Mode,
+    ) {
+        let tried = world.steer(orders, mode);
+        if tried.ending != Ending::Passed {
+            return;
+        }
+        let Some(observed) = world.observe(&tried) else { return };
+        self.seen += 1;
+        let candidate = reference.measure(observed, Some(tried), "local");
+        let same_flow = |c: &&mut Candidate| c.lineup.edges == candidate.lineup.edges;
+        match self.candidates.iter_mut().find(same_flow) {
+            Some(known) if rank(&candidate) < rank(known) => *known = candidate,
+            Some(_) => {}
+            None => self.candidates.push(candidate),
+        }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.seen >= ENOUGH
+    }
+
+    fn best(mut self, wanted: usize) -> Vec<Candidate> {
+        self.candidates.sort_by_key(rank);
+        self.candidates.truncate(wanted);
+        self.candidates
+    }
+}
+
+/// Runs that stay on the path come first, then the fewest differences.
+pub fn rank(candidate: &Candidate) -> (bool, Distance) {
+    (!candidate.same_path, candidate.distance)
+}

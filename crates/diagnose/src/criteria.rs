@@ -1,0 +1,84 @@
+//! How far two runs are apart: the criteria of the MaxSMT paper (§4.2), over whole traces.
+//!
+//! DF counts reads-from edges of the alternate that the failing run does not have; BS segments of the failing run
+//! that another thread's event breaks; CTX its context switches that are gone. Edges, segments and switches with an
+//! event that one of the runs lacks are left out.
+
+use unravel_trace::Distance;
+
+use crate::flows::Lineup;
+use crate::points::Key;
+
+/// DF, BS and CTX; the number of operations is the projection's to say.
+pub fn distance(failing: &Lineup, alternate: &Lineup) -> Distance {
+    let ranks = Ranks::new(failing, alternate);
+    Distance {
+        data_flow: new_flows(failing, alternate).count() as u32,
+        segments: ranks.broken_segments(failing),
+        switches: ranks.lost_switches(failing),
+        operations: 0,
+    }
+}
+
+/// Data flows of the alternate between events of both runs that the failing run does not have.
+pub fn new_flows<'a>(
+    failing: &'a Lineup,
+    alternate: &'a Lineup,
+) -> impl Iterator<Item = (Option<Key>, Key)> + 'a {
+    alternate.edges.iter().copied().filter(|(from, to)| {
+        !failing.edges.contains(&(*from, *to))
+            && failing.contains(*to)
+            && from.is_none_or(|from| failing.contains(from))
+    })
+}
+
+/// The common events, by their place among the common events of the alternate.
+struct Ranks {
+    /// By index of the failing run's events: rank in the alternate.
+    rank: Vec<Option<u32>>,
+    /// By rank: how many events of its own thread come before it.
+    own: Vec<u32>,
+}
+
+impl Ranks {
+    fn new(failing: &Lineup, alternate: &Lineup) -> Ranks {
+        let mut rank = vec![None; failing.keys.len()];
+        let mut own = Vec::new();
+        let mut counts = rustc_hash::FxHashMap::default();
+        for index in alternate.common(failing) {
+            let key = alternate.keys[index as usize];
+            rank[failing.positions[&key] as usize] = Some(own.len() as u32);
+            let count = counts.entry(alternate.threads[index as usize]).or_insert(0);
+            own.push(*count);
+            *count += 1;
+        }
+        Ranks { rank, own }
+    }
+
+    fn broken_segments(&self, failing: &Lineup) -> u32 {
+        let mut broken = 0;
+        let mut start = 0;
+        for end in 1..=failing.keys.len() {
+            if end < failing.keys.len() && failing.threads[end] == failing.threads[start] {
+                continue;
+            }
+            let mut present = self.rank[start..end].iter().flatten();
+            if let Some(&first) = present.next() {
+                let last = present.next_back().copied().unwrap_or(first);
+                let own = self.own[last as usize] - self.own[first as usize];
+                broken += u32::from(last - first != own);
+            }
+            start = end;
+        }
+        broken
+    }
+
+    fn lost_switches(&self, failing: &Lineup) -> u32 {
+        let pairs = (1..failing.keys.len()).filter(|i| failing.threads[*i] != failing.threads[i - 1]);
+        let lost = pairs.filter(|i| match (self.rank[i - 1], self.rank[*i]) {
+            (Some(a), Some(b)) => b != a + 1,
+            _ => false,
+        });
+        lost.count() as u32
+    }
+}

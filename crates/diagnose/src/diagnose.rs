@@ -1,0 +1,377 @@
+//! The way from a failing run to its diagnosis.
+
+use std::time::Duration;
+
+use unravel_solve::{Answer, Before, Bounds, Model, Query, Solver, StepId, Wish};
+use unravel_trace::{
+    Alternate, BugId, Detail, Diagnosis, Effort, Minimality, Observed, Outcome, RootCause, Run,
+    Schedule, Status, Trace,
+};
+
+use crate::alternate::{Candidate, Reference, nearest, rank};
+use crate::execution::Execution;
+use crate::failing::{Failing, reduce_switches, usable_model};
+use crate::goals::{self, Goal, Sought};
+use crate::minimal::{self, LowerBound};
+use crate::modelled::Modelled;
+use crate::pairs::immediate;
+use crate::points::{Key, Keys};
+use crate::projection::{Side, operations, project};
+use crate::root_cause::{Cause, root_cause};
+use crate::subject::{Subject, ending};
+use crate::tell::tell;
+use crate::world::{Ending, Tried, World};
+
+/// Steps that the search for an alternate may evaluate.
+const EVALUATION_BUDGET: u64 = 4_000_000;
+/// Longer traces are not given to the solver for proofs that nobody asked for.
+const MAX_PROOF_STEPS: usize = 250;
+
+/// What to look for and how hard.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub goal: Goal,
+    /// How many alternates to report.
+    pub alternates: usize,
+    pub conflict_limit: Option<u64>,
+    /// For each query of the solver that makes a goal's alternate.
+    pub goal_time: Duration,
+    /// For each proof nobody asked for.
+    pub proof_time: Duration,
+    /// Schedules tried at random against the root cause.
+    pub samples: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            goal: Goal::default(),
+            alternates: 1,
+            conflict_limit: None,
+            goal_time: Duration::from_secs(20),
+            proof_time: Duration::from_millis(300),
+            samples: 300,
+        }
+    }
+}
+
+/// What is being done, for progress.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    Replaying,
+    Reducing,
+    SeekingAlternate,
+    SeekingCause,
+    Proving,
+}
+
+/// There is nothing to diagnose.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DiagnoseError {
+    #[error("the recorded run did not fail: there is nothing to diagnose")]
+    NoFailure,
+    #[error("the recorded failure does not show again: {0}")]
+    NotReproduced(String),
+    #[error("the trace has no symbolic part and cannot be executed")]
+    NotSymbolic,
+    #[error("no failing schedule was found in the trace: {0}")]
+    NoFailingSchedule(String),
+}
+
+/// Diagnoses a failing run by executing its program again.
+pub fn diagnose(
+    subject: &mut Subject<'_>,
+    program: &str,
+    recorded: &Run,
+    solver: &mut dyn Solver,
+    options: &Options,
+    progress: &mut dyn FnMut(Stage),
+) -> Result<Diagnosis, DiagnoseError> {
+    let Outcome::Failed(recorded_failure) = &recorded.outcome else {
+        return Err(DiagnoseError::NoFailure);
+    };
+    let mut effort = Effort { solver: Some(solver.name()), ..Effort::default() };
+    let mut notes = Vec::new();
+    progress(Stage::Replaying);
+    let run = subject.replay(&recorded.schedule, Detail::Symbolic);
+    if ending(&run.outcome, &recorded_failure.id()) != Ending::Failed {
+        return Err(DiagnoseError::NotReproduced(run.outcome.to_string()));
+    }
+    let switches_given = run.schedule.context_switches();
+    let mut failing = Failing::new(run).expect("it failed");
+    progress(Stage::Reducing);
+    reduce_switches(subject, &mut failing, &mut effort);
+
+    progress(Stage::SeekingAlternate);
+    let model = usable_model(&failing, &mut notes);
+    let mut reference = Reference::new(failing.observed.clone());
+    let mut candidates = Vec::new();
+    let mut bound = LowerBound(0);
+    if let Some(model) = &model {
+        let mut path = Path { failing: &failing, model, solver, options };
+        (candidates, bound) = path.alternates(subject, &mut reference, &mut effort, &mut notes);
+    }
+    let mut world = Execution::new(subject, &failing.observed, failing.steps());
+    if candidates.is_empty() && options.goal == Goal::Local {
+        candidates = nearest(&mut world, &mut reference, options.alternates);
+    }
+    progress(Stage::SeekingCause);
+    let passing = candidates.iter().filter_map(|c| c.tried.clone()).collect();
+    let passing = replayed(&mut world, passing);
+    let cause = root_cause(&mut world, passing, options.samples);
+    if candidates.is_empty()
+        && let Some(cause) = &cause
+    {
+        candidates = from_witnesses(world.subject(), cause, &failing.bug, &mut reference, options);
+    }
+    let root_cause = cause.as_ref().map(|cause| {
+        let others: Vec<Option<Trace>> = cause
+            .witnesses
+            .iter()
+            .map(|w| w.as_ref().map(|s| world.subject().replay(s, Detail::Events).trace))
+            .collect();
+        tell(&world, &failing, cause, &others)
+    });
+    progress(Stage::Proving);
+    let proved = match (&model, &cause) {
+        (Some(model), Some(cause)) => {
+            keeps_failing(model, &world, cause, solver, options, &mut effort)
+        }
+        _ => false,
+    };
+    effort.executed = world.subject().executed();
+    if cause.as_ref().is_some_and(|c| !c.complete) {
+        notes.push("the search for the root cause was cut short: it may lack orders".to_owned());
+    }
+    let status = if candidates.is_empty() {
+        Status::Inconclusive {
+            reason: format!(
+                "it fails under every schedule tried ({}): this looks like a sequential bug, or one that depends \
+                 on the input",
+                effort.executed
+            ),
+        }
+    } else {
+        Status::Confirmed
+    };
+    let alternates = finish(candidates, &reference, bound);
+    Ok(Diagnosis {
+        program: program.to_owned(),
+        failure: failing.failure,
+        status,
+        failing: failing.observed,
+        switches_given,
+        root_cause: root_cause.map(|r| RootCause { proved_on_path: proved, ..r }),
+        alternates,
+        effort,
+        notes,
+    })
+}
+
+/// The recorded path, where the model answers.
+struct Path<'p> {
+    failing: &'p Failing,
+    model: &'p Model,
+    solver: &'p mut dyn Solver,
+    options: &'p Options,
+}
+
+impl Path<'_> {
+    /// Alternates on the recorded path, found in the model and confirmed by execution, and a bound on their
+    /// data-flow variations.
+    fn alternates(
+        &mut self,
+        subject: &mut Subject<'_>,
+        reference: &mut Reference,
+        effort: &mut Effort,
+        notes: &mut Vec<String>,
+    ) -> (Vec<Candidate>, LowerBound) {
+        let Some(symbolic) = &self.failing.symbolic else { return (Vec::new(), LowerBound(0)) };
+        let trace = &self.failing.observed.trace;
+        let order = self.model.observed().expect("the run was observed");
+        let visible = self.failing.observed.schedule.visible.clone();
+        let mut world =
+            Modelled::new(self.model, trace, symbolic, order, visible, EVALUATION_BUDGET);
+        let wanted = self.options.alternates.max(1);
+        let (found, bound) = if self.options.goal == Goal::Local {
+            minimal::nearest(&mut world, self.model, reference, wanted + 2)
+        } else {
+            let (model, options) = (self.model, self.options);
+            let found =
+                published(model, &mut world, self.solver, options, reference, effort, notes);
+            (found, minimal::lower_bound(model))
+        };
+        effort.evaluated += world.evaluated();
+        let mut candidates: Vec<Candidate> = found
+            .into_iter()
+            .filter_map(|c| {
+                confirm(subject, &c.observed.schedule, &self.failing.bug, reference, c.goal)
+            })
+            .collect();
+        candidates.sort_by_key(rank);
+        candidates.truncate(wanted);
+        (candidates, bound)
+    }
+}
+
+/// What a published algorithm finds.
+pub fn published(
+    model: &Model,
+    world: &mut Modelled<'_>,
+    solver: &mut dyn Solver,
+    options: &Options,
+    reference: &mut Reference,
+    effort: &mut Effort,
+    notes: &mut Vec<String>,
+) -> Vec<Candidate> {
+    let goal = options.goal;
+    let (sought, count) = seek(model, world, solver, options);
+    if goal == Goal::Pair {
+        effort.evaluated += count;
+    } else {
+        effort.queries += count;
+    }
+    match sought {
+        Sought::Found { order, .. } => {
+            let observed = world.observe_order(&order);
+            observed.map(|o| reference.measure(o, None, goal.name())).into_iter().collect()
+        }
+        Sought::None => {
+            notes.push(format!(
+                "--goal {goal}: no schedule on the recorded path that it can reach passes"
+            ));
+            Vec::new()
+        }
+        Sought::Unknown { reason } => {
+            notes.push(format!("--goal {goal}: the solver gave up: {reason}"));
+            Vec::new()
+        }
+    }
+}
+
+fn seek(
+    model: &Model,
+    world: &Modelled<'_>,
+    solver: &mut dyn Solver,
+    options: &Options,
+) -> (Sought, u64) {
+    if options.goal == Goal::Pair {
+        let pairs: Vec<(StepId, StepId)> = immediate(world.failing(), world.extents())
+            .into_iter()
+            .filter_map(|(a, b)| Some((world.step(a)?, world.step(b)?)))
+            .collect();
+        return goals::by_pairs(model, world.order(), &pairs);
+    }
+    let effort = goals::Effort { conflicts: options.conflict_limit, time: options.goal_time };
+    goals::by_solver(model, world.order(), options.goal, solver, effort)
+}
+
+/// Executes a schedule; a candidate if it passes.
+fn confirm(
+    subject: &mut Subject<'_>,
+    schedule: &Schedule,
+    bug: &BugId,
+    reference: &mut Reference,
+    goal: &'static str,
+) -> Option<Candidate> {
+    let mut keys = Keys::default();
+    let (run, points) = subject.replay_points(schedule, &mut keys, Detail::Events);
+    if ending(&run.outcome, bug) != Ending::Passed {
+        return None;
+    }
+    let tried = Tried { points, ending: Ending::Passed, schedule: run.schedule.clone() };
+    let observed = Observed { trace: run.trace, schedule: run.schedule, outcome: run.outcome };
+    Some(reference.measure(observed, Some(tried), goal))
+}
+
+/// The same runs with the keys of this world.
+fn replayed(world: &mut Execution<'_, '_>, tried: Vec<Tried>) -> Vec<Tried> {
+    let again = tried.into_iter().map(|t| world.replay(&t.schedule));
+    again.filter(|t| t.ending == Ending::Passed).collect()
+}
+
+/// The runs that witness the root cause are passing runs too.
+fn from_witnesses(
+    subject: &mut Subject<'_>,
+    cause: &Cause,
+    bug: &BugId,
+    reference: &mut Reference,
+    options: &Options,
+) -> Vec<Candidate> {
+    let mut candidates: Vec<Candidate> = cause
+        .witnesses
+        .iter()
+        .flatten()
+        .filter_map(|schedule| confirm(subject, schedule, bug, reference, "local"))
+        .collect();
+    candidates.sort_by_key(rank);
+    candidates.truncate(options.alternates.max(1));
+    candidates
+}
+
+/// Whether a solver proves that no schedule on the recorded path keeps all orders and passes.
+pub fn keeps_failing(
+    model: &Model,
+    world: &dyn World,
+    cause: &Cause,
+    solver: &mut dyn Solver,
+    options: &Options,
+    effort: &mut Effort,
+) -> bool {
+    if model.len() > MAX_PROOF_STEPS || model.is_deadlock() {
+        return false;
+    }
+    let place = |key: Key| world.failing().iter().position(|p| p.key == key);
+    let mut keep = Vec::new();
+    for (first, second) in &cause.orders {
+        match (place(*first), place(*second)) {
+            (Some(first), Some(second)) => keep.push(Before {
+                first: StepId(first as u32),
+                second: StepId(second as u32),
+            }),
+            // A point that the recorded path lacks says nothing about it.
+            _ => return false,
+        }
+    }
+    let query = Query {
+        model,
+        wish: Wish::Passes,
+        keep,
+        assume: Vec::new(),
+        near: None,
+        free: None,
+        bounds: Bounds {
+            conflicts: options.conflict_limit,
+            time: Some(options.proof_time),
+            interrupt: None,
+        },
+    };
+    effort.queries += 1;
+    solver.find(&query) == Answer::No
+}
+
+pub fn finish(candidates: Vec<Candidate>, reference: &Reference, bound: LowerBound) -> Vec<Alternate> {
+    let failing = Side { trace: &reference.observed.trace, lineup: &reference.lineup };
+    candidates
+        .into_iter()
+        .map(|candidate| {
+            let side = Side { trace: &candidate.observed.trace, lineup: &candidate.lineup };
+            let projection = project(&reference.keys, failing, side);
+            let mut distance = candidate.distance;
+            distance.operations = operations(&projection, failing.lineup, side.lineup);
+            let gap = distance.data_flow.saturating_sub(bound.0);
+            Alternate {
+                same_path: candidate.same_path,
+                minimality: if gap == 0 && candidate.same_path {
+                    Minimality::Proved
+                } else {
+                    Minimality::BestFound { gap }
+                },
+                run: candidate.observed,
+                distance,
+                projection,
+                goal: candidate.goal.to_owned(),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,127 @@
+//! The world of execution: every schedule that is tried is run.
+
+use rustc_hash::FxHashMap;
+use unravel_trace::{BugId, Detail, EventKind, Observed, Schedule, Step, Trace};
+
+use crate::points::{Extents, Key, Keys, Point, Touch};
+use crate::steer::{Positions, Steer};
+use crate::subject::{Subject, ending};
+use crate::world::{Mode, Order, Tried, World};
+
+/// Tries schedules by running them.
+pub struct Execution<'s, 'a> {
+    subject: &'s mut Subject<'a>,
+    bug: BugId,
+    keys: Keys,
+    failing: Vec<Point>,
+    positions: Positions,
+    choices: Vec<u32>,
+    extents: Extents,
+    /// What atomic sections of the failing run do.
+    sections: FxHashMap<Key, Touch>,
+}
+
+impl<'s, 'a> Execution<'s, 'a> {
+    /// `failing` is the failing run with its events, `steps` what belongs to each of its points.
+    pub fn new(
+        subject: &'s mut Subject<'a>,
+        failing: &Observed,
+        steps: &[Step],
+    ) -> Execution<'s, 'a> {
+        let bug = failing.outcome.failure().map(|f| f.id()).expect("a failing run is diagnosed");
+        let mut keys = Keys::default();
+        let (_, mut points) =
+            subject.replay_points(&failing.schedule, &mut keys, Detail::Outcome);
+        let mut extents = extents(&failing.trace);
+        let mut sections = FxHashMap::default();
+        for (point, step) in points.iter_mut().zip(steps) {
+            // The scheduler sees only where an atomic section begins.
+            if step.events > 1 && point.touch == Touch::Nothing {
+                point.touch = extents.touch(&failing.trace, &failing.trace.events[step.range()]);
+                sections.insert(point.key, point.touch);
+            }
+        }
+        Execution {
+            positions: Positions::new(&points),
+            failing: points,
+            choices: failing.schedule.choices.clone(),
+            extents,
+            sections,
+            subject,
+            bug,
+            keys,
+        }
+    }
+
+    /// Runs a schedule that was found elsewhere.
+    pub fn replay(&mut self, schedule: &Schedule) -> Tried {
+        let (run, mut points) =
+            self.subject.replay_points(schedule, &mut self.keys, Detail::Outcome);
+        self.name_sections(&mut points);
+        Tried { points, ending: ending(&run.outcome, &self.bug), schedule: run.schedule }
+    }
+
+    /// The scheduler sees only where an atomic section begins; what it does is known from the failing run.
+    fn name_sections(&self, points: &mut [Point]) {
+        for point in points.iter_mut().filter(|p| p.touch == Touch::Nothing) {
+            if let Some(touch) = self.sections.get(&point.key) {
+                point.touch = *touch;
+            }
+        }
+    }
+
+    pub fn subject(&mut self) -> &mut Subject<'a> {
+        self.subject
+    }
+}
+
+impl World for Execution<'_, '_> {
+    fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    fn failing(&self) -> &[Point] {
+        &self.failing
+    }
+
+    fn extents(&self) -> &Extents {
+        &self.extents
+    }
+
+    fn steer(&mut self, orders: &[Order], mode: Mode) -> Tried {
+        let mut steer = Steer::new(&mut self.keys, orders, &self.positions, &self.choices, mode);
+        let run = self.subject.run(&mut steer, Detail::Outcome);
+        let mut points = steer.into_points();
+        self.name_sections(&mut points);
+        Tried { points, ending: ending(&run.outcome, &self.bug), schedule: run.schedule }
+    }
+
+    fn observe(&mut self, tried: &Tried) -> Option<Observed> {
+        let run = self.subject.replay(&tried.schedule, Detail::Events);
+        let same = ending(&run.outcome, &self.bug) == tried.ending;
+        same.then_some(Observed {
+            trace: run.trace,
+            schedule: run.schedule,
+            outcome: run.outcome,
+        })
+    }
+
+    fn may_go_on(&self) -> bool {
+        self.subject.may_go_on()
+    }
+}
+
+/// The heap objects of a trace.
+pub fn extents(trace: &Trace) -> Extents {
+    let mut extents = Extents::default();
+    for event in &trace.events {
+        if let EventKind::Free { at } | EventKind::Alloc { at } = event.kind {
+            let object = &trace.objects[trace.location(at).object.0 as usize];
+            extents.add(object.address, object.bytes);
+        }
+    }
+    for object in trace.objects.iter().filter(|o| o.site.is_some()) {
+        extents.add(object.address, object.bytes);
+    }
+    extents
+}

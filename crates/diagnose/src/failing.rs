@@ -1,0 +1,74 @@
+//! The failing run: replayed, modelled, with fewer context switches.
+
+use unravel_solve::{Evaluator, Model, Verdict};
+use unravel_trace::{BugId, Detail, Effort, Failure, Observed, Run, Step, Symbolic};
+
+use crate::modelled::schedule;
+use crate::reduce::reduce;
+use crate::subject::{Subject, ending};
+use crate::world::Ending;
+
+/// The failing run as everything else sees it.
+#[derive(Clone, Debug)]
+pub struct Failing {
+    pub observed: Observed,
+    pub failure: Failure,
+    pub bug: BugId,
+    pub symbolic: Option<Box<Symbolic>>,
+}
+
+impl Failing {
+    pub fn new(run: Run) -> Option<Failing> {
+        let failure = run.outcome.failure()?.clone();
+        let bug = failure.id();
+        let observed = Observed { trace: run.trace, schedule: run.schedule, outcome: run.outcome };
+        Some(Failing { observed, failure, bug, symbolic: run.symbolic })
+    }
+
+    pub fn steps(&self) -> &[Step] {
+        self.symbolic.as_ref().map_or(&[], |s| &s.steps)
+    }
+}
+
+/// The model of the failing run, if it says of it what execution said.
+pub fn usable_model(failing: &Failing, notes: &mut Vec<String>) -> Option<Model> {
+    let symbolic = failing.symbolic.as_ref()?;
+    let model = match Model::new(&failing.observed.trace, symbolic) {
+        Ok(model) => model,
+        Err(error) => {
+            notes.push(format!("the run is not modelled: {error}"));
+            return None;
+        }
+    };
+    let verdict = Evaluator::new(&model).evaluate(&model.observed()?);
+    if matches!(verdict, Verdict::Fails { .. }) {
+        return Some(model);
+    }
+    notes.push(format!(
+        "the model does not reproduce the failing run ({verdict:?}); everything was found by execution"
+    ));
+    None
+}
+
+/// Replaces the failing run by one with fewer context switches, if there is one.
+pub fn reduce_switches(subject: &mut Subject<'_>, failing: &mut Failing, effort: &mut Effort) {
+    let Some(model) = usable_model(failing, &mut Vec::new()) else { return };
+    let Some(observed) = model.observed() else { return };
+    let (order, evaluated) = reduce(&model, &observed);
+    effort.evaluated += evaluated;
+    if order == observed {
+        return;
+    }
+    let mut evaluator = Evaluator::new(&model);
+    evaluator.evaluate(&order);
+    let choices = evaluator.choices().to_vec();
+    let visible = &failing.observed.schedule.visible;
+    let shorter =
+        schedule(&model, &failing.observed.trace, evaluator.performed(), choices, visible);
+    let run = subject.replay(&shorter, Detail::Symbolic);
+    let better = ending(&run.outcome, &failing.bug) == Ending::Failed
+        && run.schedule.context_switches() < failing.observed.schedule.context_switches();
+    if better && let Some(new) = Failing::new(run) {
+        *failing = new;
+    }
+}

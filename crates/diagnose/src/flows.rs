@@ -1,0 +1,120 @@
+//! A run as criteria see it: its events in order, named across runs, and its data flows.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use unravel_trace::{EventKind, Flow, LocationId, ThreadId, Trace};
+
+use crate::points::{Counter, Key, Keys, ThreadKey};
+
+/// Accesses are followed byte by byte up to this length; of longer ones only the first bytes.
+const MAX_BYTES: u32 = 64;
+
+/// The events of one run.
+#[derive(Clone, Debug)]
+pub struct Lineup {
+    /// By index of the trace's events.
+    pub keys: Vec<Key>,
+    pub threads: Vec<ThreadKey>,
+    pub positions: FxHashMap<Key, u32>,
+    /// Reads-from edges, by indices of events.
+    pub flows: Vec<Flow>,
+    /// The same by keys: writer (`None`: memory as it was before) and reader.
+    pub edges: FxHashSet<(Option<Key>, Key)>,
+}
+
+impl Lineup {
+    /// `freed` are the addresses of heap objects whose liveness counts as a value.
+    pub fn new(trace: &Trace, keys: &mut Keys, freed: &FxHashSet<u64>) -> Lineup {
+        let names: Vec<ThreadKey> = trace.threads.iter().map(|n| keys.thread(n)).collect();
+        let mut counter = Counter::default();
+        let mut own = Vec::with_capacity(trace.events.len());
+        let mut threads = Vec::with_capacity(trace.events.len());
+        for event in &trace.events {
+            let thread = thread_key(&names, event.thread);
+            let occurrence = counter.advance(thread, event.site);
+            own.push(keys.key(thread, event.site, occurrence));
+            threads.push(thread);
+        }
+        let flows = flows(trace, freed);
+        let edges = flows
+            .iter()
+            .map(|f| (f.from.map(|w| own[w as usize]), own[f.to as usize]))
+            .collect();
+        let positions = own.iter().enumerate().map(|(i, k)| (*k, i as u32)).collect();
+        Lineup { keys: own, threads, positions, flows, edges }
+    }
+
+    pub fn contains(&self, key: Key) -> bool {
+        self.positions.contains_key(&key)
+    }
+
+    /// Only the events that `other` has too, in this run's order.
+    pub fn common(&self, other: &Lineup) -> Vec<u32> {
+        (0..self.keys.len() as u32).filter(|i| other.contains(self.keys[*i as usize])).collect()
+    }
+}
+
+fn thread_key(names: &[ThreadKey], thread: ThreadId) -> ThreadKey {
+    names[thread.index()]
+}
+
+/// Addresses of the heap objects that a run frees.
+pub fn freed_objects(trace: &Trace) -> FxHashSet<u64> {
+    let freed = trace.events.iter().filter_map(|event| match event.kind {
+        EventKind::Free { at } => Some(object_of(trace, at)),
+        _ => None,
+    });
+    freed.collect()
+}
+
+fn object_of(trace: &Trace, at: LocationId) -> u64 {
+    trace.objects[trace.location(at).object.0 as usize].address
+}
+
+/// The reads-from edges of a run, without duplicates, by reader.
+fn flows(trace: &Trace, freed: &FxHashSet<u64>) -> Vec<Flow> {
+    let mut memory: FxHashMap<u64, u32> = FxHashMap::default();
+    let mut lives: FxHashMap<u64, u32> = FxHashMap::default();
+    let mut found: Vec<Flow> = Vec::new();
+    for (index, event) in trace.events.iter().enumerate() {
+        let index = index as u32;
+        let (at, reads, writes) = match &event.kind {
+            EventKind::Read { at, .. } => (*at, true, false),
+            EventKind::Write { at, .. } => (*at, false, true),
+            EventKind::ReadModifyWrite { at, .. } => (*at, true, true),
+            EventKind::Alloc { at } | EventKind::Free { at } => {
+                let object = object_of(trace, *at);
+                if freed.contains(&object) {
+                    if matches!(event.kind, EventKind::Free { .. }) {
+                        found.push(Flow { from: lives.get(&object).copied(), to: index });
+                    }
+                    lives.insert(object, index);
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        let address = trace.address(at);
+        let bytes = trace.location(at).bytes.min(MAX_BYTES);
+        let range = address..address + u64::from(bytes);
+        if reads {
+            let first = found.len();
+            for byte in range.clone() {
+                let flow = Flow { from: memory.get(&byte).copied(), to: index };
+                if !found[first..].contains(&flow) {
+                    found.push(flow);
+                }
+            }
+        }
+        let object = object_of(trace, at);
+        if freed.contains(&object) {
+            let flow = Flow { from: lives.get(&object).copied(), to: index };
+            if found.last() != Some(&flow) {
+                found.push(flow);
+            }
+        }
+        if writes {
+            memory.extend(range.map(|byte| (byte, index)));
+        }
+    }
+    found
+}

@@ -1,0 +1,165 @@
+//! Pairs of conflicting points: which orders of a run could matter, and which ones another run breaks.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::points::{Extents, Key, Point, Role, Touch};
+use crate::steer::Positions;
+use crate::world::Order;
+
+/// Conflicts of a point are looked for among this many points of its object before it.
+const LOOK_BACK: usize = 256;
+/// No run is said to break more orders than this; the nearest ones are kept.
+const MAX_BROKEN: usize = 4096;
+
+/// What points may conflict over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Object {
+    /// Eight bytes of memory.
+    Granule(u64),
+    Sync(u64),
+    /// A heap object that is freed.
+    Heap(u64),
+}
+
+/// Points of a run by what they touch.
+fn by_object(points: &[Point], extents: &Extents) -> FxHashMap<Object, Vec<u32>> {
+    let mut lists: FxHashMap<Object, Vec<u32>> = FxHashMap::default();
+    let freed: FxHashSet<u64> = points
+        .iter()
+        .filter_map(|p| if let Touch::Free { address } = p.touch { Some(address) } else { None })
+        .collect();
+    for (index, point) in points.iter().enumerate() {
+        let mut add = |object| {
+            let list = lists.entry(object).or_default();
+            if list.last() != Some(&(index as u32)) {
+                list.push(index as u32);
+            }
+        };
+        let single = [point.touch];
+        let touches = match point.touch {
+            Touch::Section(section) => extents.section(section),
+            _ => &single,
+        };
+        for touch in touches {
+        match *touch {
+            Touch::Nothing | Touch::Section(_) => {}
+            Touch::Memory { address, bytes, .. } => {
+                let last = (address + u64::from(bytes.max(1)) - 1) >> 3;
+                (address >> 3..=last).take(64).for_each(|granule| add(Object::Granule(granule)));
+            }
+            Touch::Free { address } => add(Object::Heap(address)),
+            Touch::Sync { address, .. } => add(Object::Sync(address)),
+        }
+        if let Touch::Memory { address, .. } | Touch::Sync { address, .. } = *touch {
+            for object in freed.iter().filter(|o| extents.contains(**o, address)) {
+                add(Object::Heap(*object));
+            }
+        }
+        }
+    }
+    lists
+}
+
+/// Conflicting pairs of different threads with nothing between them that makes their order follow from others:
+/// the orders of which a schedule is made. Nearest to the end of the run first, then nearest to each other.
+pub fn immediate(points: &[Point], extents: &Extents) -> Vec<Order> {
+    let mut found: Vec<(u32, u32)> = Vec::new();
+    for list in by_object(points, extents).values() {
+        for (at, &index) in list.iter().enumerate() {
+            let point = &points[index as usize];
+            // Backwards until something that orders everything before it: a conflicting write or operation of
+            // another thread.
+            for &before in list[..at].iter().rev().take(LOOK_BACK) {
+                let other = &points[before as usize];
+                if !other.touch.conflicts(&point.touch, extents) {
+                    continue;
+                }
+                if other.thread != point.thread {
+                    found.push((before, index));
+                }
+                let is_barrier = match other.touch {
+                    Touch::Memory { write, .. } => write,
+                    Touch::Free { .. } | Touch::Section(_) => true,
+                    Touch::Sync { role, .. } => role != Role::Release && other.thread != point.thread,
+                    Touch::Nothing => false,
+                };
+                if is_barrier {
+                    break;
+                }
+            }
+        }
+    }
+    found.sort_by_key(|(a, b)| (std::cmp::Reverse(*b), std::cmp::Reverse(*a)));
+    found.dedup();
+    found.into_iter().map(|(a, b)| (points[a as usize].key, points[b as usize].key)).collect()
+}
+
+/// The orders of the failing run that another run breaks: it executes both points the other way round. A point
+/// that the failing run lacks counts as after all of it.
+pub fn broken(failing: &Positions, points: &[Point], extents: &Extents) -> Vec<Order> {
+    let position = |index: u32| failing.get(points[index as usize].key);
+    let mut found: Vec<(u32, u32)> = Vec::new();
+    for list in by_object(points, extents).values() {
+        let sorted = list.windows(2).all(|w| match (position(w[0]), position(w[1])) {
+            (Some(a), Some(b)) => a < b,
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => true,
+        });
+        if sorted {
+            continue;
+        }
+        for (at, &index) in list.iter().enumerate() {
+            let Some(here) = position(index) else { continue };
+            let point = &points[index as usize];
+            for &before in list[..at].iter().rev().take(LOOK_BACK) {
+                let other = &points[before as usize];
+                let was_later = position(before).is_none_or(|there| there > here);
+                if was_later
+                    && other.thread != point.thread
+                    && other.touch.conflicts(&point.touch, extents)
+                {
+                    found.push((index, before));
+                }
+            }
+        }
+    }
+    // Nearest in this run first.
+    found.sort_by_key(|(later, earlier)| (later - earlier, *later));
+    found.dedup();
+    found.truncate(MAX_BROKEN);
+    found.into_iter().map(|(a, b)| (points[a as usize].key, points[b as usize].key)).collect()
+}
+
+/// How little an order says to a reader: orders of data before orders of locks.
+pub fn weight(touch: &Touch) -> u32 {
+    match touch {
+        Touch::Memory { .. } | Touch::Free { .. } | Touch::Section(_) => 0,
+        Touch::Sync { role: Role::Wait | Role::Signal, .. } => 1,
+        Touch::Sync { role: Role::Acquire | Role::AcquireShared, .. } => 2,
+        Touch::Sync { role: Role::Release, .. } => 3,
+        Touch::Nothing => 4,
+    }
+}
+
+/// Where a thread could be stopped instead of at a point, so that it holds fewer locks there: the acquisitions of
+/// the locks it holds at the point, innermost first.
+pub fn enclosing_locks(points: &[Point], key: Key) -> Vec<Key> {
+    let Some(at) = points.iter().position(|p| p.key == key) else { return Vec::new() };
+    let thread = points[at].thread;
+    let mut held: Vec<(u64, Key)> = Vec::new();
+    for point in points[..at].iter().filter(|p| p.thread == thread) {
+        if let Touch::Sync { address, role } = point.touch {
+            match role {
+                Role::Acquire | Role::AcquireShared => held.push((address, point.key)),
+                Role::Release => {
+                    if let Some(last) = held.iter().rposition(|(lock, _)| *lock == address) {
+                        held.remove(last);
+                    }
+                }
+                Role::Wait | Role::Signal => {}
+            }
+        }
+    }
+    held.into_iter().rev().map(|(_, key)| key).collect()
+}

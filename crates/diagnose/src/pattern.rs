@@ -1,0 +1,212 @@
+//! The root cause in words: its kind, one sentence, and what should hold instead.
+
+use unravel_trace::{CausalOrder, Failure, FailureKind, Participant, Pattern, Place};
+
+/// What there is to say about a set of orders.
+#[derive(Clone, Debug)]
+pub struct Words {
+    pub pattern: Pattern,
+    pub sentence: String,
+    pub advice: String,
+    pub region: Vec<Place>,
+}
+
+pub fn describe(failure: &Failure, orders: &[CausalOrder]) -> Words {
+    if failure.kind == FailureKind::Deadlock {
+        return deadlock(failure, orders);
+    }
+    match orders {
+        [order] => single(order),
+        [a, b] => double(a, b).unwrap_or_else(|| compound(orders)),
+        _ => compound(orders),
+    }
+}
+
+fn deadlock(failure: &Failure, orders: &[CausalOrder]) -> Words {
+    let waits: Vec<&str> = failure.related.iter().map(|r| r.message.as_str()).collect();
+    let lost = orders.iter().find(|o| o.first.verb == "signals" || o.first.verb == "broadcasts");
+    if let Some(order) = lost {
+        return Words {
+            pattern: Pattern::LostWakeUp,
+            sentence: format!(
+                "{} before {}: the wake-up is lost, and {} waits for ever",
+                clause(&order.first, &order.object),
+                clause(&order.second, &order.object),
+                order.second.key.thread
+            ),
+            advice: format!(
+                "check what is waited for with the lock held, in the same critical section as the wait at {}",
+                order.second.place.short()
+            ),
+            region: vec![order.second.place.clone(), order.first.place.clone()],
+        };
+    }
+    Words {
+        pattern: Pattern::Deadlock,
+        sentence: waits.join("; "),
+        advice: match orders {
+            [] => "nobody can go on: see who waits for what".to_owned(),
+            _ => format!(
+                "let all threads take these in the same order: {}",
+                names(orders.iter().map(|o| o.object.as_str()))
+            ),
+        },
+        region: places(orders),
+    }
+}
+
+/// One order: it should be the other way round.
+fn single(order: &CausalOrder) -> Words {
+    let (first, second) = (&order.first, &order.second);
+    let late = if second.event.is_none() { ", which comes too late" } else { "" };
+    Words {
+        pattern: Pattern::OrderViolation,
+        sentence: format!(
+            "{} before {}{late}",
+            clause(first, &order.object),
+            clause(second, &order.object)
+        ),
+        advice: format!(
+            "{} has to come first: let {} wait until {} has been there",
+            second.place.short(),
+            first.place.short(),
+            second.key.thread
+        ),
+        region: vec![second.place.clone(), first.place.clone()],
+    }
+}
+
+/// Two orders between two threads, in opposite directions: somebody came in between.
+fn double(a: &CausalOrder, b: &CausalOrder) -> Option<Words> {
+    let (enter, leave) = if starts(a, b) {
+        (a, b)
+    } else if starts(b, a) {
+        (b, a)
+    } else {
+        return None;
+    };
+    let owner = &enter.first.key.thread;
+    if is_lost_update(enter, leave) {
+        let (x, y) = (&enter.first, &leave.first);
+        return Some(Words {
+            pattern: Pattern::LostUpdate,
+            sentence: format!(
+                "{} and {} both read {} ({} and {}) before either writes it back ({} and {}): one update is lost",
+                x.key.thread,
+                y.key.thread,
+                enter.object,
+                x.place.short(),
+                y.place.short(),
+                leave.second.place.short(),
+                enter.second.place.short()
+            ),
+            advice: format!(
+                "reading and writing {} should be one atomic step: from {} to {}",
+                enter.object,
+                x.place.short(),
+                leave.second.place.short()
+            ),
+            region: vec![x.place.clone(), leave.second.place.clone()],
+        });
+    }
+    let between = if enter.second.key == leave.first.key {
+        clause(&enter.second, &enter.object)
+    } else {
+        format!(
+            "{} and {}",
+            clause(&enter.second, &enter.object),
+            clause(&leave.first, &leave.object)
+        )
+    };
+    Some(Words {
+        pattern: Pattern::AtomicityViolation,
+        sentence: format!(
+            "{between} between {owner}'s {} at {} and {} at {}",
+            noun(&enter.first),
+            enter.first.place.short(),
+            noun(&leave.second),
+            leave.second.place.short()
+        ),
+        advice: format!(
+            "{} to {} in {owner} should be atomic with respect to {}",
+            enter.first.place.short(),
+            leave.second.place.short(),
+            enter.second.place.short()
+        ),
+        region: vec![enter.first.place.clone(), leave.second.place.clone()],
+    })
+}
+
+/// Whether `enter` lets another thread in and `leave` lets it out again.
+fn starts(enter: &CausalOrder, leave: &CausalOrder) -> bool {
+    let same_threads = enter.first.key.thread == leave.second.key.thread
+        && enter.second.key.thread == leave.first.key.thread;
+    let in_order = |a: &Participant, b: &Participant| match (a.event, b.event) {
+        (Some(a), Some(b)) => a <= b,
+        _ => true,
+    };
+    same_threads && in_order(&enter.first, &leave.second)
+}
+
+fn is_lost_update(enter: &CausalOrder, leave: &CausalOrder) -> bool {
+    let reads = |p: &Participant| p.verb == "reads";
+    let writes = |p: &Participant| p.verb == "writes";
+    enter.object == leave.object
+        && reads(&enter.first)
+        && writes(&enter.second)
+        && reads(&leave.first)
+        && writes(&leave.second)
+}
+
+fn compound(orders: &[CausalOrder]) -> Words {
+    if orders.is_empty() {
+        return Words {
+            pattern: Pattern::Compound,
+            sentence: "no order of events was found that all passing runs break".to_owned(),
+            advice: String::new(),
+            region: Vec::new(),
+        };
+    }
+    let clauses: Vec<String> = orders
+        .iter()
+        .map(|o| format!("{} before {}", clause(&o.first, &o.object), clause(&o.second, &o.object)))
+        .collect();
+    Words {
+        pattern: Pattern::Compound,
+        sentence: format!("all of this has to come together: {}", clauses.join("; ")),
+        advice: "it is enough to make one of these orders impossible".to_owned(),
+        region: places(orders),
+    }
+}
+
+/// `T0.2 writes x at bank.c:20`.
+fn clause(who: &Participant, object: &str) -> String {
+    let object = if object.is_empty() { String::new() } else { format!(" {object}") };
+    format!("{} {}{object} at {}", who.key.thread, who.verb, who.place.short())
+}
+
+fn noun(who: &Participant) -> &'static str {
+    match who.verb.as_str() {
+        "reads" => "read",
+        "writes" => "write",
+        "updates" => "update",
+        "frees" => "free",
+        "locks" => "lock",
+        _ => "step",
+    }
+}
+
+fn names<'a>(objects: impl Iterator<Item = &'a str>) -> String {
+    let mut names: Vec<&str> = objects.filter(|o| !o.is_empty()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.join(", ")
+}
+
+fn places(orders: &[CausalOrder]) -> Vec<Place> {
+    let mut places: Vec<Place> =
+        orders.iter().flat_map(|o| [o.first.place.clone(), o.second.place.clone()]).collect();
+    places.sort();
+    places.dedup();
+    places
+}

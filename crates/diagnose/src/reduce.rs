@@ -1,0 +1,100 @@
+//! Context-switch reduction (Symbiosis §4.3, after Tinertia): the same failure with fewer context switches, by
+//! evaluation.
+//!
+//! Two segments of one thread become one by moving the later up to the earlier or the earlier down to the later; a
+//! thread's last segment may go altogether. A move that still fails and has fewer switches is kept; until none does.
+
+use unravel_solve::{Evaluator, Model, StepId, Verdict};
+use unravel_trace::ThreadId;
+
+/// Steps that may be evaluated for one reduction.
+const BUDGET: usize = 4_000_000;
+
+/// A failing order with as few context switches as the moves can reach, and how many orders were evaluated.
+pub fn reduce(model: &Model, order: &[StepId]) -> (Vec<StepId>, u64) {
+    let mut evaluator = Evaluator::new(model);
+    let mut reduction = Reduction { model, segments: split(model, order), evaluated: 0, left: BUDGET };
+    while reduction.pass(&mut evaluator) && reduction.left > 0 {}
+    (reduction.segments.concat(), reduction.evaluated)
+}
+
+struct Reduction<'m> {
+    model: &'m Model,
+    segments: Vec<Vec<StepId>>,
+    evaluated: u64,
+    left: usize,
+}
+
+impl Reduction<'_> {
+    /// One round of moves from the last segment to the first; true if any was kept.
+    fn pass(&mut self, evaluator: &mut Evaluator<'_>) -> bool {
+        let mut improved = false;
+        let mut at = self.segments.len();
+        while at > 0 && self.left > 0 {
+            at -= 1;
+            if at >= self.segments.len() {
+                continue;
+            }
+            for moved in self.moves(at) {
+                if let Some(better) = self.improve(&moved, evaluator) {
+                    self.segments = better;
+                    improved = true;
+                    break;
+                }
+            }
+        }
+        improved
+    }
+
+    fn thread(&self, at: usize) -> ThreadId {
+        self.model.owner(self.segments[at][0])
+    }
+
+    /// What can be done with a segment.
+    fn moves(&self, at: usize) -> Vec<Vec<Vec<StepId>>> {
+        let thread = self.thread(at);
+        let later = (at + 1..self.segments.len()).find(|j| self.thread(*j) == thread);
+        let Some(later) = later else {
+            let mut dropped = self.segments.clone();
+            dropped.remove(at);
+            return vec![dropped];
+        };
+        let mut up = self.segments.clone();
+        let segment = up.remove(later);
+        up[at].extend(segment);
+        let mut down = self.segments.clone();
+        let segment = down.remove(at);
+        down[later - 1].splice(0..0, segment);
+        vec![up, down]
+    }
+
+    /// The segments of an order that fails with fewer switches.
+    fn improve(
+        &mut self,
+        moved: &[Vec<StepId>],
+        evaluator: &mut Evaluator<'_>,
+    ) -> Option<Vec<Vec<StepId>>> {
+        let order = moved.concat();
+        self.left = self.left.saturating_sub(order.len());
+        self.evaluated += 1;
+        if !matches!(evaluator.evaluate(&order), Verdict::Fails { .. }) {
+            return None;
+        }
+        // What comes after the failure does not happen. (A deadlock is at the end.)
+        let happened = if self.model.is_deadlock() { &order } else { evaluator.performed() };
+        let segments = split(self.model, happened);
+        (segments.len() < self.segments.len()).then_some(segments)
+    }
+}
+
+/// The segments of an order.
+fn split(model: &Model, order: &[StepId]) -> Vec<Vec<StepId>> {
+    let mut segments: Vec<Vec<StepId>> = Vec::new();
+    for step in order {
+        match segments.last_mut() {
+            Some(last) if model.owner(last[0]) == model.owner(*step) => last.push(*step),
+            _ => segments.push(vec![*step]),
+        }
+    }
+    segments
+}

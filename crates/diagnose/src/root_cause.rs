@@ -1,0 +1,261 @@
+//! The root cause: a minimal set of orders of the failing run of which every passing run breaks one (design §7).
+//!
+//! Found by implicit hitting sets: known passing runs each break some orders of the failing run; a minimal set that
+//! meets all of these is the candidate; a passing run that keeps the candidate refutes it and joins the known ones,
+//! cut down first to the few orders it must break. Minimal by construction: each member has a passing run that
+//! breaks it and no other member. That *no* passing run keeps all members is checked by trying, on every path
+//! the program takes: all single reversals, all single delays, and many schedules at random.
+
+use rustc_hash::FxHashMap;
+use unravel_trace::{Rng, Schedule};
+
+use crate::hitting_set::minimal_hitting_set;
+use crate::pairs::{broken, enclosing_locks, immediate, weight};
+use crate::points::{Key, Point, Touch};
+use crate::steer::Positions;
+use crate::world::{Ending, Mode, Order, Tried, World};
+
+/// Reversals and delays tried against each candidate.
+const MAX_MOVES: usize = 400;
+/// Refutations before we give up.
+const MAX_ROUNDS: usize = 60;
+/// Executions to cut down one refutation.
+const MAX_CUTS: usize = 120;
+
+/// A set of orders, and how it was checked.
+#[derive(Clone, Debug)]
+pub struct Cause {
+    pub orders: Vec<Order>,
+    /// For each order a run that breaks it, keeps the others, and passes.
+    pub witnesses: Vec<Option<Schedule>>,
+    /// Schedules that kept all orders, all of which failed.
+    pub kept_and_failed: u64,
+    /// False if a bound was reached before the candidate stood.
+    pub complete: bool,
+    /// What the points of the orders touch.
+    pub touches: FxHashMap<Key, Touch>,
+}
+
+struct Known {
+    broken: Vec<Order>,
+    schedule: Schedule,
+}
+
+struct Search<'w> {
+    world: &'w mut dyn World,
+    positions: Positions,
+    touches: FxHashMap<Key, Touch>,
+    known: Vec<Known>,
+    moves: Vec<Vec<Order>>,
+    next_move: usize,
+    samples: u64,
+    seed: u64,
+    kept_and_failed: u64,
+}
+
+/// The root cause of the world's failing run. `None` if no schedule that was tried passes.
+/// `passing` are passing runs that are already known, `samples` how many schedules to try at random.
+pub fn root_cause(world: &mut dyn World, passing: Vec<Tried>, samples: u64) -> Option<Cause> {
+    let failing = world.failing().to_vec();
+    let positions = Positions::new(&failing);
+    let moves = moves(&failing, world);
+    let touches = failing.iter().map(|p| (p.key, p.touch)).collect();
+    let mut search = Search {
+        world,
+        positions,
+        touches,
+        known: Vec::new(),
+        moves,
+        next_move: 0,
+        samples,
+        seed: 1,
+        kept_and_failed: 0,
+    };
+    for tried in passing {
+        search.learn(tried, &[]);
+    }
+    search.run()
+}
+
+/// What is tried first: reversals of neighbouring conflicts, then delays of single points.
+fn moves(failing: &[Point], world: &dyn World) -> Vec<Vec<Order>> {
+    let mut moves: Vec<Vec<Order>> = Vec::new();
+    for (first, second) in immediate(failing, world.extents()).into_iter().take(MAX_MOVES) {
+        moves.push(vec![(second, first)]);
+        let locks = enclosing_locks(failing, first);
+        moves.extend(locks.into_iter().map(|lock| vec![(second, lock)]));
+    }
+    moves.truncate(MAX_MOVES);
+    let touching = failing.iter().rev().filter(|p| p.touch != Touch::Nothing);
+    moves.extend(touching.take(MAX_MOVES / 4).map(|p| vec![(NEVER, p.key)]));
+    moves
+}
+
+/// A point that is never executed: what has to come after it comes last.
+pub const NEVER: Key = Key(u32::MAX);
+
+impl Search<'_> {
+    fn run(mut self) -> Option<Cause> {
+        for _ in 0..MAX_ROUNDS {
+            let candidate = self.candidate();
+            let Some(counterexample) = self.refute(&candidate) else {
+                if self.known.is_empty() {
+                    return None;
+                }
+                let complete = self.world.may_go_on();
+                return Some(self.cause(candidate, complete));
+            };
+            self.learn(counterexample, &candidate);
+        }
+        let candidate = self.candidate();
+        Some(self.cause(candidate, false))
+    }
+
+    fn candidate(&self) -> Vec<Order> {
+        let sets: Vec<Vec<Order>> = self.known.iter().map(|k| k.broken.clone()).collect();
+        minimal_hitting_set(&sets, |order| self.cost(order))
+    }
+
+    /// Orders of data before orders of locks, near ones before far ones.
+    fn cost(&self, (first, second): Order) -> u64 {
+        let touch = |key: &Key| self.touches.get(key).map_or(4, weight);
+        let last = u32::MAX / 2;
+        let place = |key| self.positions.get(key).unwrap_or(last);
+        let far = place(second).saturating_sub(place(first));
+        u64::from(touch(&first).max(touch(&second))) << 32 | u64::from(far)
+    }
+
+    fn cause(self, orders: Vec<Order>, complete: bool) -> Cause {
+        let witnesses = orders
+            .iter()
+            .map(|order| {
+                let only = |k: &&Known| {
+                    k.broken.contains(order)
+                        && !orders.iter().any(|o| o != order && k.broken.contains(o))
+                };
+                self.known.iter().find(only).map(|k| k.schedule.clone())
+            })
+            .collect();
+        Cause {
+            orders,
+            witnesses,
+            kept_and_failed: self.kept_and_failed,
+            complete,
+            touches: self.touches,
+        }
+    }
+
+    /// A passing run that keeps all of `candidate`.
+    fn refute(&mut self, candidate: &[Order]) -> Option<Tried> {
+        self.kept_and_failed = 0;
+        for step in 0..self.moves.len() {
+            let index = (self.next_move + step) % self.moves.len();
+            if !self.world.may_go_on() {
+                return None;
+            }
+            let orders = [candidate, &self.moves[index]].concat();
+            if let Some(tried) = self.attempt(&orders, Mode::Follow, candidate) {
+                self.next_move = index + 1;
+                return Some(tried);
+            }
+        }
+        for index in 0..self.samples {
+            if !self.world.may_go_on() {
+                return None;
+            }
+            let seed = Rng::derive(self.seed, index);
+            let mode = match index % 4 {
+                0 => Mode::Random { seed, stay: 0 },
+                1 => Mode::Random { seed, stay: 70 },
+                2 => Mode::Random { seed, stay: 93 },
+                _ => Mode::Wander { seed, leave: 8 },
+            };
+            if let Some(tried) = self.attempt(candidate, mode, candidate) {
+                return Some(tried);
+            }
+        }
+        None
+    }
+
+    /// Tries a schedule; it counts if it keeps the candidate.
+    fn attempt(&mut self, orders: &[Order], mode: Mode, candidate: &[Order]) -> Option<Tried> {
+        let tried = self.world.steer(orders, mode);
+        let passed = match tried.ending {
+            Ending::Passed => true,
+            Ending::Failed => false,
+            Ending::FailedOtherwise | Ending::Unknown => return None,
+        };
+        let broken = broken(&self.positions, &tried.points, self.world.extents());
+        if broken.iter().any(|order| candidate.contains(order)) {
+            return None;
+        }
+        if passed && !broken.is_empty() {
+            return Some(tried);
+        }
+        self.kept_and_failed += u64::from(!passed);
+        None
+    }
+
+    /// Adds a passing run, cut down to the orders it must break.
+    fn learn(&mut self, tried: Tried, keep: &[Order]) {
+        for point in &tried.points {
+            self.touches.entry(point.key).or_insert(point.touch);
+        }
+        let broken = broken(&self.positions, &tried.points, self.world.extents());
+        let mut best = Known { broken, schedule: tried.schedule };
+        let mut cuts = 0;
+        let mut parts = 2;
+        while best.broken.len() > 1 && parts <= best.broken.len().max(2) && cuts < MAX_CUTS {
+            let size = best.broken.len().div_ceil(parts);
+            let subsets: Vec<Vec<Order>> = best.broken.chunks(size).map(<[_]>::to_vec).collect();
+            let complements = (0..subsets.len()).map(|skip| {
+                let rest = subsets.iter().enumerate().filter(|(i, _)| *i != skip);
+                rest.flat_map(|(_, s)| s.clone()).collect::<Vec<Order>>()
+            });
+            let attempts: Vec<Vec<Order>> = if parts == 2 {
+                subsets.clone()
+            } else {
+                subsets.iter().cloned().chain(complements).collect()
+            };
+            let mut smaller = None;
+            for attempt in attempts {
+                cuts += 1;
+                if let Some(known) = self.cut(&attempt, keep, best.broken.len()) {
+                    smaller = Some(known);
+                    break;
+                }
+                if cuts >= MAX_CUTS || !self.world.may_go_on() {
+                    break;
+                }
+            }
+            match smaller {
+                Some(known) => {
+                    best = known;
+                    parts = 2;
+                }
+                None if size == 1 => break,
+                None => parts = (parts * 2).min(best.broken.len()),
+            }
+        }
+        self.known.push(best);
+    }
+
+    /// A passing run that breaks `some` orders, keeps `keep`, and breaks fewer than `limit` in all.
+    fn cut(&mut self, some: &[Order], keep: &[Order], limit: usize) -> Option<Known> {
+        let mut orders = keep.to_vec();
+        orders.extend(some.iter().map(|(first, second)| (*second, *first)));
+        let tried = self.world.steer(&orders, Mode::Follow);
+        if tried.ending != Ending::Passed {
+            return None;
+        }
+        let broken = broken(&self.positions, &tried.points, self.world.extents());
+        let kept = !broken.iter().any(|order| keep.contains(order));
+        if !kept || broken.is_empty() || broken.len() >= limit {
+            return None;
+        }
+        for point in &tried.points {
+            self.touches.entry(point.key).or_insert(point.touch);
+        }
+        Some(Known { broken, schedule: tried.schedule })
+    }
+}

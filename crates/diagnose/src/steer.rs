@@ -1,0 +1,169 @@
+//! A scheduler that keeps given orders and otherwise follows a failing run, on whatever path that leads.
+
+use rustc_hash::FxHashMap;
+use unravel_trace::{Candidate, Choice, Question, Rng, Scheduler, ThreadName, View};
+
+use crate::points::{Counter, Key, Keys, Point, ThreadKey, Touch};
+use crate::world::{Mode, Order};
+
+/// The orders to keep, by their second point.
+#[derive(Debug, Default)]
+pub struct Orders {
+    after: FxHashMap<Key, Vec<Key>>,
+}
+
+impl Orders {
+    pub fn new(orders: &[Order]) -> Orders {
+        let mut after: FxHashMap<Key, Vec<Key>> = FxHashMap::default();
+        for (first, second) in orders {
+            after.entry(*second).or_default().push(*first);
+        }
+        Orders { after }
+    }
+
+    /// Whether a point has to wait for one that was not executed yet.
+    pub fn hold(&self, key: Key, executed: &[bool]) -> bool {
+        self.after.get(&key).is_some_and(|firsts| {
+            firsts.iter().any(|first| !executed.get(first.0 as usize).copied().unwrap_or(false))
+        })
+    }
+}
+
+/// Where the failing run had each point.
+#[derive(Debug, Default)]
+pub struct Positions(FxHashMap<Key, u32>);
+
+impl Positions {
+    pub fn new(points: &[Point]) -> Positions {
+        Positions(points.iter().enumerate().map(|(i, p)| (p.key, i as u32)).collect())
+    }
+
+    pub fn get(&self, key: Key) -> Option<u32> {
+        self.0.get(&key).copied()
+    }
+}
+
+/// Follows the failing run under constraints, and keeps what it did.
+pub struct Steer<'a> {
+    keys: &'a mut Keys,
+    orders: Orders,
+    failing: &'a Positions,
+    /// Answers to "which waiter" of the failing run.
+    choices: &'a [u32],
+    asked: usize,
+    mode: Mode,
+    rng: Rng,
+    counter: Counter,
+    executed: Vec<bool>,
+    points: Vec<Point>,
+    /// By thread of this run: its key, and where the failing run last agreed with it.
+    threads: Vec<(ThreadKey, u32)>,
+}
+
+impl<'a> Steer<'a> {
+    pub fn new(
+        keys: &'a mut Keys,
+        orders: &[Order],
+        failing: &'a Positions,
+        choices: &'a [u32],
+        mode: Mode,
+    ) -> Steer<'a> {
+        Steer {
+            orders: Orders::new(orders),
+            failing,
+            choices,
+            asked: 0,
+            mode,
+            rng: mode.rng(),
+            counter: Counter::default(),
+            executed: vec![false; keys.len()],
+            points: Vec::new(),
+            threads: Vec::new(),
+            keys,
+        }
+    }
+
+    pub fn into_points(self) -> Vec<Point> {
+        self.points
+    }
+
+    fn know(&mut self, names: &[ThreadName]) {
+        for name in &names[self.threads.len()..] {
+            let key = self.keys.thread(name);
+            self.threads.push((key, 0));
+        }
+    }
+
+    fn key_of(&mut self, candidate: &Candidate) -> Key {
+        let thread = self.threads[candidate.thread.index()].0;
+        let site = candidate.pending.site;
+        let occurrence = self.counter.upcoming(thread, site);
+        self.keys.key(thread, site, occurrence)
+    }
+
+    /// The candidate the failing run would execute first. What it does not have comes where its thread left it.
+    fn follow(&self, options: &[(usize, Key)], view: &View<'_>) -> usize {
+        let place = |(index, key): &(usize, Key)| {
+            let thread = view.enabled[*index].thread;
+            match self.failing.get(*key) {
+                Some(position) => (position, 1),
+                None => (self.threads[thread.index()].1, 0),
+            }
+        };
+        options.iter().min_by_key(|o| place(o)).expect("never without options").0
+    }
+
+    fn pick(&mut self, options: &[(usize, Key)], view: &View<'_>) -> usize {
+        let at_random = match self.mode {
+            Mode::Follow => false,
+            Mode::Wander { leave, .. } => self.rng.below(100) < leave,
+            Mode::Random { stay, .. } => {
+                let current = options.iter().find(|o| view.enabled[o.0].thread == view.current);
+                if let Some((index, _)) = current
+                    && self.rng.below(100) < stay
+                {
+                    return *index;
+                }
+                true
+            }
+        };
+        if at_random {
+            return options[self.rng.below(options.len() as u32) as usize].0;
+        }
+        self.follow(options, view)
+    }
+}
+
+impl Scheduler for Steer<'_> {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        self.know(view.names);
+        let all: Vec<(usize, Key)> =
+            (0..view.enabled.len()).map(|i| (i, self.key_of(&view.enabled[i]))).collect();
+        let free: Vec<(usize, Key)> =
+            all.iter().filter(|(_, key)| !self.orders.hold(*key, &self.executed)).copied().collect();
+        // If all are held, somebody has to go: the run will not keep the orders, and whoever asked sees it.
+        let chosen = if free.is_empty() { self.follow(&all, view) } else { self.pick(&free, view) };
+        let candidate = view.enabled[chosen];
+        let key = all[chosen].1;
+        let thread = candidate.thread;
+        let (thread_key, last) = &mut self.threads[thread.index()];
+        if let Some(position) = self.failing.get(key) {
+            *last = position;
+        }
+        self.counter.advance(*thread_key, candidate.pending.site);
+        self.points.push(Point { key, thread: *thread_key, touch: Touch::of(&candidate.pending) });
+        if key.0 as usize >= self.executed.len() {
+            self.executed.resize(key.0 as usize + 1, false);
+        }
+        self.executed[key.0 as usize] = true;
+        Choice { thread, events: 1 }
+    }
+
+    fn choose(&mut self, _: Question, options: u32) -> u32 {
+        self.asked += 1;
+        match self.mode {
+            Mode::Random { .. } => self.rng.below(options),
+            _ => self.choices.get(self.asked - 1).copied().unwrap_or(0),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Names for the events of a root cause.
+
+use unravel_trace::{
+    CausalOrder, EventKey, Participant, Place, RootCause, SiteId, ThreadName, Trace,
+};
+
+use crate::failing::Failing;
+use crate::pattern::{self, Words};
+use crate::points::{Key, Point, Touch};
+use crate::root_cause::Cause;
+use crate::world::World;
+
+/// The root cause, with names and words. `others` are the traces of its witnesses.
+pub fn tell(
+    world: &dyn World,
+    failing: &Failing,
+    cause: &Cause,
+    others: &[Option<Trace>],
+) -> RootCause {
+    let mut orders: Vec<CausalOrder> = Vec::new();
+    for (index, order) in cause.orders.iter().enumerate() {
+        let other = others.get(index).and_then(Option::as_ref);
+        let teller = Teller { world, failing, cause, other };
+        let (first, object) = teller.participant(order.0, order.1);
+        let (second, also) = teller.participant(order.1, order.0);
+        orders.push(CausalOrder {
+            first,
+            second,
+            object: if object.is_empty() { also } else { object },
+            witness: cause.witnesses[index].clone(),
+        });
+    }
+    orders.sort_by_key(|o| (o.first.event, o.second.event));
+    let Words { pattern, sentence, advice, region } = pattern::describe(&failing.failure, &orders);
+    RootCause {
+        orders,
+        pattern,
+        sentence,
+        advice,
+        region,
+        kept_and_failed: cause.kept_and_failed,
+        proved_on_path: false,
+    }
+}
+
+/// Names the events of the root cause.
+struct Teller<'t> {
+    world: &'t dyn World,
+    failing: &'t Failing,
+    cause: &'t Cause,
+    /// The run that breaks the order at hand.
+    other: Option<&'t Trace>,
+}
+
+impl Teller<'_> {
+    /// The event of a point, and the name of what it touches together with `partner`.
+    fn participant(&self, key: Key, partner: Key) -> (Participant, String) {
+        let keys = self.world.keys();
+        let (thread, site, occurrence) = keys.parts(key);
+        let thread = keys.name(thread).clone();
+        let points = self.world.failing();
+        let trace = &self.failing.observed.trace;
+        let place = points.iter().position(|p| p.key == key);
+        let event = place.and_then(|at| self.event_of(at, points, partner));
+        let (trace, index) = match event {
+            Some(index) => (trace, Some(index)),
+            None => match self.other.and_then(|other| Some((other, find(other, &thread, site)?))) {
+                Some((other, index)) => (other, Some(index)),
+                None => (trace, None),
+            },
+        };
+        let found = index.map(|i| &trace.events[i as usize]);
+        let location = found.and_then(|e| e.kind.location());
+        let object = location.map_or(String::new(), |l| trace.location(l).name.clone());
+        let site = found.map_or(site, |e| e.site);
+        let participant = Participant {
+            key: EventKey { thread, site, occurrence },
+            place: self.place(trace, site),
+            verb: found.map_or("is", |e| e.kind.verb_third_person()).to_owned(),
+            event,
+        };
+        (participant, object)
+    }
+
+    /// Of the events of a point the one that conflicts with the partner, else the first.
+    fn event_of(&self, at: usize, points: &[Point], partner: Key) -> Option<u32> {
+        let step = self.failing.steps().get(at)?;
+        if step.events == 0 {
+            return None;
+        }
+        let trace = &self.failing.observed.trace;
+        let partner = points
+            .iter()
+            .find(|p| p.key == partner)
+            .map(|p| p.touch)
+            .or_else(|| self.cause.touches.get(&partner).copied())
+            .unwrap_or(Touch::Nothing);
+        let conflicting = step.range().find(|i| {
+            Touch::of_event(trace, &trace.events[*i]).conflicts(&partner, self.world.extents())
+        });
+        Some(conflicting.unwrap_or(step.first as usize) as u32)
+    }
+
+    fn place(&self, trace: &Trace, site: SiteId) -> Place {
+        let site = trace.site(site).or_else(|| self.failing.observed.trace.site(site));
+        site.map(|s| s.place.clone()).unwrap_or(Place {
+            function: "".into(),
+            file: "".into(),
+            line: 0,
+            column: 0,
+        })
+    }
+}
+
+fn find(trace: &Trace, thread: &ThreadName, site: SiteId) -> Option<u32> {
+    let found = trace
+        .events
+        .iter()
+        .position(|e| e.site == site && trace.thread_name(e.thread) == thread)?;
+    Some(found as u32)
+}

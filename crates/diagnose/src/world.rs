@@ -1,0 +1,69 @@
+//! Where schedules are tried: in execution, or in the model of a trace that cannot be executed.
+
+use unravel_trace::{Observed, Rng, Schedule};
+
+use crate::points::{Extents, Key, Keys, Point};
+
+/// `first` is executed before `second`.
+pub type Order = (Key, Key);
+
+/// How to decide where no order decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// As the failing run did.
+    Follow,
+    /// At random, staying with a thread for `stay` of 100 points.
+    Random { seed: u64, stay: u32 },
+    /// As the failing run did, but for `leave` of 100 points at random.
+    Wander { seed: u64, leave: u32 },
+}
+
+impl Mode {
+    pub fn rng(self) -> Rng {
+        match self {
+            Mode::Follow => Rng::new(0),
+            Mode::Random { seed, .. } | Mode::Wander { seed, .. } => Rng::new(seed),
+        }
+    }
+}
+
+/// How a tried schedule ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    Passed,
+    /// The bug at hand.
+    Failed,
+    /// Another failure.
+    FailedOtherwise,
+    /// It left what is known (the model's path), was discarded, or could not be followed.
+    Unknown,
+}
+
+/// One schedule that was tried.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    pub points: Vec<Point>,
+    pub ending: Ending,
+    /// What to replay to see it again.
+    pub schedule: Schedule,
+}
+
+/// A place to try schedules in.
+pub trait World {
+    fn keys(&self) -> &Keys;
+
+    /// The failing run.
+    fn failing(&self) -> &[Point];
+
+    /// Sizes of heap objects.
+    fn extents(&self) -> &Extents;
+
+    /// Runs with these orders kept as far as possible.
+    fn steer(&mut self, orders: &[Order], mode: Mode) -> Tried;
+
+    /// A tried schedule again, with all its events. `None` if it does not come out the same.
+    fn observe(&mut self, tried: &Tried) -> Option<Observed>;
+
+    /// Whether there is time for more.
+    fn may_go_on(&self) -> bool;
+}

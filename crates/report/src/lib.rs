@@ -1,0 +1,15 @@
+//! Room `report`: a `Diagnosis` for people and for programs: a terminal, Graphviz, JSON.
+//!
+//! Nothing here executes, solves or decides. A report says what `diagnose` found, in its words; what it adds is
+//! selection (which events a person should see), layout, and the text of source lines. Everything that comes from the
+//! program under test (names, messages, source lines) is data: what a terminal or Graphviz would obey is escaped.
+
+pub mod dot;
+mod escape;
+pub mod json;
+mod side;
+mod source;
+pub mod terminal;
+pub mod words;
+
+pub use source::Sources;

@@ -1,0 +1,292 @@
+//! Which events of one run a person should see, and what is remarkable about each.
+//!
+//! Shown are the events of the projection and of the root cause, the failing thread's last event, and single events
+//! between them; the rest are gaps. A projection of thousands of events helps nobody: past a limit only what is nearest
+//! to the root cause and to the data flows that differ is shown, and the gaps say how much of the projection they hide.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use unravel_trace::{
+    Alternate, BranchChange, CausalOrder, Diagnosis, Flow, Observed, Participant, Pattern,
+    Projection, SiteId, ThreadId, ThreadName,
+};
+
+/// Events of the failing run that are shown if there is nothing to project.
+const LAST_EVENTS: usize = 8;
+
+/// One run, as a report shows it.
+#[derive(Debug)]
+pub struct Side<'d> {
+    pub run: &'d Observed,
+    pub items: Vec<Item>,
+    /// Participants of the root cause that this run never reached.
+    pub missing: Vec<&'d Participant>,
+    pub region: Option<Region>,
+}
+
+#[derive(Debug)]
+pub enum Item {
+    Event(Step),
+    /// Events left out, and how many of them are in the projection.
+    Gap {
+        events: usize,
+        projected: usize,
+    },
+}
+
+/// A shown event.
+#[derive(Clone, Debug, Default)]
+pub struct Step {
+    /// Index in the trace.
+    pub event: u32,
+    /// Whether it belongs to the projection; else it is context.
+    pub projected: bool,
+    /// Whether the root cause names it.
+    pub causal: bool,
+    /// Data flows into it that the other run does not have.
+    pub flows: Vec<Flow>,
+    /// Whether its thread takes another path here than in the other run.
+    pub other_path: bool,
+}
+
+/// What a repair has to bring about, by events of this run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Region {
+    pub kind: RegionKind,
+    pub start: u32,
+    /// `None` where the run ended inside.
+    pub end: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RegionKind {
+    /// From start to end without interruption.
+    Atomic,
+    /// The start has to come before the end.
+    Order,
+}
+
+/// What should hold: a thread's region that should be atomic, or an order of two events.
+#[derive(Clone, Copy, Debug)]
+pub struct Remedy<'d> {
+    pub kind: RegionKind,
+    pub start: &'d Participant,
+    pub end: &'d Participant,
+}
+
+/// The failing run. Without a projection: the root cause, or else the last events.
+pub fn failing<'d>(
+    diagnosis: &'d Diagnosis,
+    projection: Option<&Projection>,
+    most: usize,
+) -> Side<'d> {
+    let run = &diagnosis.failing;
+    let mut picked = Picked::default();
+    if let Some(projection) = projection {
+        picked.projection(&projection.failing);
+        picked.flows(projection.flows.iter().filter_map(|change| change.failing));
+        picked.branches(projection.branches.iter().filter_map(|b: &BranchChange| b.failing));
+    }
+    let mut missing = Vec::new();
+    for who in participants(diagnosis) {
+        match who.event {
+            Some(event) => picked.step(event).causal = true,
+            None if !missing.contains(&who) => missing.push(who),
+            None => {}
+        }
+    }
+    let thread = run.trace.threads.iter().position(|name| *name == diagnosis.failure.thread);
+    if let Some(thread) = thread {
+        let last = run.trace.events.iter().rposition(|e| e.thread.index() == thread);
+        last.into_iter().for_each(|event| _ = picked.step(event as u32));
+    }
+    if projection.is_none() && diagnosis.root_cause.is_none() {
+        let events = run.trace.events.len();
+        (events.saturating_sub(LAST_EVENTS)..events).for_each(|e| _ = picked.step(e as u32));
+    }
+    let region = remedy(diagnosis)
+        .filter(|remedy| remedy.kind == RegionKind::Atomic)
+        .and_then(|r| Some(Region { kind: r.kind, start: r.start.event?, end: r.end.event }));
+    Side { run, items: picked.items(run, most), missing, region }
+}
+
+/// A passing run.
+pub fn alternate<'d>(
+    diagnosis: &'d Diagnosis,
+    alternate: &'d Alternate,
+    most: usize,
+) -> Side<'d> {
+    let run = &alternate.run;
+    let projection = &alternate.projection;
+    let mut picked = Picked::default();
+    picked.projection(&projection.alternate);
+    picked.flows(projection.flows.iter().filter_map(|change| change.alternate));
+    picked.branches(projection.branches.iter().filter_map(|b: &BranchChange| b.alternate));
+    let places = Places::new(run);
+    let mut missing = Vec::new();
+    for who in participants(diagnosis) {
+        match places.of(who, &diagnosis.failing) {
+            Some(event) => picked.step(event).causal = true,
+            None if !missing.contains(&who) => missing.push(who),
+            None => {}
+        }
+    }
+    let region = remedy(diagnosis).and_then(|r| {
+        let start = places.of(r.start, &diagnosis.failing)?;
+        let end = places.of(r.end, &diagnosis.failing);
+        // An order that does not hold, or has lost an end, cannot be drawn as one that holds.
+        let holds = r.kind == RegionKind::Atomic || end.is_some();
+        (holds && end.is_none_or(|end| end > start)).then_some(Region { kind: r.kind, start, end })
+    });
+    Side { run, items: picked.items(run, most), missing, region }
+}
+
+/// What should hold, if the pattern says so.
+pub fn remedy(diagnosis: &Diagnosis) -> Option<Remedy<'_>> {
+    let cause = diagnosis.root_cause.as_ref()?;
+    match cause.pattern {
+        Pattern::LostUpdate | Pattern::AtomicityViolation => {
+            let [from, to] = cause.region.as_slice() else { return None };
+            let start = cause.orders.iter().map(|o| &o.first).filter(|who| who.place == *from);
+            let ends = |start: &Participant| {
+                cause.orders.iter().map(|o| &o.second).find(|who| {
+                    who.place == *to
+                        && who.key.thread == start.key.thread
+                        && (who.event.is_none() || who.event >= start.event)
+                })
+            };
+            start
+                .filter_map(|start| Some((start, ends(start)?)))
+                .map(|(start, end)| Remedy { kind: RegionKind::Atomic, start, end })
+                .next()
+        }
+        Pattern::OrderViolation | Pattern::LostWakeUp => {
+            let [CausalOrder { first, second, .. }] = cause.orders.as_slice() else { return None };
+            Some(Remedy { kind: RegionKind::Order, start: second, end: first })
+        }
+        Pattern::Deadlock | Pattern::Compound => None,
+    }
+}
+
+fn participants(diagnosis: &Diagnosis) -> impl Iterator<Item = &Participant> {
+    let orders = diagnosis.root_cause.iter().flat_map(|cause| &cause.orders);
+    orders.flat_map(|order| [&order.first, &order.second])
+}
+
+/// Finds events of the failing run in another one: the same occurrence of the same site in the same thread.
+struct Places<'d> {
+    run: &'d Observed,
+    events: HashMap<(&'d ThreadName, SiteId, u32), u32>,
+}
+
+impl<'d> Places<'d> {
+    fn new(run: &'d Observed) -> Places<'d> {
+        let mut events = HashMap::new();
+        let mut seen: HashMap<(ThreadId, SiteId), u32> = HashMap::new();
+        for (index, event) in run.trace.events.iter().enumerate() {
+            let occurrence = seen.entry((event.thread, event.site)).or_insert(0);
+            if let Some(name) = run.trace.threads.get(event.thread.index()) {
+                events.insert((name, event.site, *occurrence), index as u32);
+            }
+            *occurrence += 1;
+        }
+        Places { run, events }
+    }
+
+    fn of(&self, who: &Participant, failing: &Observed) -> Option<u32> {
+        // A point may have several events, of which the key counts the first; the trace knows better.
+        let occurrence = match who.event {
+            Some(event) => {
+                let before = failing.trace.events.get(..event as usize)?;
+                let own = failing.trace.events.get(event as usize)?;
+                let same = |e: &&unravel_trace::Event| e.thread == own.thread && e.site == own.site;
+                before.iter().filter(same).count() as u32
+            }
+            None => who.key.occurrence,
+        };
+        let name = self.run.trace.threads.iter().find(|name| **name == who.key.thread)?;
+        self.events.get(&(name, who.key.site, occurrence)).copied()
+    }
+}
+
+/// The events to show, by index.
+#[derive(Default)]
+struct Picked {
+    steps: BTreeMap<u32, Step>,
+    /// Ends of data flows that differ.
+    ends: BTreeSet<u32>,
+}
+
+impl Picked {
+    fn step(&mut self, event: u32) -> &mut Step {
+        self.steps.entry(event).or_insert_with(|| Step { event, ..Step::default() })
+    }
+
+    fn projection(&mut self, events: &[u32]) {
+        events.iter().for_each(|event| self.step(*event).projected = true);
+    }
+
+    fn flows(&mut self, flows: impl Iterator<Item = Flow>) {
+        for flow in flows {
+            self.step(flow.to).flows.push(flow);
+            self.ends.insert(flow.to);
+            if let Some(from) = flow.from {
+                self.step(from);
+                self.ends.insert(from);
+            }
+        }
+    }
+
+    fn branches(&mut self, events: impl Iterator<Item = u32>) {
+        events.for_each(|event| self.step(event).other_path = true);
+    }
+
+    /// The steps in order with the gaps between them.
+    fn items(mut self, run: &Observed, most: usize) -> Vec<Item> {
+        let events = run.trace.events.len() as u32;
+        self.steps.retain(|event, _| *event < events);
+        let projected: BTreeSet<u32> =
+            self.steps.values().filter(|s| s.projected).map(|s| s.event).collect();
+        self.limit(most);
+        let full = self.steps.len() == most;
+        let mut items = Vec::new();
+        let mut next = 0;
+        let mut gap = |items: &mut Vec<Item>, from: u32, to: u32| match to - from {
+            0 => {}
+            // A single event takes no more room than the words that it is left out.
+            1 if !full => items.push(Item::Event(Step { event: from, ..Step::default() })),
+            left => {
+                let projected = projected.range(from..to).count();
+                items.push(Item::Gap { events: left as usize, projected });
+            }
+        };
+        for (event, step) in self.steps {
+            gap(&mut items, next, event);
+            items.push(Item::Event(step));
+            next = event + 1;
+        }
+        gap(&mut items, next, events);
+        items
+    }
+
+    /// Drops what matters least until at most `most` are left.
+    fn limit(&mut self, most: usize) {
+        if self.steps.len() <= most {
+            return;
+        }
+        let marks: BTreeSet<u32> = (self.steps.values())
+            .filter(|s| s.causal || s.other_path || self.ends.contains(&s.event))
+            .map(|s| s.event)
+            .collect();
+        let distance = |event: u32| {
+            let before = marks.range(..=event).next_back().map(|mark| event - mark);
+            let after = marks.range(event..).next().map(|mark| mark - event);
+            before.into_iter().chain(after).min().unwrap_or(u32::MAX)
+        };
+        let mut ranked: Vec<_> =
+            self.steps.values().map(|s| (!s.causal, distance(s.event), s.event)).collect();
+        ranked.sort_unstable();
+        let kept: BTreeSet<u32> = ranked.into_iter().take(most).map(|(_, _, event)| event).collect();
+        self.steps.retain(|event, _| kept.contains(event));
+    }
+}

@@ -1,0 +1,111 @@
+//! Events in words, the same in all reports: `read accounts[3].balance = 100`.
+
+use unravel_trace::{
+    CausalOrder, Diagnosis, Event, EventKind, Place, Projection, Trace, WakeCause, user_place,
+};
+
+/// An event in words, in parts, so that a narrow report can shorten the name and keep the value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Phrase {
+    pub verb: &'static str,
+    /// What it touches; may be empty.
+    pub name: String,
+    /// What follows the name, with the blank or sign before it: ` = 100`.
+    pub rest: String,
+}
+
+impl Phrase {
+    /// The parts as one text.
+    pub fn text(&self) -> String {
+        let gap = if self.name.is_empty() { "" } else { " " };
+        format!("{}{gap}{}{}", self.verb, self.name, self.rest)
+    }
+}
+
+/// What an event does.
+pub fn phrase(trace: &Trace, event: &Event) -> Phrase {
+    let verb = event.kind.verb();
+    let thread = |id: unravel_trace::ThreadId| {
+        trace.threads.get(id.index()).map_or_else(|| "?".to_owned(), ToString::to_string)
+    };
+    let name = event.kind.location().and_then(|at| trace.locations.get(at.0 as usize));
+    let name = name.map_or(String::new(), |location| location.name.clone());
+    let with = |rest: String| Phrase { verb, name: name.clone(), rest };
+    match &event.kind {
+        EventKind::Read { value, .. } => with(format!(" = {value}")),
+        EventKind::Write { value, .. } => with(format!(" := {value}")),
+        EventKind::ReadModifyWrite { old, new, .. } => with(format!(": {old} -> {new}")),
+        EventKind::Wait { mutex, .. } => match trace.locations.get(mutex.0 as usize) {
+            Some(mutex) => with(format!(", release {}", mutex.name)),
+            None => with(String::new()),
+        },
+        EventKind::Wake { by, .. } => with(match by {
+            WakeCause::Signal(by) => format!(" (by {})", thread(*by)),
+            WakeCause::Timeout => " (timeout)".to_owned(),
+            WakeCause::Spurious => " (spurious)".to_owned(),
+            WakeCause::Cancel => " (cancelled)".to_owned(),
+        }),
+        EventKind::Signal { woken: Some(woken), .. } => with(format!(", wakes {}", thread(*woken))),
+        EventKind::Signal { woken: None, .. } => with(", nobody waits".to_owned()),
+        EventKind::Broadcast { woken, .. } => with(format!(", wakes {woken}")),
+        EventKind::Fork { child } | EventKind::Join { child } => {
+            Phrase { verb, name: thread(*child), rest: String::new() }
+        }
+        EventKind::Cancel { target } => {
+            Phrase { verb, name: thread(*target), rest: String::new() }
+        }
+        EventKind::External { name } => Phrase { verb, name: name.clone(), rest: String::new() },
+        _ => with(String::new()),
+    }
+}
+
+/// Where an event is, in the user's own code if a library's header was inlined there.
+pub fn place<'t>(trace: &'t Trace, event: &Event) -> Option<&'t Place> {
+    let site = trace.site(event.site)?;
+    if site.place.line != 0 && !site.place.is_system() {
+        return Some(&site.place);
+    }
+    Some(user_place(&site.inlined_at).filter(|p| p.line != 0).unwrap_or(&site.place))
+}
+
+/// `bank.c:12`, also for a place that nothing is known of.
+pub fn at(place: &Place) -> String {
+    match (place.line, place.function.is_empty()) {
+        (0, true) => "(no line information)".to_owned(),
+        _ => place.short(),
+    }
+}
+
+/// The places that a person should look at: those of the projection and of the orders, each line once.
+pub fn lines_to_look_at(
+    diagnosis: &Diagnosis,
+    projection: Option<(&Projection, &Trace)>,
+) -> Vec<Place> {
+    let failing = &diagnosis.failing.trace;
+    let mut places: Vec<Place> = Vec::new();
+    let mut take = |trace: &Trace, indices: &[u32]| {
+        let events = indices.iter().filter_map(|i| trace.events.get(*i as usize));
+        places.extend(events.filter_map(|event| place(trace, event)).cloned());
+    };
+    if let Some((projection, alternate)) = projection {
+        take(failing, &projection.failing);
+        take(alternate, &projection.alternate);
+    }
+    let orders = diagnosis.root_cause.iter().flat_map(|cause| &cause.orders);
+    places.extend(orders.flat_map(|o: &CausalOrder| [o.first.place.clone(), o.second.place.clone()]));
+    places.extend(diagnosis.failure.place().cloned());
+    places.retain(|place| place.line != 0);
+    places.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    places.dedup_by(|a, b| a.file == b.file && a.line == b.line);
+    places
+}
+
+/// `1 event`, `2 events`.
+pub fn count(number: impl Into<u64>, noun: &str) -> String {
+    match (number.into(), noun) {
+        (1, noun) => format!("1 {noun}"),
+        (number, "context switch") => format!("{number} context switches"),
+        (number, "query") => format!("{number} queries"),
+        (number, noun) => format!("{number} {noun}s"),
+    }
+}

@@ -1,0 +1,21 @@
+//! Room `solve`: the constraint model over a symbolic trace, `evaluate(order)`, and the solvers behind one trait.
+//!
+//! Evaluate first, solve second: a total order of steps fixes every value, so that most questions are answered by
+//! walking it ([`Evaluator`]). A [`Solver`] searches orders and proves that there is none.
+
+pub mod brute;
+pub mod criteria;
+mod evaluate;
+pub mod generate;
+mod model;
+mod query;
+mod smt;
+mod z3;
+
+pub use evaluate::{Evaluator, Verdict};
+pub use model::{
+    Cell, CheckId, Model, ModelError, Op, ReadSlot, Section, SlotId, Source, StepId, StepKind, SyncFamily, SyncId,
+    SyncObject, WriteSlot,
+};
+pub use query::{Answer, Before, Bounds, Found, Goal, Nearest, Query, Solver, Weights, Wish};
+pub use z3::{Engine, Z3};

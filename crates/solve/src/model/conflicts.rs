@@ -1,0 +1,159 @@
+//! Conflicts: pairs of steps of different threads whose order can matter.
+//!
+//! Two accesses of one cell, one of them a write; two operations on one sync object that do not commute; where only
+//! execution can tell a failure, two calls that the outside world sees. Forks and joins are not conflicts: their
+//! order is the same in every execution.
+
+use rustc_hash::FxHashMap;
+use unravel_trace::Bug;
+
+use crate::Before;
+
+use super::{Cell, Model, Op, SlotId, StepId, SyncId};
+
+impl Model {
+    /// Whether the order of two steps can matter.
+    pub fn conflicts(&self, a: StepId, b: StepId) -> bool {
+        if self.owner(a) == self.owner(b) {
+            return false;
+        }
+        let both_seen = self.external[a.index()] && self.external[b.index()];
+        if both_seen && self.bug == Bug::Opaque {
+            return true;
+        }
+        self.program(a).iter().any(|x| self.program(b).iter().any(|y| self.ops_conflict((a, x), (b, y))))
+    }
+
+    /// Steps that access a cell, and whether they write it, each once, in the order of the steps.
+    pub fn accesses_of(&self, cell: Cell) -> Vec<(StepId, bool)> {
+        let reads = self.reads_of(cell).iter().map(|r| (self.read(SlotId(*r)).step, false));
+        let writes = self.writes_of(cell).iter().map(|w| (self.write(*w).step, true));
+        let mut all: Vec<(StepId, bool)> = reads.chain(writes).collect();
+        // A step that does both counts as writing.
+        all.sort_by_key(|(step, writes)| (*step, !writes));
+        all.dedup_by_key(|(step, _)| *step);
+        all
+    }
+
+    /// All conflicting pairs, the smaller step first, cell by cell and then sync object by sync object: a pair that
+    /// conflicts in several ways comes several times. Quadratic where a cell or an object is hot;
+    /// [`Model::conflicts_along`] is linear.
+    pub fn conflicting_pairs(&self) -> impl Iterator<Item = (StepId, StepId)> + '_ {
+        let by_cell = self.cells().flat_map(|cell| {
+            let accesses = self.accesses_of(cell);
+            pairs(accesses, |(a, x), (b, y)| (x || y) && self.owner(a) != self.owner(b))
+        });
+        let by_sync = self.syncs.iter().flat_map(|object| {
+            let ops = object.ops.clone();
+            let mut found = pairs(ops, |(a, x), (b, y)| self.ops_conflict((a, &x), (b, &y)));
+            found.dedup();
+            found
+        });
+        let seen = self.steps().filter(|s| self.bug == Bug::Opaque && self.external[s.index()]);
+        let by_world = pairs(seen.map(|s| (s, ())).collect(), |(a, ()), (b, ())| {
+            self.owner(a) != self.owner(b)
+        });
+        by_cell.chain(by_sync).chain(by_world)
+    }
+
+    /// The conflicts that an order decides, but for those that follow from others and program order: each access
+    /// after the last one of the cell that conflicts, each sync operation after the last ones of its object.
+    pub fn conflicts_along(&self, order: &[StepId]) -> Vec<Before> {
+        let mut found = Vec::new();
+        let mut last_write: Vec<Option<StepId>> = vec![None; self.cells.len()];
+        let mut reads_since: Vec<Vec<StepId>> = vec![Vec::new(); self.cells.len()];
+        let mut last_uses: FxHashMap<SyncId, Vec<(StepId, Op)>> = FxHashMap::default();
+        let mut last_seen = None;
+        for &step in order {
+            for op in self.program(step) {
+                match *op {
+                    Op::Read(slot) => {
+                        let cell = self.read(slot).cell.index();
+                        found.extend(last_write[cell].map(|first| (first, step)));
+                        reads_since[cell].push(step);
+                    }
+                    Op::Write(write) => {
+                        let cell = self.write(write).cell.index();
+                        found.extend(last_write[cell].map(|first| (first, step)));
+                        found.extend(reads_since[cell].drain(..).map(|first| (first, step)));
+                        last_write[cell] = Some(step);
+                    }
+                    op => {
+                        let Some(sync) = op.sync() else { continue };
+                        let uses = last_uses.entry(sync).or_default();
+                        for (earlier, other) in uses.iter() {
+                            if self.ops_conflict((*earlier, other), (step, &op)) {
+                                found.push((*earlier, step));
+                            }
+                        }
+                        // The last use of each kind by each thread is enough: program order does the rest.
+                        uses.retain(|(earlier, other)| {
+                            self.owner(*earlier) != self.owner(step) || !is_alike(other, &op)
+                        });
+                        uses.push((step, op));
+                    }
+                }
+            }
+            if self.external[step.index()] && self.bug == Bug::Opaque {
+                found.extend(last_seen.replace(step).map(|first| (first, step)));
+            }
+        }
+        found.retain(|(a, b)| self.owner(*a) != self.owner(*b));
+        found.sort();
+        found.dedup();
+        found.into_iter().map(|(first, second)| Before { first, second }).collect()
+    }
+
+    fn ops_conflict(&self, (a, x): (StepId, &Op), (b, y): (StepId, &Op)) -> bool {
+        if self.owner(a) == self.owner(b) {
+            return false;
+        }
+        match (*x, *y) {
+            (Op::Read(r), Op::Write(w)) | (Op::Write(w), Op::Read(r)) => {
+                self.read(r).cell == self.write(w).cell
+            }
+            (Op::Write(v), Op::Write(w)) => self.write(v).cell == self.write(w).cell,
+            _ => x.sync().is_some() && x.sync() == y.sync() && !commute(x, y),
+        }
+    }
+}
+
+/// Whether two operations of different threads on one sync object have the same effect in either order.
+fn commute(x: &Op, y: &Op) -> bool {
+    let shares = |op: &Op| {
+        matches!(op, Op::Acquire { shared: true, .. } | Op::TryAcquire { shared: true, .. })
+    };
+    match (x, y) {
+        (Op::Release { .. }, Op::Release { .. }) => true,
+        (Op::Wait { .. }, Op::Wait { .. }) | (Op::Wake { .. }, Op::Wake { .. }) => true,
+        (Op::Wait { .. }, Op::Wake { .. }) | (Op::Wake { .. }, Op::Wait { .. }) => true,
+        (Op::Broadcast { .. }, Op::Broadcast { .. }) => true,
+        (Op::SemPost { .. }, Op::SemPost { .. }) => true,
+        (Op::Leave { .. }, Op::Leave { .. }) => true,
+        _ => shares(x) && shares(y),
+    }
+}
+
+fn is_alike(x: &Op, y: &Op) -> bool {
+    let same_side = match (x.takes(), y.takes()) {
+        (Some((_, a)), Some((_, b))) => a == b,
+        (None, None) => true,
+        _ => false,
+    };
+    same_side && std::mem::discriminant(x) == std::mem::discriminant(y)
+}
+
+fn pairs<T: Copy>(
+    items: Vec<(StepId, T)>,
+    conflict: impl Fn((StepId, T), (StepId, T)) -> bool,
+) -> Vec<(StepId, StepId)> {
+    let mut found = Vec::new();
+    for (index, &a) in items.iter().enumerate() {
+        for &b in &items[index + 1..] {
+            if conflict(a, b) {
+                found.push((a.0, b.0));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,106 @@
+//! What can be asked of a solver, and what it answers. No type of any solver's library appears here.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::{Cell, Model, StepId};
+
+/// An order between two steps: `first` is executed before `second`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Before {
+    pub first: StepId,
+    pub second: StepId,
+}
+
+/// How the order that is looked for ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wish {
+    Fails,
+    Passes,
+}
+
+/// An order is looked for that is feasible, ends as wished, and obeys `keep`.
+#[derive(Clone, Debug)]
+pub struct Query<'a> {
+    pub model: &'a Model,
+    pub wish: Wish,
+    /// Orders that hold in every answer.
+    pub keep: Vec<Before>,
+    /// Orders of which [`Solver::core`] finds a subset that cannot hold together with the rest.
+    pub assume: Vec<Before>,
+    /// The schedule that answers should be near, and that criteria compare with. All steps, each once.
+    pub near: Option<&'a [StepId]>,
+    /// Steps of `near` that may move; the others keep their order among each other. `None`: all may.
+    pub free: Option<Vec<StepId>>,
+    pub bounds: Bounds<'a>,
+}
+
+/// When to give up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bounds<'a> {
+    /// Conflicts of the solver: the same answer every time.
+    pub conflicts: Option<u64>,
+    /// Aborts; the answer says so.
+    pub time: Option<Duration>,
+    /// Set by another thread (Ctrl-C) to stop at once.
+    pub interrupt: Option<&'a AtomicBool>,
+}
+
+/// What [`Solver::nearest`] minimises (MaxSMT DSPs, §4.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Goal {
+    /// The weighted sum of the criteria.
+    Sum(Weights),
+    /// Data-flow variations, then broken segments, then context-switch variations.
+    Lexicographic,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Weights {
+    pub data_flow: u32,
+    pub segments: u32,
+    pub switches: u32,
+}
+
+/// An order, and what it takes initial values nobody knows to be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    pub order: Vec<StepId>,
+    pub initial: Vec<(Cell, u128)>,
+}
+
+/// An order with its distance.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Nearest {
+    pub order: Vec<StepId>,
+    /// Data-flow variations, broken segments, context-switch variations.
+    pub cost: [u32; 3],
+    /// No order has less: for a sum its value in the first place, else one for each criterion.
+    pub bound: [u32; 3],
+}
+
+/// What a solver says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer<T> {
+    Yes(T),
+    /// There is none: proved.
+    No,
+    /// A bound was reached, or something has no encoding.
+    Unknown { reason: String, best: Option<T> },
+}
+
+/// A decision procedure for orders.
+pub trait Solver {
+    /// Name and version, for reports.
+    fn name(&self) -> String;
+
+    /// Any order that the query allows.
+    fn find(&mut self, query: &Query<'_>) -> Answer<Found>;
+
+    /// Some of `query.assume` (indices) that cannot hold together with the rest of the query; not necessarily
+    /// minimal. `No` if all of them can.
+    fn core(&mut self, query: &Query<'_>) -> Answer<Vec<usize>>;
+
+    /// An order nearest to `query.near`.
+    fn nearest(&mut self, query: &Query<'_>, goal: Goal) -> Answer<Nearest>;
+}

@@ -1,0 +1,154 @@
+//! Soft constraints: how near an order is to a schedule F (MaxSMT DSPs, §4.2).
+//!
+//! - Data flow: each read of F reads from the same writes; an edge of the order that F lacks costs one.
+//! - Segments: a maximal run o1…ok of one thread in F stays whole: no step of another thread between o1 and ok.
+//! - Context switches: where F goes from oi to oj of another thread, oj still follows oi directly.
+//!
+//! The paper writes the last two as `Ok − O1 = k − 1` and `Oj − Oi = 1` over orders that are a permutation of 1…n.
+//! Here: `⋀ (s < o1 ∨ ok < s)` over the steps s of other threads, and likewise for switches. It says the same
+//! without the permutation, so that orders stay differences and steps that nobody compares need no place of
+//! their own.
+
+use rustc_hash::FxHashMap;
+
+use super::encode::{Encoder, Point};
+use super::text::Formula;
+use crate::{Evaluator, Goal, Model, SlotId, Source, StepId, criteria};
+
+/// The event of a source; `None`: memory as it was before the run.
+fn event_of(model: &Model, source: Source) -> Option<u32> {
+    match source {
+        Source::Initial => None,
+        Source::Write(write) => Some(model.write(write).event),
+    }
+}
+
+impl Encoder<'_> {
+    /// Returns which criteria became objectives, in their order.
+    pub fn nearness(&mut self, near: &[StepId], goal: Goal) -> Vec<usize> {
+        self.script.comment("nearness");
+        let (ids, weights) = match goal {
+            Goal::Lexicographic => (["df", "bs", "ctx"], [1, 1, 1]),
+            Goal::Sum(w) => (["sum"; 3], [w.data_flow, w.segments, w.switches]),
+        };
+        let criteria = [self.same_flow(near), self.whole(near), self.same_switches(near)];
+        let mut objectives = Vec::new();
+        for (index, formulas) in criteria.into_iter().enumerate() {
+            if weights[index] == 0 {
+                continue;
+            }
+            for formula in formulas {
+                if formula == Formula::True {
+                    continue;
+                }
+                self.script.soft(&formula, weights[index], ids[index]);
+                if !objectives.iter().any(|known: &usize| ids[*known] == ids[index]) {
+                    objectives.push(index);
+                }
+            }
+        }
+        objectives
+    }
+
+    fn same_flow(&mut self, near: &[StepId]) -> Vec<Formula> {
+        let model = self.model;
+        let mut events: FxHashMap<u32, Vec<SlotId>> = FxHashMap::default();
+        for (index, read) in model.reads().iter().enumerate() {
+            events.entry(read.event).or_default().push(SlotId(index as u32));
+        }
+        let mut events: Vec<_> = events.into_iter().collect();
+        events.sort();
+        let mut evaluator = Evaluator::new(model);
+        evaluator.evaluate(near);
+        let known = criteria::flows(model, &evaluator);
+        let mut softs = Vec::new();
+        for (event, slots) in events {
+            let of_event = known.iter().filter(|(_, reader)| *reader == event);
+            let of_near: Vec<Option<u32>> = of_event.map(|(writer, _)| *writer).collect();
+            let read = *model.read(slots[0]);
+            let unexecuted = self.after_end(self.read_point(&read));
+            let selectors: Vec<_> = slots.iter().map(|slot| self.selectors(*slot)).collect();
+            // New edges that the event may get, each with what keeps it away.
+            let mut new: Vec<Option<u32>> = selectors
+                .iter()
+                .flatten()
+                .map(|(source, _)| event_of(model, *source))
+                .filter(|event| !of_near.contains(event))
+                .collect();
+            new.sort();
+            new.dedup();
+            if let ([only], [near]) = (selectors.as_slice(), of_near.as_slice()) {
+                if !new.is_empty() {
+                    let same = reads_other(model, only, |event| event == *near);
+                    softs.push(Formula::or([unexecuted, same]));
+                }
+                continue;
+            }
+            for edge in new {
+                let absent = selectors.iter().map(|of| reads_other(model, of, |e| e != edge));
+                softs.push(Formula::or([unexecuted.clone(), Formula::and(absent)]));
+            }
+        }
+        softs
+    }
+
+    fn whole(&self, near: &[StepId]) -> Vec<Formula> {
+        let longer = criteria::segments(self.model, near).filter(|segment| segment.len() > 1);
+        longer
+            .map(|segment| {
+                let (first, last) = (segment[0], segment[segment.len() - 1]);
+                Formula::or([self.is_absent(last), self.nothing_between(first, last)])
+            })
+            .collect()
+    }
+
+    fn same_switches(&self, near: &[StepId]) -> Vec<Formula> {
+        let owner = |step| self.model.owner(step);
+        let pairs = near.windows(2).map(|pair| (pair[0], pair[1]));
+        pairs
+            .filter(|(a, b)| owner(*a) != owner(*b))
+            .map(|(a, b)| {
+                let adjacent = Formula::and([self.before(a, b), self.nothing_between(a, b)]);
+                Formula::or([self.is_absent(a), self.is_absent(b), adjacent])
+            })
+            .collect()
+    }
+
+    /// The step is not executed: segments and switches with it are left out.
+    fn is_absent(&self, step: StepId) -> Formula {
+        self.after_end(Point { step, position: self.model.op_range(step).start as u32 })
+    }
+
+    /// No step of another thread between two of one thread, or none at all between two of different ones.
+    fn nothing_between(&self, first: StepId, last: StepId) -> Formula {
+        let model = self.model;
+        let (owner, other) = (model.owner(first), model.owner(last));
+        let mut parts = Vec::new();
+        for step in model.steps() {
+            let thread = model.owner(step);
+            if step == first || step == last || (thread == owner && owner == other) {
+                continue;
+            }
+            // Of the threads of a switch only the neighbours matter.
+            let neighbour = match thread {
+                t if t == owner => model.place(step) == model.place(first) + 1,
+                t if t == other => model.place(step) + 1 == model.place(last),
+                _ => true,
+            };
+            if neighbour {
+                parts.push(Formula::or([self.before(step, first), self.before(last, step)]));
+            }
+        }
+        Formula::and(parts)
+    }
+}
+
+/// Some source of which this holds is selected.
+fn reads_other(
+    model: &Model,
+    selectors: &[(Source, Formula)],
+    wanted: impl Fn(Option<u32>) -> bool,
+) -> Formula {
+    let wanted = selectors.iter().filter(|(source, _)| wanted(event_of(model, *source)));
+    Formula::or(wanted.map(|(_, selected)| selected.clone()))
+}

@@ -1,0 +1,87 @@
+//! `pthread_once` and its like: initialisers run one after the other, and everyone else returns after the last.
+//!
+//! Several initialisers of one object are attempts of which all but the last threw. `done1 < enter2 ∨ done2 < enter1`
+//! for two that ran, `done < enter` for one that did not run it. With `T1: enter; done` and `T2: enter (lost)`:
+//! `done < enter`.
+
+use unravel_trace::SyncState;
+
+use super::encode::{Encoder, Point};
+use super::text::Formula;
+use crate::{Op, SyncFamily, SyncId};
+
+impl Encoder<'_> {
+    pub fn once(&mut self) {
+        self.script.comment("once");
+        for index in 0..self.model.syncs().len() as u32 {
+            if self.model.sync(SyncId(index)).family == SyncFamily::Once {
+                self.one_once(SyncId(index));
+            }
+        }
+    }
+
+    fn one_once(&mut self, id: SyncId) {
+        let runs = self.runs(id);
+        let done_before = self.was_done_before(id);
+        for (index, (enter, done)) in runs.iter().enumerate() {
+            if done_before {
+                self.require(*enter, Formula::False);
+            }
+            for (other_enter, other_done) in &runs[index + 1..] {
+                let first = self.done_ahead(*done, *other_enter);
+                let second = self.done_ahead(*other_done, *enter);
+                let idle = [self.after_end(*enter), self.after_end(*other_enter)];
+                let formula = Formula::or(idle.into_iter().chain([first, second]));
+                self.script.assert(&formula);
+            }
+        }
+        for (at, op) in self.uses[id.index()].clone() {
+            if matches!(op, Op::OnceEnter { won: false, .. }) && !done_before {
+                let all = runs.iter().map(|(_, done)| self.done_ahead(*done, at));
+                let done = Formula::and(all.chain([Formula::known(!runs.is_empty())]));
+                self.require(at, done);
+            }
+        }
+    }
+
+    fn was_done_before(&self, id: SyncId) -> bool {
+        self.model.sync(id).initial.contains(&SyncState::Done)
+    }
+
+    fn done_ahead(&self, done: Option<Point>, at: Point) -> Formula {
+        done.map_or(Formula::False, |done| self.ahead(done, at))
+    }
+
+    /// The initialisers that ran: where they began and ended.
+    fn runs(&self, id: SyncId) -> Vec<(Point, Option<Point>)> {
+        let mut runs: Vec<(Point, Option<Point>)> = Vec::new();
+        for (at, op) in &self.uses[id.index()] {
+            match op {
+                Op::OnceEnter { won: true, .. } => runs.push((*at, None)),
+                Op::OnceDone { .. } => {
+                    let me = self.model.owner(at.step);
+                    let mine =
+                        runs.iter_mut().rev().find(|run| self.model.owner(run.0.step) == me);
+                    if let Some(run) = mine.filter(|run| run.1.is_none()) {
+                        run.1 = Some(*at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        runs
+    }
+
+    /// No initialiser runs at this place, and: one does.
+    pub fn once_states(&self, id: SyncId, at: Point) -> (Formula, Formula) {
+        let runs = self.runs(id);
+        let idle = runs.iter().map(|(enter, done)| {
+            Formula::or([self.ahead(at, *enter), self.done_ahead(*done, at)])
+        });
+        let running = runs.iter().map(|(enter, done)| {
+            let lasts = done.map_or(Formula::True, |done| self.ahead(at, done));
+            Formula::and([self.ahead(*enter, at), lasts])
+        });
+        (Formula::and(idle), Formula::or(running))
+    }
+}

@@ -1,0 +1,294 @@
+//! Asking Z3: find, core, nearest, and the same as a file.
+//!
+//! Every query has a context of its own, so that neither terms nor limits of one are left to the next. Its bounds:
+//! `time` is Z3's `timeout`, `conflicts` its `max_conflicts`, and for optimisation, which has no such limit,
+//! `rlimit` at [`RESOURCES_PER_CONFLICT`]: as repeatable, but another unit.
+
+use std::ffi::CStr;
+use std::fmt::Write;
+
+use super::answer::{self, Value};
+use super::library::{Context, Decider, LibraryError, Optimizer, Setting, Status, version};
+use crate::smt::encode::assumption_name;
+use crate::smt::memory::initial_name;
+use crate::smt::{Encoding, Question, encode};
+use crate::{
+    Answer, Bounds, Cell, Evaluator, Found, Goal, Model, Nearest, Query, Solver, StepId, Verdict,
+    Wish, criteria,
+};
+
+/// Z3's measure of work that a conflict stands for, roughly, in queries of this kind.
+const RESOURCES_PER_CONFLICT: u64 = 2_000;
+
+/// How Z3 optimises (the paper found `wmax` better for sums, `maxres` for the lexicographic goal).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    MaxRes,
+    WMax,
+}
+
+impl Engine {
+    fn word(self) -> &'static str {
+        match self {
+            Engine::MaxRes => "maxres",
+            Engine::WMax => "wmax",
+        }
+    }
+}
+
+/// The system's Z3.
+#[derive(Clone, Debug, Default)]
+pub struct Z3 {
+    /// `None`: as the paper recommends for the goal.
+    pub engine: Option<Engine>,
+}
+
+impl Solver for Z3 {
+    fn name(&self) -> String {
+        format!("Z3 {}", version())
+    }
+
+    fn find(&mut self, query: &Query<'_>) -> Answer<Found> {
+        let asked = self.ask(query, Question::Find);
+        asked.unwrap_or_else(unknown)
+    }
+
+    fn core(&mut self, query: &Query<'_>) -> Answer<Vec<usize>> {
+        self.ask_core(query).unwrap_or_else(unknown)
+    }
+
+    fn nearest(&mut self, query: &Query<'_>, goal: Goal) -> Answer<Nearest> {
+        self.ask_nearest(query, goal).unwrap_or_else(unknown)
+    }
+}
+
+/// Why there is no answer.
+struct Why(String);
+
+impl From<LibraryError> for Why {
+    fn from(error: LibraryError) -> Why {
+        Why(error.to_string())
+    }
+}
+
+impl From<crate::smt::NoEncoding> for Why {
+    fn from(error: crate::smt::NoEncoding) -> Why {
+        Why(format!("no encoding for {error}"))
+    }
+}
+
+fn unknown<T>(why: Why) -> Answer<T> {
+    Answer::Unknown { reason: why.0, best: None }
+}
+
+impl Z3 {
+    pub fn new() -> Z3 {
+        Z3::default()
+    }
+
+    /// The query as a complete SMT-LIB 2 file: what is sent to the library, with the options and commands that make
+    /// the program `z3` do the same. `goal`: of [`Solver::nearest`]; else a query with assumptions is one for a
+    /// core. Says so if there is no encoding.
+    pub fn dump(&self, query: &Query<'_>, goal: Option<Goal>) -> String {
+        let question = match goal {
+            Some(goal) => Question::Nearest(goal),
+            None if query.assume.is_empty() => Question::Find,
+            None => Question::Core,
+        };
+        let encoding = match encode(query, question) {
+            Ok(encoding) => encoding,
+            Err(error) => return format!("; no encoding for {error}\n"),
+        };
+        let mut text = String::new();
+        let _ = writeln!(text, "; {question:?}, wish {:?}, {} steps", query.wish, query.model.len());
+        for setting in self.settings(&query.bounds, question) {
+            let (name, value) = match setting {
+                Setting::Number(name, value) => (name, value.to_string()),
+                Setting::Word(name, value) => (name, value.to_owned()),
+            };
+            let module = match (name, question) {
+                ("timeout" | "rlimit", _) => "",
+                (_, Question::Nearest(_)) => "opt.",
+                _ => "smt.",
+            };
+            let _ = writeln!(text, "(set-option :{module}{name} {value})");
+        }
+        if question == Question::Core {
+            text.push_str("(set-option :produce-unsat-cores true)\n");
+        }
+        text.push_str(&encoding.text);
+        text.push_str("(check-sat)\n");
+        text.push_str(match question {
+            Question::Find => "(get-model)\n",
+            Question::Core => "(get-unsat-core)\n",
+            Question::Nearest(_) => "(get-objectives)\n(get-model)\n",
+        });
+        text
+    }
+
+    fn settings(&self, bounds: &Bounds<'_>, question: Question) -> Vec<Setting> {
+        let mut settings = Vec::new();
+        if let Some(time) = bounds.time {
+            let milliseconds = u32::try_from(time.as_millis()).unwrap_or(u32::MAX).max(1);
+            settings.push(Setting::Number("timeout", milliseconds));
+        }
+        let limited = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        match question {
+            Question::Nearest(goal) => {
+                if let Some(conflicts) = bounds.conflicts {
+                    let resources = limited(conflicts.saturating_mul(RESOURCES_PER_CONFLICT));
+                    settings.push(Setting::Number("rlimit", resources.max(1)));
+                }
+                let engine = self.engine.unwrap_or(match goal {
+                    Goal::Sum(_) => Engine::WMax,
+                    Goal::Lexicographic => Engine::MaxRes,
+                });
+                settings.push(Setting::Word("maxsat_engine", engine.word()));
+                settings.push(Setting::Word("priority", "lex"));
+            }
+            Question::Find | Question::Core => {
+                if let Some(conflicts) = bounds.conflicts {
+                    settings.push(Setting::Number("max_conflicts", limited(conflicts)));
+                }
+                settings.push(Setting::Number("arith.solver", ARITHMETIC));
+            }
+        }
+        settings
+    }
+
+    fn ask(&self, query: &Query<'_>, question: Question) -> Result<Answer<Found>, Why> {
+        let encoding = encode(query, question)?;
+        let context = Context::new(&[])?;
+        let mut decider = Decider::new(&context, &self.settings(&query.bounds, question))?;
+        decider.read(&encoding.text)?;
+        Ok(match decider.check(query.bounds.interrupt) {
+            Status::Unsatisfiable => Answer::No,
+            Status::Unknown => Answer::Unknown { reason: stopped(&decider.reason()), best: None },
+            Status::Satisfiable => match decider.model() {
+                Some(model) => Answer::Yes(found(query, &encoding, &model)),
+                None => Answer::Unknown { reason: "Z3 gave no model".to_owned(), best: None },
+            },
+        })
+    }
+
+    fn ask_core(&self, query: &Query<'_>) -> Result<Answer<Vec<usize>>, Why> {
+        let encoding = encode(query, Question::Core)?;
+        let context = Context::new(CORES)?;
+        let settings = self.settings(&query.bounds, Question::Core);
+        let mut decider = Decider::new(&context, &settings)?;
+        decider.read(&encoding.text)?;
+        Ok(match decider.check(query.bounds.interrupt) {
+            Status::Satisfiable => Answer::No,
+            Status::Unknown => Answer::Unknown { reason: stopped(&decider.reason()), best: None },
+            Status::Unsatisfiable => {
+                let names = answer::names(&decider.core());
+                let all = 0..query.assume.len();
+                Answer::Yes(all.filter(|i| names.contains(&assumption_name(*i))).collect())
+            }
+        })
+    }
+
+    fn ask_nearest(&self, query: &Query<'_>, goal: Goal) -> Result<Answer<Nearest>, Why> {
+        let question = Question::Nearest(goal);
+        let encoding = encode(query, question)?;
+        let near = query.near.unwrap_or_default();
+        let context = Context::new(&[])?;
+        let mut optimizer = Optimizer::new(&context, &self.settings(&query.bounds, question))?;
+        optimizer.read(&encoding.text)?;
+        let status = optimizer.check(query.bounds.interrupt);
+        if status == Status::Unsatisfiable {
+            return Ok(Answer::No);
+        }
+        let reason = stopped(&optimizer.reason());
+        let mut bound = [0; 3];
+        for (index, criterion) in encoding.objectives.iter().enumerate() {
+            let lower = answer::number(&optimizer.bounds(index as u32).0);
+            let place = if goal == Goal::Lexicographic { *criterion } else { 0 };
+            bound[place] = lower.and_then(|lower| u32::try_from(lower).ok()).unwrap_or(0);
+        }
+        let model = optimizer.model();
+        let best = model.and_then(|model| measured(query, near, found(query, &encoding, &model)));
+        let best = best.map(|(order, cost)| Nearest { order, cost, bound });
+        Ok(match (status, best) {
+            (Status::Satisfiable, Some(best)) => Answer::Yes(best),
+            (Status::Satisfiable, None) => {
+                let reason = "Z3's answer is no order that ends as wished".to_owned();
+                Answer::Unknown { reason, best: None }
+            }
+            (_, best) => Answer::Unknown { reason, best },
+        })
+    }
+}
+
+/// The arithmetic of Z3 for differences: 3 is its dense one.
+const ARITHMETIC: u32 = 3;
+
+const CORES: &[(&CStr, &CStr)] = &[(c"unsat_core", c"true")];
+
+fn stopped(reason: &str) -> String {
+    match reason {
+        "timeout" => "Z3 reached the time limit".to_owned(),
+        "max-conflicts-reached" => "Z3 reached the limit of conflicts".to_owned(),
+        "max. resource limit exceeded" => "Z3 reached the limit of conflicts".to_owned(),
+        "interrupted" | "interrupted from keyboard" => "Z3 was interrupted".to_owned(),
+        other => format!("Z3 gave up: {other}"),
+    }
+}
+
+/// The order that a model stands for; where steps have one place, as in `near`.
+fn found(query: &Query<'_>, encoding: &Encoding, model: &str) -> Found {
+    let steps = query.model.len();
+    let mut place = vec![0; steps];
+    let mut initial: Vec<(Cell, u128)> = encoding.initial.iter().map(|cell| (*cell, 0)).collect();
+    for (name, value) in answer::model(model) {
+        match value {
+            Value::Number(number) => {
+                let step = name.strip_prefix('o').and_then(|index| index.parse::<usize>().ok());
+                if let Some(step) = step.filter(|step| *step < steps) {
+                    place[step] = number;
+                }
+            }
+            Value::Bits(bits) => {
+                if let Some(entry) = initial.iter_mut().find(|(c, _)| initial_name(*c) == name) {
+                    entry.1 = bits;
+                }
+            }
+            Value::Bool(_) => {}
+        }
+    }
+    let mut order: Vec<StepId> = match query.near {
+        Some(near) => near.to_vec(),
+        None => query.model.steps().collect(),
+    };
+    order.sort_by_key(|step| place[step.index()]);
+    Found { order, initial }
+}
+
+/// The distance of an order, if it ends as wished.
+fn measured(
+    query: &Query<'_>,
+    near: &[StepId],
+    found: Found,
+) -> Option<(Vec<StepId>, criteria::Distance)> {
+    let model: &Model = query.model;
+    let mut known = Evaluator::new(model);
+    known.evaluate(near);
+    let near_flows = criteria::flows(model, &known);
+    let mut with_initial;
+    let mut model = model;
+    if !found.initial.is_empty() {
+        with_initial = model.clone();
+        found.initial.iter().for_each(|(cell, value)| with_initial.set_initial(*cell, *value));
+        model = &with_initial;
+    }
+    let mut evaluator = Evaluator::new(model);
+    let verdict = evaluator.evaluate(&found.order);
+    let as_wished = match query.wish {
+        Wish::Fails => matches!(verdict, Verdict::Fails { .. }),
+        Wish::Passes => verdict == Verdict::Passes,
+    };
+    let flows = criteria::flows(model, &evaluator);
+    let performed = evaluator.performed();
+    let cost = criteria::distance(model, near, &near_flows, performed, &flows);
+    as_wished.then_some((found.order, cost))
+}

@@ -1,0 +1,102 @@
+//! What keeps a thread on its path: branches, fixed addresses, values given to what is not followed.
+//!
+//! A condition that a thread has asserted before is not kept again: symbols do not change.
+
+use unravel_program::Reg;
+use unravel_trace::{Condition, ConditionKind, ExprId, SiteId, ThreadId};
+
+use super::Byte;
+use super::registers::Frame;
+use crate::machine::Machine;
+
+impl Machine {
+    /// The site of the instruction that is being executed.
+    pub(super) fn site_here(&self) -> SiteId {
+        let thread = &self.threads[self.current];
+        let body = thread.frames.last().and_then(|f| self.program.function(f.function).body.as_ref());
+        let (Some(body), Some(here)) = (body, self.concolic.here) else { return SiteId(0) };
+        let offset = (here as usize).wrapping_sub(body.code.as_ptr() as usize);
+        let index = offset / std::mem::size_of::<unravel_program::Inst>();
+        body.places.get(index).copied().unwrap_or(SiteId(0))
+    }
+
+    /// The current thread went on because this holds.
+    pub(super) fn add_condition(&mut self, holds: ExprId, why: ConditionKind) {
+        self.add_condition_at(holds, why, self.site_here());
+    }
+
+    pub(super) fn add_condition_at(&mut self, holds: ExprId, why: ConditionKind, site: SiteId) {
+        let thread = self.current;
+        let concolic = &mut self.concolic;
+        if concolic.graph.exprs.as_const(holds).is_some() {
+            return;
+        }
+        debug_assert_eq!(concolic.graph.value(holds), 1, "a condition holds in this run");
+        let next = concolic.conditions.len();
+        let index = *concolic.asserted.entry((thread, holds)).or_insert(next);
+        // Nothing is symbolic before the first event of the run, which is the start of the main thread.
+        let after = concolic.thread(thread).last_event.unwrap_or(0);
+        concolic.thread(thread).last_condition = Some(index);
+        if index == next {
+            let thread = ThreadId(thread as u32);
+            concolic.conditions.push(Condition { thread, after, holds, site, why });
+        }
+    }
+
+    /// A one-bit expression was true or false.
+    pub(super) fn add_branch(&mut self, condition: ExprId, taken: bool) {
+        let holds = if taken { condition } else { self.concolic.graph.exprs.not(condition) };
+        self.add_condition(holds, ConditionKind::Branch);
+    }
+
+    /// Keeps an expression at the value it has.
+    pub(super) fn fix(&mut self, id: ExprId, why: ConditionKind) {
+        let value = self.concolic.graph.value(id);
+        let holds = self.concolic.graph.equals(id, value);
+        self.add_condition(holds, why);
+    }
+
+    /// Keeps slots at their values and makes them concrete.
+    pub(super) fn fix_slots(
+        &mut self,
+        fp: *const u64,
+        reg: Reg,
+        slots: u32,
+        why: ConditionKind,
+    ) {
+        for reg in reg..reg + slots {
+            let mut frame = self.frame_at(fp);
+            if let Some(id) = frame.get(reg) {
+                frame.set(reg, None);
+                self.fix(id, why);
+            }
+        }
+    }
+
+    /// Keeps the address in a slot. The slot stays symbolic: it is not the address alone that matters.
+    pub(super) fn fix_address(&mut self, fp: *const u64, reg: Reg) {
+        let id = self.frame_at(fp).get(reg);
+        let current = self.current;
+        self.concolic.thread(current).address = id;
+        if let Some(id) = id {
+            self.fix(id, ConditionKind::Address);
+        }
+    }
+
+    /// Keeps bytes at their values.
+    pub(super) fn fix_bytes(&mut self, bytes: &[Byte]) {
+        for part in bytes.chunks(8) {
+            if let Some(id) = self.concolic.graph.assemble(part) {
+                self.fix(id, ConditionKind::Fixed);
+            }
+        }
+    }
+
+    /// The frame that begins at `fp`, a frame of the current thread.
+    pub(super) fn frame_at(&mut self, fp: *const u64) -> Frame<'_> {
+        let thread = self.current;
+        let registers = self.threads[thread].registers as *const u64;
+        let first = (fp as usize - registers as usize) / 8;
+        Frame { concolic: &mut self.concolic, thread, first, fp }
+    }
+}

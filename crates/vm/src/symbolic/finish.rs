@@ -1,0 +1,278 @@
+//! From what was kept during the run to [`Symbolic`].
+//!
+//! Locations that one thread alone accessed, or that nobody wrote, are no matter of scheduling. Their reads leave
+//! no symbol: the graph is built anew in order of its nodes, with what the shadow of memory said in place of
+//! them. Symbols and accesses are numbered anew, by event, and conditions that became constants are dropped.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use unravel_trace::*;
+
+use super::bug::Verdict;
+use super::graph::Graph;
+use super::{Concolic, Recorded};
+use crate::machine::Machine;
+
+impl Machine {
+    /// The symbolic side of the run that has just ended.
+    pub fn take_symbolic(
+        &mut self,
+        trace: &Trace,
+        outcome: &Outcome,
+        requests: Vec<Request>,
+    ) -> Option<Box<Symbolic>> {
+        if !self.concolic.is_on() {
+            return None;
+        }
+        let failing = self.failing_event();
+        let dead = self.add_liveness(trace, failing);
+        let verdict = self.verdict(outcome, dead, requests);
+        Some(Box::new(self.concolic.finish(trace.events.len(), verdict)))
+    }
+}
+
+impl Concolic {
+    fn finish(&mut self, events: usize, verdict: Verdict) -> Symbolic {
+        let order = self.kept_accesses();
+        let mut numbers = FxHashMap::default();
+        for (number, access) in order.iter().enumerate() {
+            numbers.insert(*access as u32, number as u32);
+        }
+        let mut rebuilt =
+            Rebuilt { exprs: Exprs::default(), ids: FxHashMap::default(), numbers: &numbers };
+        let mut symbolic = Symbolic {
+            shadows: shadows(&self.accesses, &order, events),
+            steps: std::mem::take(&mut self.steps),
+            initial: self.initial_memory(&order),
+            ..Symbolic::default()
+        };
+        for access in &order {
+            let Recorded { address, bytes, value, .. } = self.accesses[*access];
+            let value = rebuilt.expr(self, value);
+            symbolic.accesses.push(Access { address, bytes, value });
+        }
+        let last = self.last_conditions();
+        for condition in std::mem::take(&mut self.conditions) {
+            let holds = rebuilt.expr(self, condition.holds);
+            match rebuilt.exprs.as_const(holds) {
+                None => symbolic.conditions.push(Condition { holds, ..condition }),
+                Some(value) => debug_assert_eq!(value, 1, "a condition holds in this run"),
+            }
+        }
+        symbolic.conditions.sort_by_key(|condition| condition.after);
+        symbolic.bug = self.decide(verdict, &last, &mut rebuilt, &mut symbolic.conditions);
+        symbolic.exprs = rebuilt.exprs;
+        symbolic
+    }
+
+    /// What each thread asserted last, which it may have asserted before.
+    fn last_conditions(&self) -> Vec<Option<ExprId>> {
+        let holds = |index: usize| self.conditions.get(index).map(|condition| condition.holds);
+        self.threads.iter().map(|thread| thread.last_condition.and_then(holds)).collect()
+    }
+
+    fn decide(
+        &mut self,
+        verdict: Verdict,
+        last: &[Option<ExprId>],
+        rebuilt: &mut Rebuilt,
+        conditions: &mut Vec<Condition>,
+    ) -> Bug {
+        let (thread, otherwise) = match verdict {
+            Verdict::Is(bug) => return bug,
+            Verdict::Fails { thread, after, fails } => {
+                let fails = rebuilt.expr(self, fails);
+                let thread = ThreadId(thread as u32);
+                if rebuilt.exprs.as_const(fails).is_none() {
+                    return Bug::Condition { thread, after, fails };
+                }
+                (thread.index(), Bug::Reached { thread, after })
+            }
+            Verdict::LastOf { thread, otherwise } => (thread, otherwise),
+        };
+        let last = last.get(thread).copied().flatten().map(|holds| rebuilt.expr(self, holds));
+        let decides = |c: &Condition| c.thread.index() == thread && c.why != ConditionKind::Alive;
+        let exactly = conditions.iter().rposition(|c| decides(c) && Some(c.holds) == last);
+        match exactly.or_else(|| conditions.iter().rposition(decides)) {
+            Some(last) => {
+                let Condition { thread, after, holds, .. } = conditions.remove(last);
+                Bug::Condition { thread, after, fails: holds }
+            }
+            None => otherwise,
+        }
+    }
+
+    /// The accesses that matter, by event, reads before writes.
+    fn kept_accesses(&self) -> Vec<usize> {
+        #[derive(Clone, Copy)]
+        struct Use {
+            thread: usize,
+            several: bool,
+            written: bool,
+        }
+        let mut uses: FxHashMap<u64, Use> = FxHashMap::default();
+        for access in &self.accesses {
+            let first = Use { thread: access.thread, several: false, written: false };
+            for at in access.range() {
+                let byte = uses.entry(at).or_insert(first);
+                byte.several |= byte.thread != access.thread;
+                byte.written |= access.write;
+            }
+        }
+        let is_shared =
+            |access: &Recorded| access.range().any(|at| uses[&at].several && uses[&at].written);
+        // A write also matters if one byte of it is read together with one that is shared.
+        let read: FxHashSet<u64> = self
+            .accesses
+            .iter()
+            .filter(|access| !access.write && is_shared(access))
+            .flat_map(Recorded::range)
+            .collect();
+        let mut kept: Vec<usize> = (0..self.accesses.len())
+            .filter(|i| {
+                let access = &self.accesses[*i];
+                is_shared(access) || access.write && access.range().any(|at| read.contains(&at))
+            })
+            .collect();
+        kept.sort_by_key(|i| (self.accesses[*i].event, self.accesses[*i].write));
+        kept
+    }
+
+    /// Memory that kept reads read, as it was before the first recorded access, in pieces of up to eight bytes.
+    fn initial_memory(&self, order: &[usize]) -> Vec<Initial> {
+        let reads = order.iter().map(|i| &self.accesses[*i]).filter(|access| !access.write);
+        let mut bytes: Vec<u64> = reads.flat_map(Recorded::range).collect();
+        bytes.sort_unstable();
+        bytes.dedup();
+        let mut initial: Vec<Initial> = Vec::new();
+        for at in bytes {
+            let byte = u128::from(self.initial[&at]);
+            match initial.last_mut() {
+                Some(last)
+                    if last.address + u64::from(last.bytes) == at && !at.is_multiple_of(8) =>
+                {
+                    last.value = last.value.map(|value| value | byte << (8 * u32::from(last.bytes)));
+                    last.bytes += 1;
+                }
+                _ => initial.push(Initial { address: at, bytes: 1, value: Some(byte) }),
+            }
+        }
+        initial
+    }
+}
+
+impl Recorded {
+    fn range(&self) -> std::ops::Range<u64> {
+        self.address..self.address + u64::from(self.bytes)
+    }
+}
+
+fn shadows(accesses: &[Recorded], order: &[usize], events: usize) -> Vec<Shadow> {
+    let mut shadows = vec![Shadow::default(); events];
+    for (number, access) in order.iter().enumerate() {
+        let access = &accesses[*access];
+        let shadow = &mut shadows[access.event as usize];
+        if shadow.reads + shadow.writes == 0 {
+            shadow.first = number as u32;
+        }
+        if access.write {
+            shadow.writes += 1;
+        } else {
+            shadow.reads += 1;
+        }
+    }
+    shadows
+}
+
+/// The graph with only the symbols that are left.
+struct Rebuilt<'a> {
+    exprs: Exprs,
+    /// The old nodes that were built already.
+    ids: FxHashMap<ExprId, ExprId>,
+    numbers: &'a FxHashMap<u32, u32>,
+}
+
+impl Rebuilt<'_> {
+    /// Builds an old expression, operands first.
+    fn expr(&mut self, old: &Concolic, id: ExprId) -> ExprId {
+        let mut todo = vec![id];
+        while let Some(&next) = todo.last() {
+            if self.ids.contains_key(&next) {
+                todo.pop();
+                continue;
+            }
+            let node = old.graph.exprs.node(next);
+            let mut missing = Vec::new();
+            let mut need = |of: ExprId| {
+                if !self.ids.contains_key(&of) {
+                    missing.push(of);
+                }
+            };
+            match node {
+                Node::Symbol(symbol) if !self.numbers.contains_key(&symbol.0) => {
+                    need(old.accesses[symbol.0 as usize].memory)
+                }
+                node => node.operands(need),
+            }
+            if missing.is_empty() {
+                let new = self.build(old, &old.graph, next, node);
+                self.ids.insert(next, new);
+                todo.pop();
+            } else {
+                todo.extend(missing);
+            }
+        }
+        self.ids[&id]
+    }
+
+    fn build(&mut self, old: &Concolic, graph: &Graph, id: ExprId, node: Node) -> ExprId {
+        let bits = graph.exprs.bits(id);
+        let new = |of: ExprId| self.ids[&of];
+        match node {
+            Node::Const(value) => self.exprs.constant(value, bits),
+            Node::Symbol(symbol) => match self.numbers.get(&symbol.0) {
+                Some(number) => self.exprs.symbol(SymbolId(*number), bits),
+                None => new(old.accesses[symbol.0 as usize].memory),
+            },
+            Node::Binary(op, a, b) => {
+                let (a, b) = (new(a), new(b));
+                self.exprs.binary(op, a, b)
+            }
+            Node::Compare(op, a, b) => {
+                let (a, b) = (new(a), new(b));
+                self.exprs.compare(op, a, b)
+            }
+            Node::Ite(c, a, b) => {
+                let (c, a, b) = (new(c), new(a), new(b));
+                self.exprs.ite(c, a, b)
+            }
+            Node::Extract(a, low) => {
+                let a = new(a);
+                self.exprs.extract(a, low, bits)
+            }
+            Node::Concat(a, b) => {
+                let (a, b) = (new(a), new(b));
+                self.exprs.concat(a, b)
+            }
+            Node::ZeroExtend(a) => {
+                let a = new(a);
+                self.exprs.zero_extend(a, bits)
+            }
+            Node::SignExtend(a) => {
+                let a = new(a);
+                self.exprs.sign_extend(a, bits)
+            }
+            Node::Float(op, a, b) => {
+                let (a, b) = (new(a), new(b));
+                self.exprs.float(op, a, b)
+            }
+            Node::FloatCompare(predicate, a, b) => {
+                let (a, b) = (new(a), new(b));
+                self.exprs.float_compare(predicate, a, b)
+            }
+            Node::Convert(op, a) => {
+                let a = new(a);
+                self.exprs.convert(op, a, bits)
+            }
+        }
+    }
+}

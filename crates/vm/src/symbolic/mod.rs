@@ -1,0 +1,137 @@
+//! Concolic execution: beside each concrete value an expression over what visible reads returned.
+//!
+//! After Symbiosis (see [`unravel_trace::Symbolic`]) and KLEE's shadow state, but never leaving the concrete
+//! path: the interpreter executes as always and [`step`] looks at each instruction before it does, so that a
+//! shadow of the registers and of memory follows. Accesses that are events give fresh symbols ([`access`]);
+//! branches and addresses give conditions ([`conditions`]); the end of the run turns what was kept into a
+//! [`unravel_trace::Symbolic`] ([`finish`], [`bug`], [`liveness`]).
+//!
+//! What has no expression (80-bit floats, results of most library functions) is *concretised*: a condition
+//! keeps the operand at its value, and the result is a constant. Never a wrong expression: each shadow of memory
+//! is compared with the bytes that are there before it is used, so that a write nobody followed ends it.
+//!
+//! *Not modelled*: what native code reads from shared memory, and what becomes of the text that the program
+//! prints. Values that pass from thread to thread at sites that are no events keep their expressions: the visible
+//! set is trusted to have every site whose order is not fixed by synchronisation.
+
+mod access;
+mod bug;
+mod calls;
+mod conditions;
+mod finish;
+mod graph;
+mod intrinsics;
+mod liveness;
+mod memory;
+mod registers;
+mod step;
+mod threads;
+
+use rustc_hash::FxHashMap;
+use unravel_program::Inst;
+use unravel_trace::{Condition, ExprId, Step};
+
+pub(crate) use bug::Fault;
+use calls::Treatment;
+use graph::Graph;
+use memory::MemoryShadow;
+use registers::RegisterShadow;
+
+/// One byte of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Byte {
+    Known(u8),
+    /// This byte of an expression, counted from the lowest.
+    Part(ExprId, u8),
+}
+
+/// The symbolic side of the run that is being executed.
+#[derive(Debug, Default)]
+pub(crate) struct Concolic {
+    on: bool,
+    graph: Graph,
+    memory: MemoryShadow,
+    threads: Vec<ThreadShadow>,
+    /// The symbol of a read is its index here.
+    accesses: Vec<Recorded>,
+    /// Memory as recorded writes explain it, and as it was before the first recorded access.
+    explained: FxHashMap<u64, u8>,
+    initial: FxHashMap<u64, u8>,
+    conditions: Vec<Condition>,
+    /// What each thread has asserted already, with the index of the condition.
+    asserted: FxHashMap<(usize, ExprId), usize>,
+    steps: Vec<Step>,
+    /// How calls of each function without a body are followed; made once for a program.
+    treatments: Vec<Treatment>,
+    /// The instruction that is being executed.
+    here: Option<*const Inst>,
+    /// What the failing access was, if an access failed.
+    fault: Option<Fault>,
+    /// Shadows of the last result handed from the program to Rust.
+    returned: [Option<ExprId>; 2],
+}
+
+/// The shadow state of one thread.
+#[derive(Debug, Default)]
+struct ThreadShadow {
+    registers: RegisterShadow,
+    /// What the reads of the current instruction or library call returned: address, bytes, expression.
+    seen: Vec<(u64, u8, ExprId)>,
+    /// The shadow of the current library call's result.
+    result: [Option<ExprId>; 2],
+    last_event: Option<u32>,
+    last_condition: Option<usize>,
+    /// The address that the current instruction uses, if it is symbolic.
+    address: Option<ExprId>,
+    /// Of the argument it was started with, and of its result.
+    argument: Option<ExprId>,
+    exit: Option<ExprId>,
+}
+
+/// A read or write that an event made.
+#[derive(Clone, Copy, Debug)]
+struct Recorded {
+    event: u32,
+    thread: usize,
+    write: bool,
+    address: u64,
+    bytes: u8,
+    /// The symbol of a read, what a write stored.
+    value: ExprId,
+    /// What the shadow of memory says that a read returns, for locations that turn out to be nobody else's.
+    memory: ExprId,
+}
+
+impl Concolic {
+    /// Forgets the last run.
+    pub fn begin(&mut self, on: bool) {
+        if self.on || on {
+            let treatments = std::mem::take(&mut self.treatments);
+            *self = Concolic { on, treatments, ..Concolic::default() };
+        }
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
+    fn thread(&mut self, index: usize) -> &mut ThreadShadow {
+        if index >= self.threads.len() {
+            self.threads.resize_with(index + 1, ThreadShadow::default);
+        }
+        &mut self.threads[index]
+    }
+
+    /// A thread leaves a point: a step begins with what will be event number `first`.
+    pub fn begin_step(&mut self, thread: unravel_trace::ThreadId, first: usize) {
+        self.steps.push(Step { thread, first: first as u32, events: 0 });
+    }
+
+    /// Event number `index` was recorded.
+    pub fn recorded(&mut self, thread: usize, index: usize) {
+        self.thread(thread).last_event = Some(index as u32);
+        if let Some(step) = self.steps.last_mut() {
+            step.events += 1;
+        }
+    }
+}
