@@ -1,121 +1,171 @@
 //! `unravel diagnose`: why a recorded run failed, and the nearest schedule that passes.
 
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use unravel_diagnose::{DiagnoseError, Options, Stage, Subject, diagnose_imported};
 use unravel_explore::Silence;
+use unravel_report::{Sources, dot, json, terminal};
+use unravel_solve::{Dumping, Solver, Z3};
 use unravel_trace::{Diagnosis, Status, TraceFile};
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::DiagnoseFlags;
+use crate::interrupt::{self, INTERRUPTED};
 use crate::recorded::{self, Opened};
+use crate::show::terminal_width;
 
+/// How long schedules are tried if the user does not say.
 const TIME: Duration = Duration::from_secs(30);
+/// Columns of the report where nobody says how many there are.
+const WIDTH: usize = 100;
 
 pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
+    let paths = Paths::new(flags);
+    let diagnosis = match &paths.smt {
+        None => make(flags, &file, &mut Z3::new())?,
+        Some(directory) => {
+            let write = |source| CliError::Write { path: directory.clone(), source };
+            let mut solver = Dumping::new(Z3::new(), directory).map_err(write)?;
+            let diagnosis = make(flags, &file, &mut solver)?;
+            let queries = solver.finish().map_err(write)?;
+            eprintln!("{queries} queries written to {}", directory.display());
+            diagnosis
+        }
+    };
+    let sources = Sources::under(&file.program.cwd);
+    if let Some(path) = &paths.dot {
+        std::fs::write(path, dot::projection(&diagnosis, 0, &sources))
+            .map_err(|source| CliError::Write { path: path.clone(), source })?;
+    }
+    if flags.json {
+        println!("{}", json::diagnosis(&diagnosis));
+    } else {
+        let replay = file.is_executable().then(|| {
+            format!("unravel replay {}", crate::story::shell_word(&flags.trace.to_string_lossy()))
+        });
+        print!("{}", terminal::diagnosis(&diagnosis, &sources, style(), replay.as_deref()));
+    }
+    Ok(match diagnosis.status {
+        Status::Inconclusive { .. } => Exit::Inconclusive,
+        Status::Confirmed | Status::Modelled => Exit::Finding,
+    })
+}
+
+fn style() -> terminal::Style {
+    let out = std::io::stdout();
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    terminal::Style {
+        color: out.is_terminal() && !no_color,
+        width: terminal_width().unwrap_or(WIDTH),
+        // Without any locale somebody reads a log; those are UTF-8.
+        unicode: locale.is_none_or(|l| l.to_uppercase().replace('-', "").contains("UTF8")),
+    }
+}
+
+/// Where things are written, whatever directory the program is run in.
+struct Paths {
+    smt: Option<PathBuf>,
+    dot: Option<PathBuf>,
+}
+
+impl Paths {
+    fn new(flags: &DiagnoseFlags) -> Paths {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Paths {
+            smt: flags.dump_smt.as_deref().map(absolute),
+            dot: flags.dot.as_deref().map(absolute),
+        }
+    }
+}
+
+fn make(
+    flags: &DiagnoseFlags,
+    file: &TraceFile,
+    solver: &mut dyn Solver,
+) -> Result<Diagnosis, CliError> {
     let options = Options {
         goal: flags.goal,
         alternates: flags.alternates.max(1),
         conflict_limit: flags.conflict_limit,
         samples: flags.samples,
+        goal_time: flags.time.unwrap_or(TIME),
         ..Options::default()
     };
-    let began = Instant::now();
-    let diagnosis = run(flags, &file, &options)?;
-    eprintln!("{:?}", began.elapsed());
-    if let Some(r) = &diagnosis.root_cause {
-        println!("{}: {}\n  {}", r.pattern, r.sentence, r.advice);
-        for o in &r.orders {
-            println!(
-                "   {} {} {} @{:?}  ->  {} {} {} @{:?}  [{}] witness {}",
-                o.first.key.thread,
-                o.first.verb,
-                o.first.place.short(),
-                o.first.event,
-                o.second.key.thread,
-                o.second.verb,
-                o.second.place.short(),
-                o.second.event,
-                o.object,
-                o.witness.is_some()
-            );
-        }
-        println!("  kept and failed {}, proved {}", r.kept_and_failed, r.proved_on_path);
-    }
-    println!(
-        "status {}; switches {} -> {}",
-        diagnosis.status,
-        diagnosis.switches_given,
-        diagnosis.failing.schedule.context_switches()
-    );
-    for a in &diagnosis.alternates {
-        println!(
-            "  alternate {:?} same path {} {} proj {}+{} of {} events",
-            a.distance,
-            a.same_path,
-            a.minimality,
-            a.projection.failing.len(),
-            a.projection.alternate.len(),
-            diagnosis.failing.trace.events.len()
-        );
-    }
-    println!("{:?} {:?}", diagnosis.effort, diagnosis.notes);
-    Ok(match diagnosis.status {
-        Status::Inconclusive { .. } => Exit::Inconclusive,
-        _ => Exit::Finding,
-    })
-}
-
-fn run(flags: &DiagnoseFlags, file: &TraceFile, options: &Options) -> Result<Diagnosis, CliError> {
-    let mut solver = NoSolver;
-    let mut progress = |_: Stage| {};
-    if file.program.sources.is_empty() && file.program.built.is_none() {
-        let diagnosis =
-            diagnose_imported(&file.program.name, &file.run, &mut solver, options, &mut progress);
-        return diagnosis.map_err(CliError::from);
+    let name = &file.program.name;
+    if !file.is_executable() {
+        let mut progress = Progress::new(std::io::stderr().is_terminal().then(stderr).flatten());
+        let show = &mut |stage| progress.show(stage);
+        return Ok(diagnose_imported(name, &file.run, solver, &options, show)?);
     }
     if file.run.outcome.failure().is_none() {
         return Err(DiagnoseError::NoFailure.into());
     }
     let Opened { mut vm, .. } = recorded::open(file, &flags.program)?;
-    let (_silence, judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
+    interrupt::listen();
+    let shown = !flags.json && std::io::stderr().is_terminal();
+    let (silence, judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
+    let mut progress = Progress::new(if shown { silence.stderr().ok() } else { None });
     let deadline = Instant::now() + flags.time.unwrap_or(TIME);
     let visible = file.run.schedule.visible.clone();
     let mut subject = Subject::new(&mut vm, judge, file.run.input(&file.input), visible)
-        .until(Some(deadline), None);
-    let name = &file.program.name;
-    let diagnosis = unravel_diagnose::diagnose(
-        &mut subject,
-        name,
-        &file.run,
-        &mut solver,
-        options,
-        &mut progress,
-    );
-    diagnosis.map_err(CliError::from)
+        .until(Some(deadline), Some(&INTERRUPTED));
+    let diagnosis =
+        unravel_diagnose::diagnose(&mut subject, name, &file.run, solver, &options, &mut |stage| {
+            progress.show(stage)
+        });
+    drop(progress);
+    drop(silence);
+    let mut diagnosis = diagnosis?;
+    if INTERRUPTED.load(Ordering::Relaxed) {
+        diagnosis.notes.push("interrupted: this is what was known by then".to_owned());
+    } else if Instant::now() >= deadline {
+        diagnosis.notes.push("the time was up: more may be found with a larger --time".to_owned());
+    }
+    Ok(diagnosis)
 }
 
-struct NoSolver;
-impl unravel_solve::Solver for NoSolver {
-    fn name(&self) -> String {
-        "none".into()
+fn stderr() -> Option<File> {
+    use std::os::fd::AsFd;
+    Some(File::from(std::io::stderr().as_fd().try_clone_to_owned().ok()?))
+}
+
+/// One line on the terminal that says what is being done.
+struct Progress {
+    out: Option<File>,
+}
+
+impl Progress {
+    fn new(out: Option<File>) -> Progress {
+        Progress { out }
     }
-    fn find(
-        &mut self,
-        _: &unravel_solve::Query<'_>,
-    ) -> unravel_solve::Answer<unravel_solve::Found> {
-        unravel_solve::Answer::Unknown { reason: "no solver".into(), best: None }
+
+    fn show(&mut self, stage: Stage) {
+        let what = match stage {
+            Stage::Replaying => "replaying the failing run",
+            Stage::Reducing => "removing context switches",
+            Stage::SeekingAlternate => "looking for the nearest schedule that passes",
+            Stage::SeekingCause => "looking for the root cause",
+            Stage::Proving => "proving",
+        };
+        if let Some(out) = &mut self.out {
+            let _ = write!(out, "\r\x1b[K{what} …");
+        }
     }
-    fn core(&mut self, _: &unravel_solve::Query<'_>) -> unravel_solve::Answer<Vec<usize>> {
-        unravel_solve::Answer::Unknown { reason: "no solver".into(), best: None }
-    }
-    fn nearest(
-        &mut self,
-        _: &unravel_solve::Query<'_>,
-        _: unravel_solve::Goal,
-    ) -> unravel_solve::Answer<unravel_solve::Nearest> {
-        unravel_solve::Answer::Unknown { reason: "no solver".into(), best: None }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(out) = &mut self.out {
+            let _ = write!(out, "\r\x1b[K");
+        }
     }
 }

@@ -22,7 +22,9 @@ pub enum CliError {
     #[diagnostic(help("a Symbiosis trace is a folder with a file a thread: T0, T1, …"))]
     Import(#[from] unravel_trace::import::symbiosis::ImportError),
     #[error("{} was imported: there is no program to execute", path.display())]
-    #[diagnostic(help("an imported trace can be looked at with `unravel trace show`"))]
+    #[diagnostic(help(
+        "look at it with `unravel trace show`, diagnose it with `unravel diagnose`"
+    ))]
     NotExecutable { path: PathBuf },
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::{FindFlags, parse_time};
+use crate::interrupt::{self, INTERRUPTED};
 use crate::program::{self, Loaded};
 use crate::story::{self, count};
 
@@ -23,14 +24,11 @@ const DEFAULT_TIME: Duration = Duration::from_secs(30);
 /// A search is inconclusive if one run in so many was.
 const FEW: u64 = 10;
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
 pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
     let mut loaded = program::load(&flags.program, &config)?;
     let plan = plan(flags, &config, &loaded);
-    // SAFETY: the handler only sets a flag.
-    unsafe { libc::signal(libc::SIGINT, interrupt as *const () as libc::sighandler_t) };
+    interrupt::listen();
     let progress = progress(flags);
     let result = search(&mut loaded.vm, &loaded.input, &plan, |tally, elapsed| {
         progress.set_message(status(tally, elapsed));
@@ -50,10 +48,6 @@ pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
         print_text(flags, &loaded.reference, &plan, &result, &paths);
     }
     Ok(exit(&result))
-}
-
-extern "C" fn interrupt(_: i32) {
-    INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
 fn plan(flags: &FindFlags, config: &Config, loaded: &Loaded) -> Plan {
@@ -168,6 +162,7 @@ fn print_text(
         );
         let path = story::shell_word(&path.display().to_string());
         let _ = writeln!(out, "  replay it:  unravel replay {path}");
+        let _ = writeln!(out, "  explain it: unravel diagnose {path}");
         let _ = writeln!(out, "  look at it: unravel trace show {path}\n");
     }
     if flags.quiet {

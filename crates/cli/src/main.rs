@@ -9,6 +9,7 @@ mod exit;
 mod find;
 mod flags;
 mod import;
+mod interrupt;
 mod program;
 mod recorded;
 mod replay;

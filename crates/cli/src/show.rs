@@ -43,7 +43,10 @@ fn as_text(file: &TraceFile, width: Option<usize>) -> String {
     let _ = writeln!(out, "{}", file.run.outcome);
     let known = story::is_order_known(&file.run);
     if !known {
-        let _ = writeln!(out, "{}", UNKNOWN_ORDER);
+        let _ = writeln!(out, "{UNKNOWN_ORDER}");
+        for note in &file.run.notes {
+            let _ = writeln!(out, "note: {note}");
+        }
     }
     out.push('\n');
     let _ = write!(out, "{:NUMBER$}", "");
@@ -75,7 +78,7 @@ fn as_text(file: &TraceFile, width: Option<usize>) -> String {
     out
 }
 
-fn terminal_width() -> Option<usize> {
+pub fn terminal_width() -> Option<usize> {
     // SAFETY: asks the terminal for its size into a struct of ours.
     unsafe {
         let mut size: libc::winsize = std::mem::zeroed();

@@ -9,9 +9,10 @@ use unravel_trace::{Distance, Observed, Rng};
 use crate::criteria::distance;
 use crate::flows::{Lineup, freed_objects};
 use crate::pairs::{enclosing_locks, immediate};
-use crate::points::{Key, Keys, Point, Touch};
+use crate::points::{Key, Keys, Point, ThreadKey, Touch};
 use crate::projection::{Side, operations, project};
 use crate::root_cause::NEVER;
+use crate::steer::Positions;
 use crate::world::{Ending, Mode, Order, Tried, World};
 
 /// Single reversals that are tried.
@@ -20,7 +21,7 @@ const MAX_SINGLES: usize = 1500;
 const MAX_DOUBLES: usize = 48;
 const MAX_RANDOM: u64 = 400;
 /// Passing schedules that are compared before the nearest is taken.
-const ENOUGH: usize = 60;
+const ENOUGH: usize = 120;
 
 /// A passing run, measured.
 #[derive(Clone, Debug)]
@@ -74,9 +75,12 @@ impl Reference {
 pub fn nearest(world: &mut dyn World, reference: &mut Reference, wanted: usize) -> Vec<Candidate> {
     let mut found = Found { candidates: Vec::new(), seen: 0 };
     let failing = world.failing().to_vec();
-    let pairs = immediate(&failing, world.extents());
+    let positions = Positions::new(&failing);
+    let mut pairs = immediate(&failing, world.extents());
+    // What the failure depends on first.
+    pairs.sort_by_key(|(first, second)| !(world.matters(*first) || world.matters(*second)));
     for order in pairs.iter().take(MAX_SINGLES) {
-        for orders in reversals(&failing, *order) {
+        for orders in reversals(&failing, &positions, *order) {
             if found.is_enough() || !world.may_go_on() {
                 return found.best(wanted);
             }
@@ -123,23 +127,47 @@ pub fn nearest(world: &mut dyn World, reference: &mut Reference, wanted: usize) 
     found.best(wanted)
 }
 
-/// The ways to reverse an order.
-fn reversals(failing: &[Point], (first, second): Order) -> Vec<Vec<Order>> {
-    let mut ways = vec![vec![(second, first)], run_ahead(failing, first, second)];
-    let locks = enclosing_locks(failing, first);
+/// The ways to reverse an order: at the points themselves, or with the segments they are in kept whole; holding the
+/// first back, or running the second ahead; and with the locks around the first.
+fn reversals(failing: &[Point], positions: &Positions, (first, second): Order) -> Vec<Vec<Order>> {
+    let place = |key: Key| positions.get(key).map(|at| at as usize);
+    let (Some(first_at), Some(second_at)) = (place(first), place(second)) else {
+        return vec![vec![(second, first)]];
+    };
+    let start = segment_start(failing, first_at);
+    let begin = failing[start].key;
+    let end = failing[segment_end(failing, second_at)].key;
+    let mut ways = Vec::new();
+    for hold_at in [first_at, start] {
+        for until in [second, end] {
+            ways.push(vec![(until, if hold_at == start { begin } else { first })]);
+            ways.push(run_ahead(&failing[hold_at..], failing[second_at].thread, until));
+        }
+    }
+    let locks = enclosing_locks(failing, first_at);
     ways.extend(locks.into_iter().map(|lock| vec![(second, lock)]));
+    ways.sort();
+    ways.dedup();
     ways
 }
 
-/// `α e_j β e_k γ → α β[t_k] e_k e_j (β∖β[t_k]) γ`: everybody else waits until `second` was executed.
-fn run_ahead(failing: &[Point], first: Key, second: Key) -> Vec<Order> {
-    let Some(at) = failing.iter().position(|p| p.key == first) else { return Vec::new() };
-    let Some(thread) = failing.iter().find(|p| p.key == second).map(|p| p.thread) else {
-        return Vec::new();
-    };
+fn segment_start(failing: &[Point], at: usize) -> usize {
+    let thread = failing[at].thread;
+    failing[..at].iter().rposition(|p| p.thread != thread).map_or(0, |before| before + 1)
+}
+
+fn segment_end(failing: &[Point], at: usize) -> usize {
+    let thread = failing[at].thread;
+    let more = failing[at..].iter().position(|p| p.thread != thread);
+    more.map_or(failing.len(), |length| at + length) - 1
+}
+
+/// `α e_j β e_k γ → α β[t_k] e_k e_j (β∖β[t_k]) γ`: from e_j on, everybody but `thread` waits until its `second` was
+/// executed.
+fn run_ahead(from: &[Point], thread: ThreadKey, second: Key) -> Vec<Order> {
     let mut waiting = Vec::new();
     let mut seen = FxHashSet::default();
-    for point in &failing[at..] {
+    for point in from.iter().take_while(|p| p.key != second) {
         if point.thread != thread && seen.insert(point.thread) {
             waiting.push((second, point.key));
         }

@@ -169,7 +169,8 @@ impl<'m> Closure<'m> {
                 }
                 for (one, two) in [(a, b), (b, a)] {
                     let (Some(end), Some(start)) = (one.release, two.acquire) else { continue };
-                    let (Some(begin), Some(last)) = (one.acquire, two.release.or(two.acquire)) else {
+                    let (Some(begin), Some(last)) = (one.acquire, two.release.or(two.acquire))
+                    else {
                         continue;
                     };
                     if self.reaches(begin, last) {

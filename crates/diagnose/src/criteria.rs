@@ -2,7 +2,8 @@
 //!
 //! DF counts reads-from edges of the alternate that the failing run does not have; BS segments of the failing run
 //! that another thread's event breaks; CTX its context switches that are gone. Edges, segments and switches with an
-//! event that one of the runs lacks are left out.
+//! event that one of the runs lacks are left out; but a write that the failing run lacks only because it ended
+//! before it, on the same path, counts as one that comes after all of it. So equal data flow means an equal outcome.
 
 use unravel_trace::Distance;
 
@@ -20,15 +21,19 @@ pub fn distance(failing: &Lineup, alternate: &Lineup) -> Distance {
     }
 }
 
-/// Data flows of the alternate between events of both runs that the failing run does not have.
+/// Data flows of the alternate into events of both runs that the failing run does not have.
 pub fn new_flows<'a>(
     failing: &'a Lineup,
     alternate: &'a Lineup,
 ) -> impl Iterator<Item = (Option<Key>, Key)> + 'a {
-    alternate.edges.iter().copied().filter(|(from, to)| {
+    let went_on = alternate.same_path(failing);
+    alternate.flows.iter().map(|f| alternate.edge(f)).filter(move |(from, to)| {
         !failing.edges.contains(&(*from, *to))
             && failing.contains(*to)
-            && from.is_none_or(|from| failing.contains(from))
+            && from.is_none_or(|from| {
+                let thread = alternate.threads[alternate.positions[&from] as usize];
+                failing.contains(from) || went_on.contains(&thread)
+            })
     })
 }
 
@@ -74,7 +79,8 @@ impl Ranks {
     }
 
     fn lost_switches(&self, failing: &Lineup) -> u32 {
-        let pairs = (1..failing.keys.len()).filter(|i| failing.threads[*i] != failing.threads[i - 1]);
+        let pairs =
+            (1..failing.keys.len()).filter(|i| failing.threads[*i] != failing.threads[i - 1]);
         let lost = pairs.filter(|i| match (self.rank[i - 1], self.rank[*i]) {
             (Some(a), Some(b)) => b != a + 1,
             _ => false,

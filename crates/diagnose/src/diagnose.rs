@@ -18,12 +18,16 @@ use crate::pairs::immediate;
 use crate::points::{Key, Keys};
 use crate::projection::{Side, operations, project};
 use crate::root_cause::{Cause, root_cause};
+use crate::settle::settle;
 use crate::subject::{Subject, ending};
 use crate::tell::tell;
 use crate::world::{Ending, Tried, World};
 
 /// Steps that the search for an alternate may evaluate.
 const EVALUATION_BUDGET: u64 = 4_000_000;
+/// Instructions that the search for an alternate, and that for the root cause, may execute.
+const ALTERNATE_STEPS: u64 = 60_000_000;
+const CAUSE_STEPS: u64 = 60_000_000;
 /// Longer traces are not given to the solver for proofs that nobody asked for.
 const MAX_PROOF_STEPS: usize = 250;
 
@@ -93,8 +97,10 @@ pub fn diagnose(
     let mut effort = Effort { solver: Some(solver.name()), ..Effort::default() };
     let mut notes = Vec::new();
     progress(Stage::Replaying);
-    let run = subject.replay(&recorded.schedule, Detail::Symbolic);
-    if ending(&run.outcome, &recorded_failure.id()) != Ending::Failed {
+    let bug = recorded_failure.id();
+    let settled = settle(subject, &recorded.schedule, &bug);
+    let run = subject.replay(settled.as_ref().unwrap_or(&recorded.schedule), Detail::Symbolic);
+    if ending(&run.outcome, &bug) != Ending::Failed {
         return Err(DiagnoseError::NotReproduced(run.outcome.to_string()));
     }
     let switches_given = run.schedule.context_switches();
@@ -106,18 +112,22 @@ pub fn diagnose(
     let model = usable_model(&failing, &mut notes);
     let mut reference = Reference::new(failing.observed.clone());
     let mut candidates = Vec::new();
-    let mut bound = LowerBound(0);
+    let mut bound = Bound::default();
     if let Some(model) = &model {
+        bound.anywhere = minimal::lower_bound(model, &failing.observed.trace);
         let mut path = Path { failing: &failing, model, solver, options };
-        (candidates, bound) = path.alternates(subject, &mut reference, &mut effort, &mut notes);
+        (candidates, bound.on_path) =
+            path.alternates(subject, &mut reference, &mut effort, &mut notes);
     }
     let mut world = Execution::new(subject, &failing.observed, failing.steps());
     if candidates.is_empty() && options.goal == Goal::Local {
+        world.subject().allow(ALTERNATE_STEPS);
         candidates = nearest(&mut world, &mut reference, options.alternates);
     }
     progress(Stage::SeekingCause);
     let passing = candidates.iter().filter_map(|c| c.tried.clone()).collect();
     let passing = replayed(&mut world, passing);
+    world.subject().allow(CAUSE_STEPS);
     let cause = root_cause(&mut world, passing, options.samples);
     if candidates.is_empty()
         && let Some(cause) = &cause
@@ -134,7 +144,8 @@ pub fn diagnose(
     });
     progress(Stage::Proving);
     let proved = match (&model, &cause) {
-        (Some(model), Some(cause)) => {
+        // Where nothing on the path passes there is nothing to prove.
+        (Some(model), Some(cause)) if candidates.iter().any(|c| c.same_path) => {
             keeps_failing(model, &world, cause, solver, options, &mut effort)
         }
         _ => false,
@@ -186,7 +197,9 @@ impl Path<'_> {
         effort: &mut Effort,
         notes: &mut Vec<String>,
     ) -> (Vec<Candidate>, LowerBound) {
-        let Some(symbolic) = &self.failing.symbolic else { return (Vec::new(), LowerBound(0)) };
+        let Some(symbolic) = &self.failing.symbolic else {
+            return (Vec::new(), LowerBound::default());
+        };
         let trace = &self.failing.observed.trace;
         let order = self.model.observed().expect("the run was observed");
         let visible = self.failing.observed.schedule.visible.clone();
@@ -194,12 +207,11 @@ impl Path<'_> {
             Modelled::new(self.model, trace, symbolic, order, visible, EVALUATION_BUDGET);
         let wanted = self.options.alternates.max(1);
         let (found, bound) = if self.options.goal == Goal::Local {
-            minimal::nearest(&mut world, self.model, reference, wanted + 2)
+            let near = minimal::nearest(&mut world, self.model, reference, wanted + 2);
+            improved(near, &mut world, self.model, reference, self.solver, self.options, effort)
         } else {
             let (model, options) = (self.model, self.options);
-            let found =
-                published(model, &mut world, self.solver, options, reference, effort, notes);
-            (found, minimal::lower_bound(model))
+            published(model, &mut world, self.solver, options, reference, effort, notes)
         };
         effort.evaluated += world.evaluated();
         let mut candidates: Vec<Candidate> = found
@@ -214,6 +226,32 @@ impl Path<'_> {
     }
 }
 
+/// Alternates that local search found, and what a solver can add to them: fewer variations, or a proof.
+pub fn improved(
+    (mut candidates, bound): (Vec<Candidate>, LowerBound),
+    world: &mut Modelled<'_>,
+    model: &Model,
+    reference: &mut Reference,
+    solver: &mut dyn Solver,
+    options: &Options,
+    effort: &mut Effort,
+) -> (Vec<Candidate>, LowerBound) {
+    let best = candidates.first().filter(|c| c.same_path).map(|c| c.distance.data_flow);
+    if best.is_none_or(|best| best <= bound.0) || model.len() > MAX_PROOF_STEPS {
+        return (candidates, bound);
+    }
+    effort.queries += 1;
+    let bounds = Bounds {
+        conflicts: options.conflict_limit,
+        time: Some(options.proof_time),
+        interrupt: None,
+    };
+    let (found, proved) = minimal::by_solver(world, model, reference, solver, bounds);
+    candidates.extend(found);
+    candidates.sort_by_key(rank);
+    (candidates, bound.max(proved))
+}
+
 /// What a published algorithm finds.
 pub fn published(
     model: &Model,
@@ -223,7 +261,7 @@ pub fn published(
     reference: &mut Reference,
     effort: &mut Effort,
     notes: &mut Vec<String>,
-) -> Vec<Candidate> {
+) -> (Vec<Candidate>, LowerBound) {
     let goal = options.goal;
     let (sought, count) = seek(model, world, solver, options);
     if goal == Goal::Pair {
@@ -232,19 +270,21 @@ pub fn published(
         effort.queries += count;
     }
     match sought {
-        Sought::Found { order, .. } => {
+        Sought::Found { order, fewest } => {
             let observed = world.observe_order(&order);
-            observed.map(|o| reference.measure(o, None, goal.name())).into_iter().collect()
+            let candidate = observed.map(|o| reference.measure(o, None, goal.name()));
+            let bound = LowerBound(fewest).max(minimal::bound_on_path(model));
+            (candidate.into_iter().collect(), bound)
         }
         Sought::None => {
             notes.push(format!(
                 "--goal {goal}: no schedule on the recorded path that it can reach passes"
             ));
-            Vec::new()
+            Default::default()
         }
         Sought::Unknown { reason } => {
             notes.push(format!("--goal {goal}: the solver gave up: {reason}"));
-            Vec::new()
+            Default::default()
         }
     }
 }
@@ -325,10 +365,9 @@ pub fn keeps_failing(
     let mut keep = Vec::new();
     for (first, second) in &cause.orders {
         match (place(*first), place(*second)) {
-            (Some(first), Some(second)) => keep.push(Before {
-                first: StepId(first as u32),
-                second: StepId(second as u32),
-            }),
+            (Some(first), Some(second)) => {
+                keep.push(Before { first: StepId(first as u32), second: StepId(second as u32) })
+            }
             // A point that the recorded path lacks says nothing about it.
             _ => return false,
         }
@@ -350,7 +389,14 @@ pub fn keeps_failing(
     solver.find(&query) == Answer::No
 }
 
-pub fn finish(candidates: Vec<Candidate>, reference: &Reference, bound: LowerBound) -> Vec<Alternate> {
+/// No alternate has fewer data-flow variations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bound {
+    pub on_path: LowerBound,
+    pub anywhere: LowerBound,
+}
+
+pub fn finish(candidates: Vec<Candidate>, reference: &Reference, bound: Bound) -> Vec<Alternate> {
     let failing = Side { trace: &reference.observed.trace, lineup: &reference.lineup };
     candidates
         .into_iter()
@@ -359,10 +405,15 @@ pub fn finish(candidates: Vec<Candidate>, reference: &Reference, bound: LowerBou
             let projection = project(&reference.keys, failing, side);
             let mut distance = candidate.distance;
             distance.operations = operations(&projection, failing.lineup, side.lineup);
+            let bound = if candidate.same_path {
+                bound.on_path.max(bound.anywhere)
+            } else {
+                bound.anywhere
+            };
             let gap = distance.data_flow.saturating_sub(bound.0);
             Alternate {
                 same_path: candidate.same_path,
-                minimality: if gap == 0 && candidate.same_path {
+                minimality: if gap == 0 {
                     Minimality::Proved
                 } else {
                     Minimality::BestFound { gap }

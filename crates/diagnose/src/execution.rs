@@ -30,8 +30,7 @@ impl<'s, 'a> Execution<'s, 'a> {
     ) -> Execution<'s, 'a> {
         let bug = failing.outcome.failure().map(|f| f.id()).expect("a failing run is diagnosed");
         let mut keys = Keys::default();
-        let (_, mut points) =
-            subject.replay_points(&failing.schedule, &mut keys, Detail::Outcome);
+        let (_, mut points) = subject.replay_points(&failing.schedule, &mut keys, Detail::Outcome);
         let mut extents = extents(&failing.trace);
         let mut sections = FxHashMap::default();
         for (point, step) in points.iter_mut().zip(steps) {
@@ -99,11 +98,7 @@ impl World for Execution<'_, '_> {
     fn observe(&mut self, tried: &Tried) -> Option<Observed> {
         let run = self.subject.replay(&tried.schedule, Detail::Events);
         let same = ending(&run.outcome, &self.bug) == tried.ending;
-        same.then_some(Observed {
-            trace: run.trace,
-            schedule: run.schedule,
-            outcome: run.outcome,
-        })
+        same.then_some(Observed { trace: run.trace, schedule: run.schedule, outcome: run.outcome })
     }
 
     fn may_go_on(&self) -> bool {

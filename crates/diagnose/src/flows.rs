@@ -35,12 +35,36 @@ impl Lineup {
             threads.push(thread);
         }
         let flows = flows(trace, freed);
-        let edges = flows
-            .iter()
-            .map(|f| (f.from.map(|w| own[w as usize]), own[f.to as usize]))
-            .collect();
+        let edges =
+            flows.iter().map(|f| (f.from.map(|w| own[w as usize]), own[f.to as usize])).collect();
         let positions = own.iter().enumerate().map(|(i, k)| (*k, i as u32)).collect();
         Lineup { keys: own, threads, positions, flows, edges }
+    }
+
+    /// A data flow by keys.
+    pub fn edge(&self, flow: &Flow) -> (Option<Key>, Key) {
+        (flow.from.map(|w| self.keys[w as usize]), self.keys[flow.to as usize])
+    }
+
+    /// The threads that do here what they do in the other run, as far as both go.
+    pub fn same_path(&self, other: &Lineup) -> FxHashSet<ThreadKey> {
+        let (mine, theirs) = (self.by_thread(), other.by_thread());
+        let none = Vec::new();
+        mine.iter()
+            .filter(|(thread, keys)| {
+                let other = theirs.get(thread).unwrap_or(&none);
+                keys.iter().zip(other).all(|(a, b)| a == b)
+            })
+            .map(|(thread, _)| *thread)
+            .collect()
+    }
+
+    fn by_thread(&self) -> FxHashMap<ThreadKey, Vec<Key>> {
+        let mut lists: FxHashMap<ThreadKey, Vec<Key>> = FxHashMap::default();
+        for (key, thread) in self.keys.iter().zip(&self.threads) {
+            lists.entry(*thread).or_default().push(*key);
+        }
+        lists
     }
 
     pub fn contains(&self, key: Key) -> bool {

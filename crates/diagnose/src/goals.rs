@@ -55,7 +55,9 @@ impl fmt::Display for Goal {
 
 /// No goal has this name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("there is no goal '{0}'; there are local, pair, maxsmt, lexico, progressive and progressive-lexico")]
+#[error(
+    "there is no goal '{0}'; there are local, pair, maxsmt, lexico, progressive and progressive-lexico"
+)]
 pub struct UnknownGoal(String);
 
 impl FromStr for Goal {
@@ -70,11 +72,16 @@ impl FromStr for Goal {
 /// What a published algorithm found.
 #[derive(Clone, Debug)]
 pub enum Sought {
-    /// An order that passes in the model; proved to be nearest by the algorithm's own measure or not.
-    Found { order: Vec<StepId>, optimal: bool },
+    /// An order that passes in the model; none on the recorded path has fewer than `fewest` data-flow variations.
+    Found {
+        order: Vec<StepId>,
+        fewest: u32,
+    },
     /// There is none on this path.
     None,
-    Unknown { reason: String },
+    Unknown {
+        reason: String,
+    },
 }
 
 /// Bounds of the solver.
@@ -114,7 +121,7 @@ pub fn by_pairs(model: &Model, failing: &[StepId], pairs: &[(StepId, StepId)]) -
         .concat();
         evaluated += 1;
         if evaluator.evaluate(&order) == Verdict::Passes {
-            return (Sought::Found { order, optimal: false }, evaluated);
+            return (Sought::Found { order, fewest: 0 }, evaluated);
         }
     }
     (Sought::None, evaluated)
@@ -153,12 +160,13 @@ pub fn by_solver(
         queries += 1;
         match solver.nearest(&query, solver_goal) {
             Answer::Yes(nearest) => {
-                let optimal = !progressive;
-                return (Sought::Found { order: nearest.order, optimal }, queries);
+                let lexicographic = solver_goal == SolverGoal::Lexicographic && !progressive;
+                let fewest = if lexicographic { nearest.cost[0] } else { 0 };
+                return (Sought::Found { order: nearest.order, fewest }, queries);
             }
             Answer::No => {}
             Answer::Unknown { best: Some(best), .. } => {
-                return (Sought::Found { order: best.order, optimal: false }, queries);
+                return (Sought::Found { order: best.order, fewest: 0 }, queries);
             }
             Answer::Unknown { reason, best: None } => unknown = Some(reason),
         }
@@ -182,7 +190,8 @@ fn windows(model: &Model, failing: &[StepId]) -> Vec<Option<Vec<StepId>>> {
     }
     let bug = model.bug_step().and_then(|step| failing.iter().position(|s| *s == step));
     let bug = bug.unwrap_or(failing.len().saturating_sub(1));
-    let center = segments.iter().position(|(start, end)| (*start..*end).contains(&bug)).unwrap_or(0);
+    let center =
+        segments.iter().position(|(start, end)| (*start..*end).contains(&bug)).unwrap_or(0);
     let mut windows = Vec::new();
     let mut size = 1;
     loop {

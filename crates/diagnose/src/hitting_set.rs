@@ -32,7 +32,8 @@ pub fn minimal_hitting_set<T: Copy + Eq + Hash + Ord>(
     chosen
 }
 
-fn drop_spare<T: Copy + Eq + Ord>(
+/// Drops members that are not needed to meet every set.
+pub fn drop_spare<T: Copy + Eq + Ord>(
     chosen: &mut Vec<T>,
     sets: &[Vec<T>],
     cost: impl Fn(T) -> u64,

@@ -7,12 +7,12 @@ use unravel_solve::{
     Answer, Bounds, Evaluator, Model, ModelError, Query, Solver, StepId, Verdict, Wish,
 };
 use unravel_trace::{
-    Bug, Diagnosis, Effort, Initial, KnownOrder, Observed, Outcome, Rng, Run, Status, Step, Symbolic, Trace,
-    VisibleSet,
+    Bug, Diagnosis, Effort, Initial, KnownOrder, Observed, Outcome, Rng, Run, Status, Step,
+    Symbolic, Trace, VisibleSet,
 };
 
 use crate::alternate::Reference;
-use crate::diagnose::{DiagnoseError, Options, Stage, finish};
+use crate::diagnose::{Bound, DiagnoseError, Options, Stage, finish, improved, published};
 use crate::failing::{Failing, usable_model};
 use crate::minimal;
 use crate::modelled::{Modelled, schedule};
@@ -70,13 +70,15 @@ pub fn diagnose_imported(
     let trace = &failing.observed.trace;
     let mut world = Modelled::new(&model, trace, symbolic, steps, visible, BUDGET);
     let wanted = options.alternates.max(1);
-    let (mut candidates, mut bound) = minimal::nearest(&mut world, &model, &mut reference, wanted);
+    let mut bound = Bound { anywhere: minimal::lower_bound(&model, trace), ..Bound::default() };
+    let mut candidates;
+    let near = minimal::nearest(&mut world, &model, &mut reference, wanted);
+    (candidates, bound.on_path) =
+        improved(near, &mut world, &model, &mut reference, solver, options, &mut effort);
+    candidates.truncate(wanted);
     if options.goal != crate::goals::Goal::Local {
-        let found = crate::diagnose::published(
-            &model, &mut world, solver, options, &mut reference, &mut effort, &mut notes,
-        );
-        candidates = found;
-        bound = minimal::lower_bound(&model);
+        (candidates, bound.on_path) =
+            published(&model, &mut world, solver, options, &mut reference, &mut effort, &mut notes);
     }
     progress(Stage::SeekingCause);
     let passing = candidates.iter().filter_map(|c| c.tried.clone()).collect();

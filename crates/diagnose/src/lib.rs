@@ -21,12 +21,13 @@ mod points;
 mod projection;
 mod reduce;
 mod root_cause;
+mod settle;
 mod steer;
 mod subject;
 mod tell;
 mod world;
 
 pub use diagnose::{DiagnoseError, Options, Stage, diagnose};
-pub use imported::diagnose_imported;
 pub use goals::{Goal, UnknownGoal};
+pub use imported::diagnose_imported;
 pub use subject::Subject;

@@ -6,8 +6,10 @@
 //! what passes is steered to in the model, or refuted by the closure of orders.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unravel_solve::{Evaluator, Model, SlotId, Source, StepId};
-use unravel_trace::{Bug, ExprId, Node, SymbolId};
+use unravel_solve::{
+    Answer, Bounds, Evaluator, Goal, Model, Query, SlotId, Solver, Source, StepId, Weights, Wish,
+};
+use unravel_trace::{Bug, EventKind, ExprId, Node, SymbolId, Trace, WakeCause};
 
 use crate::alternate::{self, Candidate, Reference, rank};
 use crate::closure::is_refuted;
@@ -15,42 +17,97 @@ use crate::modelled::Modelled;
 use crate::points::Key;
 use crate::world::{Ending, Mode, Order, World};
 
+/// Longer runs are not searched further once a single change was found to do.
+const LONG: usize = 2000;
+/// Single changes that pass are looked for up to this many.
+const ENOUGH: usize = 40;
 /// Other sources that are looked at.
 const MAX_CHANGES: usize = 4000;
 
 /// No alternate on the recorded path has fewer data-flow variations.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct LowerBound(pub u32);
 
-/// What follows from the kind of the bug alone.
-pub fn lower_bound(model: &Model) -> LowerBound {
-    match model.bug() {
-        Bug::Condition { .. } => LowerBound(1),
-        _ => LowerBound(0),
-    }
+/// What follows from the kind of the bug alone, on whatever path. A failure that a condition over reads decides needs
+/// another value of some read, unless something else than a read decides paths too.
+pub fn lower_bound(model: &Model, trace: &Trace) -> LowerBound {
+    let by_reads = matches!(model.bug(), Bug::Condition { .. } | Bug::Reached { .. });
+    let other_choices = trace.events.iter().any(|event| {
+        matches!(
+            event.kind,
+            EventKind::TryLock { .. }
+                | EventKind::SemTryWait { .. }
+                | EventKind::Wake { by: WakeCause::Timeout, .. }
+                | EventKind::BarrierLeave { .. }
+                | EventKind::Once { .. }
+                | EventKind::External { .. }
+        )
+    });
+    LowerBound(u32::from(by_reads && !other_choices))
 }
 
-/// Alternates in the model, nearest first, and a bound.
+/// The bound on the recorded path, where only reads decide.
+pub fn bound_on_path(model: &Model) -> LowerBound {
+    LowerBound(u32::from(matches!(model.bug(), Bug::Condition { .. })))
+}
+
+/// Alternates in the model, nearest first, and a bound for those on the recorded path.
 pub fn nearest(
     world: &mut Modelled<'_>,
     model: &Model,
     reference: &mut Reference,
     wanted: usize,
 ) -> (Vec<Candidate>, LowerBound) {
-    let mut candidates = alternate::nearest(world, reference, wanted);
-    let mut bound = lower_bound(model);
-    let best = candidates.first().map_or(u32::MAX, |c| c.distance.data_flow);
-    if bound.0 < 1 || best <= bound.0 {
-        return (candidates, bound);
+    let mut bound = bound_on_path(model);
+    let mut candidates = Vec::new();
+    if bound.0 > 0 {
+        let (found, decided) = single_changes(world, model, reference);
+        if found.is_empty() && decided {
+            bound = LowerBound(2);
+        }
+        candidates = found;
     }
-    let (found, decided) = single_changes(world, model, reference);
-    if found.is_empty() && decided {
-        bound = LowerBound(2);
+    if candidates.is_empty() || model.len() <= LONG {
+        candidates.extend(alternate::nearest(world, reference, wanted));
     }
-    candidates.extend(found);
     candidates.sort_by_key(rank);
+    candidates.dedup_by(|a, b| a.lineup.edges == b.lineup.edges);
     candidates.truncate(wanted);
     (candidates, bound)
+}
+
+/// What a solver adds: an alternate with fewer data-flow variations than the best so far, a proof that there is none.
+pub fn by_solver(
+    world: &mut Modelled<'_>,
+    model: &Model,
+    reference: &mut Reference,
+    solver: &mut dyn Solver,
+    bounds: Bounds<'_>,
+) -> (Option<Candidate>, LowerBound) {
+    let order: Vec<StepId> = world.order().to_vec();
+    let query = Query {
+        model,
+        wish: Wish::Passes,
+        keep: Vec::new(),
+        assume: Vec::new(),
+        near: Some(&order),
+        free: None,
+        bounds,
+    };
+    let goal = Goal::Sum(Weights { data_flow: 1, segments: 0, switches: 0 });
+    let (nearest, bound) = match solver.nearest(&query, goal) {
+        Answer::Yes(nearest) => {
+            let bound = LowerBound(nearest.cost[0]);
+            (Some(nearest), bound)
+        }
+        Answer::Unknown { best, .. } => {
+            let bound = LowerBound(best.as_ref().map_or(0, |b| b.bound[0]));
+            (best, bound)
+        }
+        Answer::No => (None, LowerBound(0)),
+    };
+    let observed = nearest.and_then(|n| world.observe_order(&n.order));
+    (observed.map(|o| reference.measure(o, None, "solver")), bound)
 }
 
 /// Alternates that differ in a single reads-from edge; whether the answer "none" is proved.
@@ -63,6 +120,7 @@ fn single_changes(
     let mut evaluator = Evaluator::new(model);
     evaluator.evaluate(&order);
     let sources = evaluator.sources().to_vec();
+    let users = users(model);
     let mut found = Vec::new();
     let mut decided = true;
     let mut tried = 0;
@@ -72,15 +130,15 @@ fn single_changes(
                 continue;
             }
             tried += 1;
-            if tried > MAX_CHANGES || !world.may_go_on() {
+            if tried > MAX_CHANGES || found.len() >= ENOUGH || !world.may_go_on() {
                 return (found, false);
             }
             let mut changed = sources.clone();
             changed[slot.index()] = source;
-            if !passes(model, &changed) {
+            if !passes(model, &changed, &affected(model, &sources, &users, slot)) {
                 continue;
             }
-            match steer_to(world, model, reference, slot, source, &order) {
+            match steer_to(world, model, reference, slot, source) {
                 Some(candidate) => found.push(candidate),
                 None => decided &= is_refuted(model, &changed),
             }
@@ -90,7 +148,7 @@ fn single_changes(
 }
 
 /// The reads that the bug condition depends on, through the writes they read from.
-fn slice(model: &Model, sources: &[Source]) -> Vec<SlotId> {
+pub fn slice(model: &Model, sources: &[Source]) -> Vec<SlotId> {
     let mut todo: Vec<ExprId> = model.bug_condition().into_iter().collect();
     let mut seen: FxHashSet<SymbolId> = FxHashSet::default();
     let mut slots = Vec::new();
@@ -111,14 +169,61 @@ fn slice(model: &Model, sources: &[Source]) -> Vec<SlotId> {
     slots
 }
 
-/// Whether values under these reads-from keep every thread on its path and avoid the bug.
-fn passes(model: &Model, sources: &[Source]) -> bool {
-    let Some(bug) = model.bug_condition() else { return false };
-    let mut values = Values { model, sources, known: FxHashMap::default(), open: FxHashSet::default() };
-    if values.expression(bug) != Some(0) {
-        return false;
+/// What uses a symbol: conditions, and writes by index.
+#[derive(Default)]
+struct Users {
+    checks: Vec<ExprId>,
+    writes: Vec<u32>,
+}
+
+fn users(model: &Model) -> FxHashMap<SymbolId, Users> {
+    let mut users: FxHashMap<SymbolId, Users> = FxHashMap::default();
+    for check in model.checks() {
+        for symbol in model.exprs().symbols(check.holds) {
+            users.entry(symbol).or_default().checks.push(check.holds);
+        }
     }
-    model.checks().iter().all(|check| values.expression(check.holds) == Some(1))
+    for (index, write) in model.writes().iter().enumerate() {
+        for symbol in model.exprs().symbols(write.value) {
+            users.entry(symbol).or_default().writes.push(index as u32);
+        }
+    }
+    users
+}
+
+/// The conditions that another value of this read may change, through the writes that carry it on.
+fn affected(
+    model: &Model,
+    sources: &[Source],
+    users: &FxHashMap<SymbolId, Users>,
+    slot: SlotId,
+) -> Vec<ExprId> {
+    let mut todo = vec![model.read(slot).symbol];
+    let mut seen: FxHashSet<SymbolId> = todo.iter().copied().collect();
+    let mut checks = Vec::new();
+    while let Some(symbol) = todo.pop() {
+        let Some(users) = users.get(&symbol) else { continue };
+        checks.extend(&users.checks);
+        for write in &users.writes {
+            for reader in model.reads_of(model.write(*write).cell) {
+                let read = model.read(SlotId(*reader));
+                if sources[*reader as usize] == Source::Write(*write) && seen.insert(read.symbol) {
+                    todo.push(read.symbol);
+                }
+            }
+        }
+    }
+    checks.sort();
+    checks.dedup();
+    checks
+}
+
+/// Whether values under these reads-from keep every thread on its path and avoid the bug.
+fn passes(model: &Model, sources: &[Source], checks: &[ExprId]) -> bool {
+    let Some(bug) = model.bug_condition() else { return false };
+    let mut values =
+        Values { model, sources, known: FxHashMap::default(), open: FxHashSet::default() };
+    values.expression(bug) == Some(0) && checks.iter().all(|c| values.expression(*c) == Some(1))
 }
 
 /// Values that follow from reads-from.
@@ -189,13 +294,9 @@ fn steer_to(
     reference: &mut Reference,
     slot: SlotId,
     source: Source,
-    order: &[StepId],
 ) -> Option<Candidate> {
     let read = *model.read(slot);
-    let mut place = vec![0usize; model.len()];
-    for (index, step) in order.iter().enumerate() {
-        place[step.index()] = index;
-    }
+    let place = |step: StepId| world.place(step);
     let others: Vec<StepId> = model
         .writes_of(read.cell)
         .iter()
@@ -212,12 +313,12 @@ fn steer_to(
             let writer_key = key(world, writer);
             let after: Vec<Order> = others
                 .iter()
-                .filter(|w| place[w.index()] > place[writer.index()])
+                .filter(|w| place(**w) > place(writer))
                 .map(|w| (reader, key(world, *w)))
                 .collect();
             let before: Vec<Order> = others
                 .iter()
-                .filter(|w| place[w.index()] < place[read.step.index()])
+                .filter(|w| place(**w) < place(read.step))
                 .map(|w| (key(world, *w), writer_key))
                 .collect();
             let from: Order = (writer_key, reader);
@@ -242,7 +343,8 @@ fn with_locks(world: &Modelled<'_>, orders: &[Order]) -> Vec<Vec<Order>> {
     let lifted: Vec<Order> = orders
         .iter()
         .map(|(first, second): &(Key, Key)| {
-            let locks = crate::pairs::enclosing_locks(world.failing(), *second);
+            let at = world.step(*second).map_or(0, |step| world.place(step));
+            let locks = crate::pairs::enclosing_locks(world.failing(), at);
             (*first, locks.last().copied().unwrap_or(*second))
         })
         .collect();

@@ -1,12 +1,14 @@
 //! The world of the model: schedules are evaluated, not executed. Everything stays on the recorded path.
 
-use unravel_solve::{Evaluator, Model, StepId, StepKind, Verdict};
+use rustc_hash::FxHashSet;
+use unravel_solve::{Evaluator, Model, Source, StepId, StepKind, Verdict};
 use unravel_trace::{
-    EventKind, Exprs, Observed, Outcome, Schedule, Segment, SiteId, Symbolic, SymbolId, Trace, Value,
-    VisibleSet,
+    EventKind, Exprs, Observed, Outcome, Schedule, Segment, SiteId, SymbolId, Symbolic, Trace,
+    Value, VisibleSet,
 };
 
 use crate::execution::extents;
+use crate::minimal;
 use crate::points::{Counter, Extents, Key, Keys, Point, Touch};
 use crate::steer::{Orders, Positions};
 use crate::world::{Ending, Mode, Order, Tried, World};
@@ -27,6 +29,8 @@ pub struct Modelled<'m> {
     /// By step: its place in the failing order.
     places: Vec<u32>,
     extents: Extents,
+    /// Points that touch what the bug condition depends on.
+    matter: FxHashSet<Key>,
     evaluated: u64,
     budget: u64,
 }
@@ -49,8 +53,18 @@ impl<'m> Modelled<'m> {
         for (place, step) in order.iter().enumerate() {
             places[step.index()] = place as u32;
         }
+        let mut evaluator = Evaluator::new(model);
+        evaluator.evaluate(&order);
+        let mut matter = FxHashSet::default();
+        for slot in minimal::slice(model, evaluator.sources()) {
+            matter.insert(points[model.read(slot).step.index()].key);
+            if let Source::Write(write) = evaluator.sources()[slot.index()] {
+                matter.insert(points[model.write(write).step.index()].key);
+            }
+        }
         Modelled {
-            evaluator: Evaluator::new(model),
+            evaluator,
+            matter,
             model,
             trace,
             symbolic,
@@ -80,6 +94,11 @@ impl<'m> Modelled<'m> {
     /// The point of a step.
     pub fn key(&self, step: StepId) -> Key {
         self.points[step.index()].key
+    }
+
+    /// Where a step is in the failing order.
+    pub fn place(&self, step: StepId) -> usize {
+        self.places[step.index()] as usize
     }
 
     /// The step of a point.
@@ -202,6 +221,15 @@ impl World for Modelled<'_> {
 
     fn failing(&self) -> &[Point] {
         &self.failing
+    }
+
+    fn end(&self) -> usize {
+        let bug = self.model.bug_step().map(|step| self.places[step.index()] as usize + 1);
+        bug.unwrap_or(self.failing.len())
+    }
+
+    fn matters(&self, key: Key) -> bool {
+        self.matter.contains(&key)
     }
 
     fn extents(&self) -> &Extents {
@@ -328,8 +356,8 @@ fn revalue(kind: &mut EventKind, index: usize, symbolic: &Symbolic, evaluator: &
     let value = |access: &unravel_trace::Access, exprs: &Exprs| {
         Value::Word(exprs.evaluate(access.value, &symbols) as u64)
     };
-    let read = (shadow.reads > 0 && accesses[0].bytes <= 8)
-        .then(|| value(&accesses[0], &symbolic.exprs));
+    let read =
+        (shadow.reads > 0 && accesses[0].bytes <= 8).then(|| value(&accesses[0], &symbolic.exprs));
     let written = (shadow.writes > 0 && accesses[shadow.reads as usize].bytes <= 8)
         .then(|| value(&accesses[shadow.reads as usize], &symbolic.exprs));
     match kind {

@@ -8,6 +8,8 @@ use crate::world::Order;
 
 /// Conflicts of a point are looked for among this many points of its object before it.
 const LOOK_BACK: usize = 256;
+/// Locks around a point are looked for among this many points before it.
+const MAX_SECTION: usize = 2000;
 /// No run is said to break more orders than this; the nearest ones are kept.
 const MAX_BROKEN: usize = 4096;
 
@@ -41,20 +43,22 @@ fn by_object(points: &[Point], extents: &Extents) -> FxHashMap<Object, Vec<u32>>
             _ => &single,
         };
         for touch in touches {
-        match *touch {
-            Touch::Nothing | Touch::Section(_) => {}
-            Touch::Memory { address, bytes, .. } => {
-                let last = (address + u64::from(bytes.max(1)) - 1) >> 3;
-                (address >> 3..=last).take(64).for_each(|granule| add(Object::Granule(granule)));
+            match *touch {
+                Touch::Nothing | Touch::Section(_) => {}
+                Touch::Memory { address, bytes, .. } => {
+                    let last = (address + u64::from(bytes.max(1)) - 1) >> 3;
+                    (address >> 3..=last)
+                        .take(64)
+                        .for_each(|granule| add(Object::Granule(granule)));
+                }
+                Touch::Free { address } => add(Object::Heap(address)),
+                Touch::Sync { address, .. } => add(Object::Sync(address)),
             }
-            Touch::Free { address } => add(Object::Heap(address)),
-            Touch::Sync { address, .. } => add(Object::Sync(address)),
-        }
-        if let Touch::Memory { address, .. } | Touch::Sync { address, .. } = *touch {
-            for object in freed.iter().filter(|o| extents.contains(**o, address)) {
-                add(Object::Heap(*object));
+            if let Touch::Memory { address, .. } | Touch::Sync { address, .. } = *touch {
+                for object in freed.iter().filter(|o| extents.contains(**o, address)) {
+                    add(Object::Heap(*object));
+                }
             }
-        }
         }
     }
     lists
@@ -80,7 +84,9 @@ pub fn immediate(points: &[Point], extents: &Extents) -> Vec<Order> {
                 let is_barrier = match other.touch {
                     Touch::Memory { write, .. } => write,
                     Touch::Free { .. } | Touch::Section(_) => true,
-                    Touch::Sync { role, .. } => role != Role::Release && other.thread != point.thread,
+                    Touch::Sync { role, .. } => {
+                        role != Role::Release && other.thread != point.thread
+                    }
                     Touch::Nothing => false,
                 };
                 if is_barrier {
@@ -142,13 +148,12 @@ pub fn weight(touch: &Touch) -> u32 {
     }
 }
 
-/// Where a thread could be stopped instead of at a point, so that it holds fewer locks there: the acquisitions of
-/// the locks it holds at the point, innermost first.
-pub fn enclosing_locks(points: &[Point], key: Key) -> Vec<Key> {
-    let Some(at) = points.iter().position(|p| p.key == key) else { return Vec::new() };
+/// Where a thread could be stopped instead of at its point number `at`, so that it holds fewer locks there: the
+/// acquisitions of the locks it holds at the point, innermost first.
+pub fn enclosing_locks(points: &[Point], at: usize) -> Vec<Key> {
     let thread = points[at].thread;
     let mut held: Vec<(u64, Key)> = Vec::new();
-    for point in points[..at].iter().filter(|p| p.thread == thread) {
+    for point in points[at.saturating_sub(MAX_SECTION)..at].iter().filter(|p| p.thread == thread) {
         if let Touch::Sync { address, role } = point.touch {
             match role {
                 Role::Acquire | Role::AcquireShared => held.push((address, point.key)),

@@ -109,7 +109,11 @@ fn double(a: &CausalOrder, b: &CausalOrder) -> Option<Words> {
             region: vec![x.place.clone(), leave.second.place.clone()],
         });
     }
-    let between = if enter.second.key == leave.first.key {
+    let same = enter.second.key == leave.first.key
+        || (enter.second.place.short() == leave.first.place.short()
+            && enter.second.verb == leave.first.verb
+            && enter.object == leave.object);
+    let between = if same {
         clause(&enter.second, &enter.object)
     } else {
         format!(
@@ -118,10 +122,20 @@ fn double(a: &CausalOrder, b: &CausalOrder) -> Option<Words> {
             clause(&leave.first, &leave.object)
         )
     };
+    let overwritten = same
+        && enter.object == leave.object
+        && enter.first.verb == "reads"
+        && enter.second.verb == "writes"
+        && leave.second.verb == "writes";
+    let (pattern, consequence) = if overwritten {
+        (Pattern::LostUpdate, ", which undoes it")
+    } else {
+        (Pattern::AtomicityViolation, "")
+    };
     Some(Words {
-        pattern: Pattern::AtomicityViolation,
+        pattern,
         sentence: format!(
-            "{between} between {owner}'s {} at {} and {} at {}",
+            "{between} between {owner}'s {} at {} and {} at {}{consequence}",
             noun(&enter.first),
             enter.first.place.short(),
             noun(&leave.second),
@@ -167,13 +181,13 @@ fn compound(orders: &[CausalOrder]) -> Words {
             region: Vec::new(),
         };
     }
-    let clauses: Vec<String> = orders
-        .iter()
-        .map(|o| format!("{} before {}", clause(&o.first, &o.object), clause(&o.second, &o.object)))
-        .collect();
     Words {
         pattern: Pattern::Compound,
-        sentence: format!("all of this has to come together: {}", clauses.join("; ")),
+        sentence: format!(
+            "it takes {} orders at once, over {}",
+            orders.len(),
+            names(orders.iter().map(|o| o.object.as_str()))
+        ),
         advice: "it is enough to make one of these orders impossible".to_owned(),
         region: places(orders),
     }

@@ -1,9 +1,7 @@
 //! Points of runs, named so that they can be compared across runs: (thread, site, occurrence).
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{
-    Event, EventKind, LocationId, Op, Pending, SiteId, ThreadName, Trace,
-};
+use unravel_trace::{Event, EventKind, LocationId, Op, Pending, SiteId, ThreadName, Trace};
 
 /// A point across runs; interned in [`Keys`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -87,9 +85,18 @@ pub struct Point {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Touch {
     Nothing,
-    Memory { address: u64, bytes: u32, write: bool },
-    Free { address: u64 },
-    Sync { address: u64, role: Role },
+    Memory {
+        address: u64,
+        bytes: u32,
+        write: bool,
+    },
+    Free {
+        address: u64,
+    },
+    Sync {
+        address: u64,
+        role: Role,
+    },
     /// An atomic section: indexes [`Extents::sections`].
     Section(u32),
 }

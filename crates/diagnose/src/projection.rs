@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unravel_trace::{BranchChange, Flow, FlowChange, Projection, Trace};
+use unravel_trace::{BranchChange, EventKind, Flow, FlowChange, Projection, Trace};
 
 use crate::flows::Lineup;
 use crate::points::{Key, Keys};
@@ -105,7 +105,10 @@ fn branches(keys: &Keys, failing: Side<'_>, alternate: Side<'_>) -> Vec<BranchCh
     let per_thread = |side: Side<'_>| {
         let mut lists: FxHashMap<_, Vec<u32>> = FxHashMap::default();
         for (index, thread) in side.lineup.threads.iter().enumerate() {
-            lists.entry(*thread).or_default().push(index as u32);
+            // A failing assertion ends the path it is on; it is no other path.
+            if side.trace.events[index].kind != EventKind::Assertion {
+                lists.entry(*thread).or_default().push(index as u32);
+            }
         }
         lists
     };

@@ -13,7 +13,8 @@ const BUDGET: usize = 4_000_000;
 /// A failing order with as few context switches as the moves can reach, and how many orders were evaluated.
 pub fn reduce(model: &Model, order: &[StepId]) -> (Vec<StepId>, u64) {
     let mut evaluator = Evaluator::new(model);
-    let mut reduction = Reduction { model, segments: split(model, order), evaluated: 0, left: BUDGET };
+    let mut reduction =
+        Reduction { model, segments: split(model, order), evaluated: 0, left: BUDGET };
     while reduction.pass(&mut evaluator) && reduction.left > 0 {}
     (reduction.segments.concat(), reduction.evaluated)
 }

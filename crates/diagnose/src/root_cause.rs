@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 use unravel_trace::{Rng, Schedule};
 
-use crate::hitting_set::minimal_hitting_set;
+use crate::hitting_set::{drop_spare, minimal_hitting_set};
 use crate::pairs::{broken, enclosing_locks, immediate, weight};
 use crate::points::{Key, Point, Touch};
 use crate::steer::Positions;
@@ -57,7 +57,8 @@ struct Search<'w> {
 /// `passing` are passing runs that are already known, `samples` how many schedules to try at random.
 pub fn root_cause(world: &mut dyn World, passing: Vec<Tried>, samples: u64) -> Option<Cause> {
     let failing = world.failing().to_vec();
-    let positions = Positions::new(&failing);
+    // What comes after the failure counts as after all of it.
+    let positions = Positions::new(&failing[..world.end()]);
     let moves = moves(&failing, world);
     let touches = failing.iter().map(|p| (p.key, p.touch)).collect();
     let mut search = Search {
@@ -79,10 +80,12 @@ pub fn root_cause(world: &mut dyn World, passing: Vec<Tried>, samples: u64) -> O
 
 /// What is tried first: reversals of neighbouring conflicts, then delays of single points.
 fn moves(failing: &[Point], world: &dyn World) -> Vec<Vec<Order>> {
+    let positions = Positions::new(failing);
     let mut moves: Vec<Vec<Order>> = Vec::new();
     for (first, second) in immediate(failing, world.extents()).into_iter().take(MAX_MOVES) {
         moves.push(vec![(second, first)]);
-        let locks = enclosing_locks(failing, first);
+        let at = positions.get(first).map_or(0, |at| at as usize);
+        let locks = enclosing_locks(failing, at);
         moves.extend(locks.into_iter().map(|lock| vec![(second, lock)]));
     }
     moves.truncate(MAX_MOVES);
@@ -111,18 +114,30 @@ impl Search<'_> {
         Some(self.cause(candidate, false))
     }
 
+    /// A minimal set of orders that meets every known passing run, of data where a run breaks orders of data.
     fn candidate(&self) -> Vec<Order> {
-        let sets: Vec<Vec<Order>> = self.known.iter().map(|k| k.broken.clone()).collect();
-        minimal_hitting_set(&sets, |order| self.cost(order))
+        let telling = |known: &Known| {
+            let least = known.broken.iter().map(|o| self.weight(*o)).min();
+            known.broken.iter().filter(|o| Some(self.weight(**o)) == least).copied().collect()
+        };
+        let sets: Vec<Vec<Order>> = self.known.iter().map(telling).collect();
+        let mut chosen = minimal_hitting_set(&sets, |order| self.cost(order));
+        let all: Vec<Vec<Order>> = self.known.iter().map(|k| k.broken.clone()).collect();
+        drop_spare(&mut chosen, &all, |order| self.cost(order));
+        chosen
+    }
+
+    fn weight(&self, (first, second): Order) -> u32 {
+        let touch = |key: &Key| self.touches.get(key).map_or(4, weight);
+        touch(&first).max(touch(&second))
     }
 
     /// Orders of data before orders of locks, near ones before far ones.
     fn cost(&self, (first, second): Order) -> u64 {
-        let touch = |key: &Key| self.touches.get(key).map_or(4, weight);
         let last = u32::MAX / 2;
         let place = |key| self.positions.get(key).unwrap_or(last);
         let far = place(second).saturating_sub(place(first));
-        u64::from(touch(&first).max(touch(&second))) << 32 | u64::from(far)
+        u64::from(self.weight((first, second))) << 32 | u64::from(far)
     }
 
     fn cause(self, orders: Vec<Order>, complete: bool) -> Cause {
@@ -164,11 +179,13 @@ impl Search<'_> {
                 return None;
             }
             let seed = Rng::derive(self.seed, index);
-            let mode = match index % 4 {
+            let mode = match index % 6 {
                 0 => Mode::Random { seed, stay: 0 },
                 1 => Mode::Random { seed, stay: 70 },
                 2 => Mode::Random { seed, stay: 93 },
-                _ => Mode::Wander { seed, leave: 8 },
+                3 => Mode::Wander { seed, leave: 2 },
+                4 => Mode::Wander { seed, leave: 8 },
+                _ => Mode::Wander { seed, leave: 25 },
             };
             if let Some(tried) = self.attempt(candidate, mode, candidate) {
                 return Some(tried);

@@ -139,8 +139,11 @@ impl Scheduler for Steer<'_> {
         self.know(view.names);
         let all: Vec<(usize, Key)> =
             (0..view.enabled.len()).map(|i| (i, self.key_of(&view.enabled[i]))).collect();
-        let free: Vec<(usize, Key)> =
-            all.iter().filter(|(_, key)| !self.orders.hold(*key, &self.executed)).copied().collect();
+        let free: Vec<(usize, Key)> = all
+            .iter()
+            .filter(|(_, key)| !self.orders.hold(*key, &self.executed))
+            .copied()
+            .collect();
         // If all are held, somebody has to go: the run will not keep the orders, and whoever asked sees it.
         let chosen = if free.is_empty() { self.follow(&all, view) } else { self.pick(&free, view) };
         let candidate = view.enabled[chosen];

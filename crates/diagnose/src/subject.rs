@@ -12,6 +12,9 @@ use unravel_trace::{
 use crate::points::{Counter, Keys, Point, Touch};
 use crate::world::Ending;
 
+/// What a run costs besides its instructions, counted in them.
+const RUN_COST: u64 = 5_000;
+
 /// Executes the program with the input of the failing run.
 pub struct Subject<'a> {
     executor: &'a mut dyn Executor,
@@ -21,6 +24,9 @@ pub struct Subject<'a> {
     deadline: Option<Instant>,
     interrupt: Option<&'a AtomicBool>,
     executed: u64,
+    /// Instructions executed, and how many may be.
+    steps: u64,
+    budget: u64,
 }
 
 impl<'a> Subject<'a> {
@@ -31,7 +37,17 @@ impl<'a> Subject<'a> {
         input: Input,
         visible: VisibleSet,
     ) -> Self {
-        Subject { executor, judge, input, visible, deadline: None, interrupt: None, executed: 0 }
+        Subject {
+            executor,
+            judge,
+            input,
+            visible,
+            deadline: None,
+            interrupt: None,
+            executed: 0,
+            steps: 0,
+            budget: u64::MAX,
+        }
     }
 
     /// Stops trying new schedules then.
@@ -42,14 +58,38 @@ impl<'a> Subject<'a> {
     }
 
     pub fn run(&mut self, scheduler: &mut dyn Scheduler, detail: Detail) -> Run {
+        let visible = std::mem::take(&mut self.visible);
+        let run = self.run_seeing(&visible, scheduler, detail, false);
+        self.visible = visible;
+        run
+    }
+
+    /// Runs with another visible set, looking for what is shared if `learn`.
+    pub fn run_seeing(
+        &mut self,
+        visible: &VisibleSet,
+        scheduler: &mut dyn Scheduler,
+        detail: Detail,
+        learn: bool,
+    ) -> Run {
         self.executed += 1;
-        let want = Want { detail, learn: false };
-        let mut run = self.executor.run(&self.input, &self.visible, scheduler, want);
+        let want = Want { detail, learn };
+        let mut run = self.executor.run(&self.input, visible, scheduler, want);
         self.judge.judge(&mut run);
+        self.steps += run.steps + RUN_COST;
         if run.schedule.visible.is_empty() {
-            run.schedule.visible = self.visible.clone();
+            run.schedule.visible = visible.clone();
         }
         run
+    }
+
+    pub fn executor(&self) -> &dyn Executor {
+        self.executor
+    }
+
+    /// Changes the visible set.
+    pub fn see(&mut self, visible: VisibleSet) {
+        self.visible = visible;
     }
 
     /// Runs a schedule; where the program no longer fits, it goes on without preemption.
@@ -79,13 +119,15 @@ impl<'a> Subject<'a> {
         self.executed
     }
 
-    pub fn visible(&self) -> &VisibleSet {
-        &self.visible
+    /// From now on, schedules may be tried until they have taken so many instructions.
+    pub fn allow(&mut self, steps: u64) {
+        self.budget = self.steps.saturating_add(steps);
     }
 
     /// Whether more schedules may be tried.
     pub fn may_go_on(&self) -> bool {
-        self.deadline.is_none_or(|d| Instant::now() < d)
+        self.steps < self.budget
+            && self.deadline.is_none_or(|d| Instant::now() < d)
             && self.interrupt.is_none_or(|i| !i.load(Ordering::Relaxed))
             && !self.executor.is_damaged()
     }

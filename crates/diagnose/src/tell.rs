@@ -6,7 +6,7 @@ use unravel_trace::{
 
 use crate::failing::Failing;
 use crate::pattern::{self, Words};
-use crate::points::{Key, Point, Touch};
+use crate::points::{Key, Point, Role, Touch};
 use crate::root_cause::Cause;
 use crate::world::World;
 
@@ -76,7 +76,7 @@ impl Teller<'_> {
         let participant = Participant {
             key: EventKey { thread, site, occurrence },
             place: self.place(trace, site),
-            verb: found.map_or("is", |e| e.kind.verb_third_person()).to_owned(),
+            verb: found.map_or_else(|| self.verb(key), |e| e.kind.verb_third_person()).to_owned(),
             event,
         };
         (participant, object)
@@ -99,6 +99,22 @@ impl Teller<'_> {
             Touch::of_event(trace, &trace.events[*i]).conflicts(&partner, self.world.extents())
         });
         Some(conflicting.unwrap_or(step.first as usize) as u32)
+    }
+
+    /// What a point does whose event nobody recorded: one that a thread never got to.
+    fn verb(&self, key: Key) -> &'static str {
+        match self.cause.touches.get(&key) {
+            Some(Touch::Memory { write: true, .. }) => "writes",
+            Some(Touch::Memory { .. }) => "reads",
+            Some(Touch::Free { .. }) => "frees",
+            Some(Touch::Sync { role, .. }) => match role {
+                Role::Acquire | Role::AcquireShared => "acquires",
+                Role::Release => "releases",
+                Role::Wait => "waits on",
+                Role::Signal => "signals",
+            },
+            Some(Touch::Section(_) | Touch::Nothing) | None => "goes on",
+        }
     }
 
     fn place(&self, trace: &Trace, site: SiteId) -> Place {

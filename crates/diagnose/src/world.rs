@@ -52,8 +52,18 @@ pub struct Tried {
 pub trait World {
     fn keys(&self) -> &Keys;
 
-    /// The failing run.
+    /// The failing run; a modelled one goes on after its failure.
     fn failing(&self) -> &[Point];
+
+    /// How many of its points come up to the failure.
+    fn end(&self) -> usize {
+        self.failing().len()
+    }
+
+    /// Whether the failure is known to depend on what this point reads or writes.
+    fn matters(&self, _: Key) -> bool {
+        false
+    }
 
     /// Sizes of heap objects.
     fn extents(&self) -> &Extents;

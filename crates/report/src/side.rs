@@ -11,6 +11,8 @@ use unravel_trace::{
     Projection, SiteId, ThreadId, ThreadName,
 };
 
+use crate::words;
+
 /// Events of the failing run that are shown if there is nothing to project.
 const LAST_EVENTS: usize = 8;
 
@@ -20,8 +22,15 @@ pub struct Side<'d> {
     pub run: &'d Observed,
     pub items: Vec<Item>,
     /// Participants of the root cause that this run never reached.
-    pub missing: Vec<&'d Participant>,
+    pub missing: Vec<Missing<'d>>,
     pub region: Option<Region>,
+}
+
+/// An event that a run lacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Missing<'d> {
+    pub who: &'d Participant,
+    pub why: &'static str,
 }
 
 #[derive(Debug)]
@@ -89,9 +98,10 @@ pub fn failing<'d>(
     }
     let mut missing = Vec::new();
     for who in participants(diagnosis) {
+        let absent = Missing { who, why: words::absent(who, diagnosis) };
         match who.event {
             Some(event) => picked.step(event).causal = true,
-            None if !missing.contains(&who) => missing.push(who),
+            None if !missing.contains(&absent) => missing.push(absent),
             None => {}
         }
     }
@@ -111,11 +121,7 @@ pub fn failing<'d>(
 }
 
 /// A passing run.
-pub fn alternate<'d>(
-    diagnosis: &'d Diagnosis,
-    alternate: &'d Alternate,
-    most: usize,
-) -> Side<'d> {
+pub fn alternate<'d>(diagnosis: &'d Diagnosis, alternate: &'d Alternate, most: usize) -> Side<'d> {
     let run = &alternate.run;
     let projection = &alternate.projection;
     let mut picked = Picked::default();
@@ -125,10 +131,12 @@ pub fn alternate<'d>(
     let places = Places::new(run);
     let mut missing = Vec::new();
     for who in participants(diagnosis) {
+        let absent = Missing { who, why: words::NOT_REACHED };
         match places.of(who, &diagnosis.failing) {
             Some(event) => picked.step(event).causal = true,
-            None if !missing.contains(&who) => missing.push(who),
-            None => {}
+            // Another occurrence may be what the root cause means: then nothing is said.
+            None if places.has_site(who) || missing.contains(&absent) => {}
+            None => missing.push(absent),
         }
     }
     let region = remedy(diagnosis).and_then(|r| {
@@ -193,6 +201,11 @@ impl<'d> Places<'d> {
         Places { run, events }
     }
 
+    /// Whether the run has any event of this thread at this site.
+    fn has_site(&self, who: &Participant) -> bool {
+        self.events.keys().any(|(name, site, _)| **name == who.key.thread && *site == who.key.site)
+    }
+
     fn of(&self, who: &Participant, failing: &Observed) -> Option<u32> {
         // A point may have several events, of which the key counts the first; the trace knows better.
         let occurrence = match who.event {
@@ -251,7 +264,7 @@ impl Picked {
         let full = self.steps.len() == most;
         let mut items = Vec::new();
         let mut next = 0;
-        let mut gap = |items: &mut Vec<Item>, from: u32, to: u32| match to - from {
+        let gap = |items: &mut Vec<Item>, from: u32, to: u32| match to - from {
             0 => {}
             // A single event takes no more room than the words that it is left out.
             1 if !full => items.push(Item::Event(Step { event: from, ..Step::default() })),
@@ -286,7 +299,8 @@ impl Picked {
         let mut ranked: Vec<_> =
             self.steps.values().map(|s| (!s.causal, distance(s.event), s.event)).collect();
         ranked.sort_unstable();
-        let kept: BTreeSet<u32> = ranked.into_iter().take(most).map(|(_, _, event)| event).collect();
+        let kept: BTreeSet<u32> =
+            ranked.into_iter().take(most).map(|(_, _, event)| event).collect();
         self.steps.retain(|event, _| kept.contains(event));
     }
 }

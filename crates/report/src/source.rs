@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn lines_are_found_under_the_base_and_what_is_missing_is_no_error() {
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join("a.c"), "one\n  two\n\n\xff").unwrap();
+        fs::write(directory.path().join("a.c"), b"one\n  two\n\n\xff").unwrap();
         let sources = Sources::under(directory.path());
         assert_eq!(sources.line(&place("a.c", 2)).as_deref(), Some("two"));
         assert_eq!(sources.line(&place("a.c", 3)), None);

@@ -1,7 +1,8 @@
 //! Events in words, the same in all reports: `read accounts[3].balance = 100`.
 
 use unravel_trace::{
-    CausalOrder, Diagnosis, Event, EventKind, Place, Projection, Trace, WakeCause, user_place,
+    CausalOrder, Diagnosis, Event, EventKind, Failure, FailureKind, Participant, Place, Projection,
+    Trace, WakeCause, user_place,
 };
 
 /// An event in words, in parts, so that a narrow report can shorten the name and keep the value.
@@ -51,9 +52,7 @@ pub fn phrase(trace: &Trace, event: &Event) -> Phrase {
         EventKind::Fork { child } | EventKind::Join { child } => {
             Phrase { verb, name: thread(*child), rest: String::new() }
         }
-        EventKind::Cancel { target } => {
-            Phrase { verb, name: thread(*target), rest: String::new() }
-        }
+        EventKind::Cancel { target } => Phrase { verb, name: thread(*target), rest: String::new() },
         EventKind::External { name } => Phrase { verb, name: name.clone(), rest: String::new() },
         _ => with(String::new()),
     }
@@ -76,6 +75,31 @@ pub fn at(place: &Place) -> String {
     }
 }
 
+/// `deadlock: 2 threads wait for each other`. A message that begins with its kind does not need it twice.
+pub fn failure(failure: &Failure) -> String {
+    if failure.message.to_lowercase().starts_with(failure.kind.name()) {
+        failure.message.clone()
+    } else {
+        format!("{}: {}", failure.kind, failure.message)
+    }
+}
+
+/// What is said of an event that a thread waits for in vain.
+pub const WAITS: &str = "waits here for ever";
+/// What is said of an event that a run lacks.
+pub const NOT_REACHED: &str = "not reached";
+
+/// Why an event of the root cause is not in the failing run.
+pub fn absent(who: &Participant, diagnosis: &Diagnosis) -> &'static str {
+    let stuck = matches!(diagnosis.failure.kind, FailureKind::Deadlock | FailureKind::Livelock);
+    let mut blocked = diagnosis.failure.related.iter().flat_map(|related| &related.stack);
+    if stuck && blocked.any(|place| place.file == who.place.file && place.line == who.place.line) {
+        WAITS
+    } else {
+        NOT_REACHED
+    }
+}
+
 /// The places that a person should look at: those of the projection and of the orders, each line once.
 pub fn lines_to_look_at(
     diagnosis: &Diagnosis,
@@ -92,7 +116,8 @@ pub fn lines_to_look_at(
         take(alternate, &projection.alternate);
     }
     let orders = diagnosis.root_cause.iter().flat_map(|cause| &cause.orders);
-    places.extend(orders.flat_map(|o: &CausalOrder| [o.first.place.clone(), o.second.place.clone()]));
+    places
+        .extend(orders.flat_map(|o: &CausalOrder| [o.first.place.clone(), o.second.place.clone()]));
     places.extend(diagnosis.failure.place().cloned());
     places.retain(|place| place.line != 0);
     places.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));

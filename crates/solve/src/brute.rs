@@ -42,8 +42,7 @@ impl Search<'_> {
         let mut waiting = Vec::new();
         for thread in 0..model.threads() {
             if let Some(step) = self.evaluator.next_step(ThreadId(thread as u32)) {
-                let list =
-                    if self.evaluator.is_enabled(step) { &mut next } else { &mut waiting };
+                let list = if self.evaluator.is_enabled(step) { &mut next } else { &mut waiting };
                 list.push(step);
             }
         }

@@ -8,10 +8,11 @@
 //! - [`Bug::Reached`]: fails when the step is executed.
 //! - [`Bug::Deadlock`]: evaluation is *tolerant*. A step that has to wait where it stands is set aside, with the
 //!   rest of its thread, and goes on as soon as another step lets it; [`Evaluator::performed`] is the order that
-//!   results. A request that is granted passes, provisionally. If all other steps were executed and no request
-//!   was granted, it fails.
+//!   results. A request that is granted, where it stands or later, passes, provisionally. If all other steps were
+//!   executed and no request was granted, it fails; for that the order must contain the requests.
 //! - [`Bug::Opaque`]: only execution can tell. Every complete feasible order passes, provisionally, but the recorded
-//!   one: the same reads-from, and the same order of the operations on each sync object and of external calls.
+//!   one: the same reads-from, and the same order of the operations on each sync object, as far as they do not
+//!   commute, and of external calls.
 //!
 //! What does not wait but would take another path (a trylock with another result, a timeout although there was a
 //! signal) is [`Verdict::Blocked`] too, in tolerant evaluation at once.
@@ -19,6 +20,7 @@
 //! *Not modelled*: see [`Model`]. Unknown initial values are 0.
 
 mod state;
+mod sync;
 mod undo;
 
 use unravel_trace::{Bug, SymbolId, ThreadId};
@@ -64,8 +66,8 @@ struct Mark {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Happened {
     sources: Vec<Source>,
-    /// By sync object, the outside world last: the steps that use it.
-    uses: Vec<Vec<StepId>>,
+    /// The order of operations on sync objects and of external calls, where it matters.
+    order: Vec<(StepId, StepId)>,
 }
 
 impl<'m> Evaluator<'m> {
@@ -81,7 +83,9 @@ impl<'m> Evaluator<'m> {
         };
         if let (Bug::Opaque, Some(observed)) = (model.bug(), model.observed()) {
             evaluator.evaluate(&observed);
-            evaluator.recorded = Some(Box::new(evaluator.happened()));
+            let recorded = evaluator.happened();
+            evaluator.evaluate(&[]);
+            evaluator.recorded = Some(Box::new(recorded));
         }
         evaluator
     }
@@ -205,6 +209,16 @@ impl<'m> Evaluator<'m> {
     }
 
     fn advance(&mut self, step: StepId) -> Option<Verdict> {
+        if self.tolerant {
+            return self.advance_tolerantly(step);
+        }
+        if self.state.next_of(step) != Some(step) {
+            return Some(Verdict::Blocked { at: step });
+        }
+        self.perform(step).err().map(|verdict| verdict.unwrap_or(Verdict::Blocked { at: step }))
+    }
+
+    fn advance_tolerantly(&mut self, step: StepId) -> Option<Verdict> {
         if self.state.next_due(step) != Some(step) {
             return Some(Verdict::Blocked { at: step });
         }
@@ -213,16 +227,14 @@ impl<'m> Evaluator<'m> {
         if self.state.is_aside(thread) {
             return None;
         }
-        let verdict = match self.perform(step) {
-            Ok(()) => return if self.tolerant { self.resume_others(step) } else { None },
-            Err(Some(verdict)) => verdict,
-            Err(None) if self.tolerant => {
+        match self.perform(step) {
+            Ok(()) => self.resume_others(step),
+            Err(None) => {
                 self.state.set_aside(thread);
-                return None;
+                None
             }
-            Err(None) => Verdict::Blocked { at: step },
-        };
-        Some(verdict)
+            Err(verdict) => verdict,
+        }
     }
 
     /// Executes a step; `Err(None)` if it has to wait.
@@ -298,22 +310,12 @@ impl<'m> Evaluator<'m> {
     }
 
     fn is_as(&self, recorded: &Happened) -> bool {
-        self.state.sources == recorded.sources && self.happened() == *recorded
+        self.state.sources == recorded.sources
+            && self.model.sync_along(self.performed()) == recorded.order
     }
 
     fn happened(&self) -> Happened {
-        let mut uses = vec![Vec::new(); self.model.syncs().len() + 1];
-        for &step in self.performed() {
-            let mut last = None;
-            for sync in self.model.program(step).iter().filter_map(|op| op.sync()) {
-                if last.replace(sync) != Some(sync) {
-                    uses[sync.index()].push(step);
-                }
-            }
-            if self.model.external[step.index()] {
-                uses[self.model.syncs().len()].push(step);
-            }
-        }
-        Happened { sources: self.state.sources.clone(), uses }
+        let order = self.model.sync_along(self.performed());
+        Happened { sources: self.state.sources.clone(), order }
     }
 }

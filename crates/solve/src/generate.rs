@@ -21,11 +21,11 @@ pub struct Generated {
     pub symbolic: Symbolic,
 }
 
-/// A run while it is recorded: memory, and what reads returned.
+/// A run while it is recorded, step by step: memory, and what reads returned. Also for traces written by hand.
 #[derive(Debug, Default)]
-struct Recording {
-    trace: Trace,
-    symbolic: Symbolic,
+pub struct Recording {
+    pub trace: Trace,
+    pub symbolic: Symbolic,
     memory: HashMap<u64, u8>,
     locations: HashMap<(u64, u32), LocationId>,
     /// By symbol.
@@ -35,7 +35,8 @@ struct Recording {
 }
 
 impl Recording {
-    fn new(threads: usize) -> Recording {
+    /// With this many threads, none of them forked.
+    pub fn new(threads: usize) -> Recording {
         let mut recording = Recording::default();
         let main = ThreadName::main();
         recording.trace.threads.push(main.clone());
@@ -46,13 +47,13 @@ impl Recording {
     }
 
     /// Begins a step; events that follow belong to it.
-    fn step(&mut self, thread: ThreadId) {
+    pub fn step(&mut self, thread: ThreadId) {
         let first = self.trace.events.len() as u32;
         self.symbolic.steps.push(Step { thread, first, events: 0 });
     }
 
     /// An event of the current step; its accesses follow it.
-    fn event(&mut self, kind: EventKind) -> u32 {
+    pub fn event(&mut self, kind: EventKind) -> u32 {
         let step = self.symbolic.steps.last_mut().expect("a step was begun");
         step.events += 1;
         let site = SiteId(self.trace.events.len() as u32);
@@ -62,21 +63,24 @@ impl Recording {
         self.trace.events.len() as u32 - 1
     }
 
-    fn read(&mut self, address: u64, bytes: u8) -> ExprId {
+    /// A read of up to eight bytes; its symbol.
+    pub fn read(&mut self, address: u64, bytes: u8) -> ExprId {
         let at = self.location(address, bytes.into());
         let value = self.load(address, bytes);
         self.event(EventKind::Read { at, value: Value::Word(value as u64) });
         self.read_access(address, bytes)
     }
 
-    fn write(&mut self, address: u64, bytes: u8, value: ExprId) {
+    /// A write of up to eight bytes.
+    pub fn write(&mut self, address: u64, bytes: u8, value: ExprId) {
         let at = self.location(address, bytes.into());
         let word = self.concrete(value) as u64;
         self.event(EventKind::Write { at, value: Value::Word(word) });
         self.write_access(address, bytes, value);
     }
 
-    fn read_access(&mut self, address: u64, bytes: u8) -> ExprId {
+    /// One more read of the last event, before its writes.
+    pub fn read_access(&mut self, address: u64, bytes: u8) -> ExprId {
         let symbol = SymbolId(self.symbolic.accesses.len() as u32);
         let value = self.symbolic.exprs.symbol(symbol, 8 * bytes);
         self.symbols.resize(symbol.0 as usize + 1, 0);
@@ -86,7 +90,8 @@ impl Recording {
         value
     }
 
-    fn write_access(&mut self, address: u64, bytes: u8, value: ExprId) {
+    /// One more write of the last event.
+    pub fn write_access(&mut self, address: u64, bytes: u8, value: ExprId) {
         let word = self.concrete(value);
         self.symbolic.accesses.push(Access { address, bytes, value });
         self.symbolic.shadows.last_mut().expect("an event was made").writes += 1;
@@ -95,13 +100,15 @@ impl Recording {
         }
     }
 
-    fn load(&self, address: u64, bytes: u8) -> u128 {
+    /// Memory as it is now.
+    pub fn load(&self, address: u64, bytes: u8) -> u128 {
         let byte = |i: u64| self.memory.get(&(address + i)).copied();
         let byte = |i: u64| byte(i).unwrap_or_else(|| initial_byte(address + i));
         (0..u64::from(bytes)).map(|i| u128::from(byte(i)) << (8 * i)).sum()
     }
 
-    fn location(&mut self, address: u64, bytes: u32) -> LocationId {
+    /// The location of a variable or a sync object.
+    pub fn location(&mut self, address: u64, bytes: u32) -> LocationId {
         let next = LocationId(self.trace.locations.len() as u32);
         let id = *self.locations.entry((address, bytes)).or_insert(next);
         if id == next {
@@ -113,7 +120,7 @@ impl Recording {
     }
 
     /// The value of an expression in this run.
-    fn concrete(&mut self, expr: ExprId) -> u128 {
+    pub fn concrete(&mut self, expr: ExprId) -> u128 {
         let exprs = &self.symbolic.exprs;
         for index in self.values.len()..=expr.index() {
             let id = ExprId(index as u32);
@@ -127,7 +134,7 @@ impl Recording {
     }
 
     /// A condition after the last event; `holds` is negated if it does not.
-    fn condition(&mut self, holds: ExprId) {
+    pub fn condition(&mut self, holds: ExprId) {
         let holds = self.made_true(holds);
         let after = self.trace.events.len() as u32 - 1;
         let Event { thread, site, .. } = self.trace.events[after as usize];
@@ -139,7 +146,8 @@ impl Recording {
         if self.concrete(expr) == 1 { expr } else { self.symbolic.exprs.not(expr) }
     }
 
-    fn finish(mut self, bug: Bug) -> Generated {
+    /// The run ends, in this way. All memory that it accessed was known before.
+    pub fn finish(mut self, bug: Bug) -> Generated {
         let mut bytes: BTreeMap<u64, u8> = BTreeMap::new();
         for access in &self.symbolic.accesses {
             for address in access.address..access.address + u64::from(access.bytes) {

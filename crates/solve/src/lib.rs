@@ -5,6 +5,7 @@
 
 pub mod brute;
 pub mod criteria;
+mod dumping;
 mod evaluate;
 pub mod generate;
 mod model;
@@ -12,10 +13,11 @@ mod query;
 mod smt;
 mod z3;
 
+pub use dumping::Dumping;
 pub use evaluate::{Evaluator, Verdict};
 pub use model::{
-    Cell, CheckId, Model, ModelError, Op, ReadSlot, Section, SlotId, Source, StepId, StepKind, SyncFamily, SyncId,
-    SyncObject, WriteSlot,
+    Cell, CheckId, Model, ModelError, Op, ReadSlot, Section, SlotId, Source, StepId, StepKind,
+    SyncFamily, SyncId, SyncObject, WriteSlot,
 };
 pub use query::{Answer, Before, Bounds, Found, Goal, Nearest, Query, Solver, Weights, Wish};
 pub use z3::{Engine, Z3};

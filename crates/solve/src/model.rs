@@ -6,7 +6,8 @@
 //!
 //! Where the recorded run was cut at its failure, the last step of each thread releases the locks that the thread
 //! still holds (an [`Op::Release`] that no event made), or reordering would block. Not after a deadlock: there the
-//! locks that are held are the point.
+//! locks that are held are the point. When the thread would have released them nobody knows: until another takes
+//! such a lock, a trylock of it may fail as well.
 //!
 //! *Not modelled*: what a thread does once it leaves its recorded path; cancellation; `SyncInit` and `SyncDestroy`
 //! of locks and condition variables; which thread a barrier calls the last; futexes. Memory is sequentially
@@ -246,6 +247,9 @@ pub struct Section {
     pub acquire: Option<StepId>,
     /// `None`: never released, not even synthetically.
     pub release: Option<StepId>,
+    /// No event released it: the trace was cut first. From `release` on, nobody knows when: another thread may
+    /// take the lock, and until one does, a trylock may still fail.
+    pub synthetic: bool,
 }
 
 /// The trace cannot be modelled.
@@ -275,6 +279,8 @@ pub struct Model {
     /// The ops of each step: a range of `ops`.
     pub(crate) programs: Vec<Range<u32>>,
     pub(crate) ops: Vec<Op>,
+    /// By thread: from this op on, its last step releases what no event released.
+    pub(crate) synthetic: Vec<u32>,
     pub(crate) reads: Vec<ReadSlot>,
     /// By symbol: a range of `reads`; empty for accesses that are writes.
     pub(crate) slots: Vec<Range<u32>>,

@@ -86,7 +86,10 @@ pub enum Answer<T> {
     /// There is none: proved.
     No,
     /// A bound was reached, or something has no encoding.
-    Unknown { reason: String, best: Option<T> },
+    Unknown {
+        reason: String,
+        best: Option<T>,
+    },
 }
 
 /// A decision procedure for orders.

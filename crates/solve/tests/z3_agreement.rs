@@ -1,7 +1,7 @@
 //! Z3 against brute force on random tiny traces of every kind: the same satisfiability, the same minima, and cores
 //! that no interleaving escapes. Every answer is evaluated.
 
-use unravel_solve::brute::{self, Census};
+use unravel_solve::brute::{self, Census, Ending};
 use unravel_solve::generate::{Tiny, tiny};
 use unravel_solve::{
     Answer, Before, Bounds, Evaluator, Goal, Model, Query, Solver, StepId, Verdict, Weights, Wish,
@@ -141,7 +141,11 @@ fn cores_leave_nothing() {
         match Z3::new().core(&query) {
             Answer::Yes(core) => {
                 let members: Vec<Before> = core.iter().map(|i| query.assume[*i]).collect();
-                for passing in census.passing() {
+                // A request that is granted and then goes another way is not performed.
+                let told = |e: &&Ending| {
+                    !model.is_deadlock() || e.order.last().is_some_and(|s| model.is_request(*s))
+                };
+                for passing in census.passing().filter(told) {
                     let all = members.iter().all(|before| obeys(&passing.order, before));
                     assert!(!all, "seed {seed}: {members:?} hold in {:?}", passing.order);
                 }

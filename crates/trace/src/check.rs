@@ -136,7 +136,7 @@ impl<'a> Evaluation<'a> {
         let recorded = Recorded::of(run, index);
         for (number, access) in accesses[..reads].iter().enumerate() {
             let value = self.read(access)?;
-            recorded.agrees(access, value, Recorded::old)?;
+            recorded.agrees(access, value, recorded.old)?;
             match self.symbolic.exprs.node(access.value) {
                 Node::Symbol(symbol) if symbol.0 as usize == first + number => {
                     self.symbols[first + number] = Some(value);
@@ -146,7 +146,7 @@ impl<'a> Evaluation<'a> {
         }
         for access in &accesses[reads..] {
             let value = self.value(access.value)?;
-            recorded.agrees(access, value, Recorded::new)?;
+            recorded.agrees(access, value, recorded.new)?;
             write(&mut self.memory, access.address, access.bytes, value);
         }
         Ok(())
@@ -217,22 +217,9 @@ impl<'a> Recorded<'a> {
         Recorded { address, old, new }
     }
 
-    fn old(&self) -> Option<&'a Value> {
-        self.old
-    }
-
-    fn new(&self) -> Option<&'a Value> {
-        self.new
-    }
-
     /// Whether an access has the value that the event has at its place. Cells of our own are not in the event.
-    fn agrees(
-        &self,
-        access: &Access,
-        value: u128,
-        side: fn(&Self) -> Option<&'a Value>,
-    ) -> Result<(), String> {
-        let Some(recorded) = side(self).filter(|_| access.address < crate::SYNTHETIC) else {
+    fn agrees(&self, access: &Access, value: u128, side: Option<&Value>) -> Result<(), String> {
+        let Some(recorded) = side.filter(|_| access.address < crate::SYNTHETIC) else {
             return Ok(());
         };
         let word;

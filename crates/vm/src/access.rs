@@ -24,7 +24,7 @@ impl Machine {
             self.point(op, address, bytes as u32, site, Need::Nothing);
         }
         if flags & LEARN != 0 {
-            self.sharing.access(address, bytes, write, self.current as u32, site);
+            self.learn(address, bytes, write, site);
         }
     }
 
@@ -36,7 +36,16 @@ impl Machine {
             self.point(Op::Update, address, bytes as u32, site, Need::Nothing);
         }
         if flags & LEARN != 0 {
-            self.sharing.access(address, bytes, true, self.current as u32, site);
+            self.learn(address, bytes, true, site);
+        }
+    }
+
+    /// Alone, a thread shares nothing, but it may touch what was shared before it was alone.
+    fn learn(&mut self, address: u64, bytes: u64, write: bool, site: SiteId) {
+        if self.alive > 1 {
+            self.sharing.access(address, bytes, write, self.current as u32, site);
+        } else {
+            self.sharing.revisit(address, bytes, site);
         }
     }
 

@@ -104,7 +104,9 @@ impl Machine {
                 check!(address, size_of::<$ty>() as u64, false);
                 let value = (address as *const $ty).read_unaligned() as u64;
                 reg!($dst) = value;
-                if flags & RECORD != 0 {
+                if flags & RECORD != 0
+                    || SYMBOLIC && self.is_event_after_all(address, size_of::<$ty>() as u64)
+                {
                     self.record_read(address, size_of::<$ty>() as u64, $site);
                 }
                 if SYMBOLIC {
@@ -115,7 +117,7 @@ impl Machine {
         macro_rules! store {
             ($ty:ty, $src:expr, $ptr:expr, $site:expr) => {{
                 let address = reg!($ptr);
-                let flags = *self.site_flags.add($site.index());
+                let mut flags = *self.site_flags.add($site.index());
                 if flags != 0 {
                     save!();
                     self.before_access(flags, address, size_of::<$ty>() as u64, true, $site);
@@ -123,13 +125,17 @@ impl Machine {
                 check!(address, size_of::<$ty>() as u64, true);
                 let value = reg!($src) as $ty;
                 if SYMBOLIC {
+                    if self.is_event_after_all(address, size_of::<$ty>() as u64) {
+                        flags |= RECORD;
+                    }
                     if flags & RECORD != 0 {
                         self.before_write(address, size_of::<$ty>() as u64);
                     }
                     self.shadow_store(fp, $src, address, size_of::<$ty>() as u32);
                 }
                 if flags & (POINT | RECORD | WATCH) != 0 {
-                    if (address as *const $ty).read_unaligned() != value {
+                    let changes = (address as *const $ty).read_unaligned() != value;
+                    if changes && flags & (POINT | WATCH) != 0 {
                         self.made_progress();
                     }
                     (address as *mut $ty).write_unaligned(value);
@@ -180,6 +186,7 @@ impl Machine {
             // terminator; memory accesses are checked above.
             unsafe {
                 if SYMBOLIC {
+                    save!();
                     self.shadow_step(pc, fp, base);
                 }
                 match *pc {
@@ -310,7 +317,9 @@ impl Machine {
                         }
                         check!(address, count, false);
                         load_bytes(fp.add(dst as usize), address, bytes, bits);
-                        if flags & RECORD != 0 {
+                        if flags & RECORD != 0
+                            || SYMBOLIC && self.is_event_after_all(address, count)
+                        {
                             self.record_read(address, count, site);
                         }
                         if SYMBOLIC {
@@ -323,13 +332,16 @@ impl Machine {
                     Inst::Store64 { src, ptr, site } => store!(u64, src, ptr, site),
                     Inst::StoreN { src, ptr, bytes, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bytes));
-                        let flags = *self.site_flags.add(site.index());
+                        let mut flags = *self.site_flags.add(site.index());
                         if flags != 0 {
                             save!();
                             self.before_access(flags, address, count, true, site);
                         }
                         check!(address, count, true);
                         if SYMBOLIC {
+                            if self.is_event_after_all(address, count) {
+                                flags |= RECORD;
+                            }
                             if flags & RECORD != 0 {
                                 self.before_write(address, count);
                             }
@@ -337,10 +349,10 @@ impl Machine {
                         }
                         let from = fp.add(src as usize) as *const u8;
                         std::ptr::copy_nonoverlapping(from, address as *mut u8, bytes as usize);
-                        if flags & (POINT | RECORD | WATCH) != 0 {
+                        if flags & (POINT | WATCH) != 0 {
                             self.made_progress();
-                            self.record_write(flags, address, count, site);
                         }
+                        self.record_write(flags, address, count, site);
                     }
 
                     Inst::FrameLoad8 { dst, offset } => {

@@ -346,8 +346,8 @@ impl Machine {
         self.tables.shared = vec![learn; sites];
         self.tables.atomic = vec![learn; sites];
         self.tables.first = vec![0; sites];
-        self.tables.alone = vec![0; sites];
-        self.tables.alone_watched = vec![WATCH; sites];
+        self.tables.alone = vec![learn; sites];
+        self.tables.alone_watched = vec![WATCH | learn; sites];
         for (index, access) in self.program.accesses.iter().enumerate() {
             let atomic = access.kind == unravel_program::AccessKind::Atomic;
             if atomic || visible.contains(SiteId(index as u32)) {

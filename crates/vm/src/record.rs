@@ -38,12 +38,7 @@ impl Recorder {
     }
 
     /// Adds the sites that the trace and its symbolic side refer to.
-    pub fn collect_sites(
-        &self,
-        program: &Program,
-        trace: &mut Trace,
-        symbolic: Option<&Symbolic>,
-    ) {
+    pub fn collect_sites(&self, program: &Program, trace: &mut Trace, symbolic: Option<&Symbolic>) {
         let conditions = symbolic.into_iter().flat_map(|s| s.conditions.iter().map(|c| c.site));
         let requests = symbolic.into_iter().flat_map(|s| match &s.bug {
             Bug::Deadlock { requests } => requests.as_slice(),

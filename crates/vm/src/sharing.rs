@@ -3,7 +3,8 @@
 //! While more than one thread is alive, the last read and the last write of every eight bytes are
 //! remembered. An access by another thread, one of the two a write, makes both sites visible in later runs. Locations once
 //! found shared stay so for the life of the process (addresses are the same in every run), so that in
-//! the next run every site that touches them is found, whatever the order.
+//! the next run every site that touches them is found, whatever the order; also one that touches them when the
+//! other threads have ended (the assertion after the joins).
 //!
 //! Errs on the side of too many: memory reused for another purpose, or ordered by a join, still counts.
 
@@ -69,6 +70,20 @@ impl Sharing {
         // Zero marks a granule nobody touched; after 65,535 learning runs, stale entries could look
         // like this run's. They would only make a private location visible.
         self.run = self.run.checked_add(1).unwrap_or(1);
+    }
+
+    /// An access while no other thread is alive.
+    pub fn revisit(&mut self, address: u64, bytes: u64, site: SiteId) {
+        if !in_arena(address) {
+            return;
+        }
+        let first = (address - ARENA_BASE) >> 3;
+        let last = (address + bytes.max(1) - 1 - ARENA_BASE) >> 3;
+        let mut granules = (first..=last).take(MAX_GRANULES as usize);
+        // SAFETY: the table covers the arena.
+        if granules.any(|granule| unsafe { *self.shared.add(granule as usize) } != 0) {
+            self.learned.insert(site);
+        }
     }
 
     pub fn access(&mut self, address: u64, bytes: u64, write: bool, thread: u32, site: SiteId) {

@@ -3,31 +3,88 @@
 use unravel_trace::ThreadId;
 
 use super::Mark;
-use super::state::{Barrier, Once, State, Sync};
+use super::state::State;
+use super::sync::{Barrier, Once, Sync};
 use crate::{Cell, Source, SyncId};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Undo {
-    Memory { cell: Cell, value: u128, source: Source },
-    Writer { lock: SyncId, was: Option<ThreadId> },
-    ReaderCame { lock: SyncId },
-    ReaderLeft { lock: SyncId, index: u32, thread: ThreadId },
-    WaiterCame { cond: SyncId },
-    WaiterLeft { cond: SyncId, index: u32, thread: ThreadId },
-    Woken { thread: ThreadId, was: bool },
-    Semaphore { id: SyncId, was: Option<u32> },
-    Barrier { id: SyncId, was: Barrier },
-    Generation { thread: ThreadId, was: u32 },
-    Once { id: SyncId, was: Once },
-    Forked { thread: ThreadId, was: bool },
-    Exited { thread: ThreadId, was: bool },
+    /// The value in two halves, which keeps entries small.
+    Memory {
+        cell: Cell,
+        value: [u64; 2],
+        source: Source,
+    },
+    Writer {
+        lock: SyncId,
+        was: Option<ThreadId>,
+    },
+    Lingers {
+        lock: SyncId,
+        was: Option<bool>,
+    },
+    ReaderCame {
+        lock: SyncId,
+    },
+    ReaderLeft {
+        lock: SyncId,
+        index: u32,
+        thread: ThreadId,
+    },
+    WaiterCame {
+        cond: SyncId,
+    },
+    WaiterLeft {
+        cond: SyncId,
+        index: u32,
+        thread: ThreadId,
+    },
+    Woken {
+        thread: ThreadId,
+        was: bool,
+    },
+    Semaphore {
+        id: SyncId,
+        was: Option<u32>,
+    },
+    Barrier {
+        id: SyncId,
+        was: Barrier,
+    },
+    Generation {
+        thread: ThreadId,
+        was: u32,
+    },
+    Once {
+        id: SyncId,
+        was: Once,
+    },
+    Forked {
+        thread: ThreadId,
+        was: bool,
+    },
+    Exited {
+        thread: ThreadId,
+        was: bool,
+    },
     Chose,
-    Awaited { index: u32 },
-    Passed { was: bool },
-    Next { thread: ThreadId },
-    Due { thread: ThreadId },
+    Awaited {
+        index: u32,
+    },
+    Passed {
+        was: bool,
+    },
+    Next {
+        thread: ThreadId,
+    },
+    Due {
+        thread: ThreadId,
+    },
     AsideCame,
-    AsideLeft { index: u32, thread: ThreadId },
+    AsideLeft {
+        index: u32,
+        thread: ThreadId,
+    },
 }
 
 impl State<'_> {
@@ -46,7 +103,10 @@ impl State<'_> {
 
     fn undo(&mut self, undo: Undo) {
         match undo {
-            Undo::Memory { cell, value, source } => self.memory[cell.index()] = (value, source),
+            Undo::Memory { cell, value: [low, high], source } => {
+                let value = u128::from(high) << 64 | u128::from(low);
+                self.memory[cell.index()] = (value, source);
+            }
             Undo::Next { thread } => self.next[thread.index()] -= 1,
             Undo::Due { thread } => self.due[thread.index()] -= 1,
             Undo::Woken { thread, was } => self.woken[thread.index()] = was,
@@ -66,6 +126,11 @@ impl State<'_> {
             Undo::Writer { lock, was } => {
                 if let Sync::Lock { writer, .. } = &mut self.syncs[lock.index()] {
                     *writer = was;
+                }
+            }
+            Undo::Lingers { lock, was } => {
+                if let Sync::Lock { lingers, .. } = &mut self.syncs[lock.index()] {
+                    *lingers = was;
                 }
             }
             Undo::ReaderCame { lock } => drop(self.list(lock).pop()),

@@ -180,7 +180,8 @@ impl Run {
             self.step(0);
             self.recording.event(EventKind::Join { child: ThreadId(child as u32) });
         }
-        let expected = (0..8).map(|i| u128::from(initial_byte(BALANCE + i)) << (8 * i)).sum::<u128>();
+        let expected =
+            (0..8).map(|i| u128::from(initial_byte(BALANCE + i)) << (8 * i)).sum::<u128>();
         self.step(0);
         let total = self.recording.read(BALANCE, 8);
         let exprs = &mut self.recording.symbolic.exprs;

@@ -45,12 +45,21 @@ enum Act {
     Read(u32),
     Write(u32),
     Update(u32),
-    Lock { lock: u32, shared: bool },
+    Lock {
+        lock: u32,
+        shared: bool,
+    },
     /// Jumps over so many acts if it fails.
-    TryLock { lock: u32, shared: bool, skip: usize },
+    TryLock {
+        lock: u32,
+        shared: bool,
+        skip: usize,
+    },
     Unlock(u32),
     Wait,
-    Wake { timed: bool },
+    Wake {
+        timed: bool,
+    },
     Signal,
     Broadcast,
     SemWait,
@@ -71,8 +80,7 @@ enum Act {
 }
 
 /// Variables that overlap, so that cells matter.
-const VARIABLES: [(u64, u8); 5] =
-    [(0x1000, 4), (0x1010, 4), (0x1004, 2), (0x1000, 8), (0x1002, 1)];
+const VARIABLES: [(u64, u8); 5] = [(0x1000, 4), (0x1010, 4), (0x1004, 2), (0x1000, 8), (0x1002, 1)];
 const LOCKS: u64 = 0x2000;
 const COND: u64 = 0x3000;
 const SEMAPHORE: u64 = 0x4000;
@@ -446,7 +454,9 @@ impl Machine {
     }
 
     fn access(&mut self, me: usize, act: Act, may_fail: bool) {
-        let (Act::Read(variable) | Act::Write(variable) | Act::Update(variable)) = act else { return };
+        let (Act::Read(variable) | Act::Write(variable) | Act::Update(variable)) = act else {
+            return;
+        };
         let (address, bytes) = VARIABLES[variable as usize];
         let bits = 8 * bytes;
         match act {
@@ -507,7 +517,11 @@ impl Machine {
     fn predicate(&mut self, me: usize) -> ExprId {
         let last = self.threads[me].seen.len() - 1;
         let recent = self.rng.below(2) == 0;
-        let seen = if recent { self.threads[me].seen[last] } else { *self.rng.pick(&self.threads[me].seen) };
+        let seen = if recent {
+            self.threads[me].seen[last]
+        } else {
+            *self.rng.pick(&self.threads[me].seen)
+        };
         let bits = self.recording.symbolic.exprs.bits(seen);
         let value = self.recording.concrete(seen);
         let near = u128::from(self.rng.below(3));

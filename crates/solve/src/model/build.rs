@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use unravel_trace::{
-    Bug, EventKind, ExprId, Request, Step, SymbolId, Symbolic, ThreadId, Trace, Wants, WakeCause,
+    Bug, EventKind, ExprId, Request, Step, SymbolId, Symbolic, ThreadId, Trace, WakeCause, Wants,
 };
 
 use super::cells::Cells;
@@ -253,6 +253,7 @@ fn empty_model(trace: &Trace, symbolic: &Symbolic, cells: &Cells) -> Model {
         external: Vec::new(),
         programs: Vec::new(),
         ops: Vec::new(),
+        synthetic: vec![u32::MAX; trace.threads.len()],
         reads: Vec::new(),
         slots: vec![0..0; symbolic.accesses.len()],
         writes: Vec::new(),
@@ -305,7 +306,10 @@ fn check(trace: &Trace, symbolic: &Symbolic) -> Result<(), ModelError> {
             }
             next += step.events;
             if trace.events[step.range()].iter().any(|e| e.thread != step.thread) {
-                return Err(contradiction(format!("a step of several threads at event {}", step.first)));
+                return Err(contradiction(format!(
+                    "a step of several threads at event {}",
+                    step.first
+                )));
             }
         }
     }

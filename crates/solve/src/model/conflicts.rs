@@ -5,7 +5,7 @@
 //! order is the same in every execution.
 
 use rustc_hash::FxHashMap;
-use unravel_trace::Bug;
+use unravel_trace::{Bug, ThreadId};
 
 use crate::Before;
 
@@ -21,7 +21,9 @@ impl Model {
         if both_seen && self.bug == Bug::Opaque {
             return true;
         }
-        self.program(a).iter().any(|x| self.program(b).iter().any(|y| self.ops_conflict((a, x), (b, y))))
+        self.program(a)
+            .iter()
+            .any(|x| self.program(b).iter().any(|y| self.ops_conflict((a, x), (b, y))))
     }
 
     /// Steps that access a cell, and whether they write it, each once, in the order of the steps.
@@ -59,11 +61,17 @@ impl Model {
     /// The conflicts that an order decides, but for those that follow from others and program order: each access
     /// after the last one of the cell that conflicts, each sync operation after the last ones of its object.
     pub fn conflicts_along(&self, order: &[StepId]) -> Vec<Before> {
+        let mut found = self.memory_along(order);
+        found.extend(self.sync_along(order));
+        found.sort();
+        found.dedup();
+        found.into_iter().map(|(first, second)| Before { first, second }).collect()
+    }
+
+    fn memory_along(&self, order: &[StepId]) -> Vec<(StepId, StepId)> {
         let mut found = Vec::new();
         let mut last_write: Vec<Option<StepId>> = vec![None; self.cells.len()];
         let mut reads_since: Vec<Vec<StepId>> = vec![Vec::new(); self.cells.len()];
-        let mut last_uses: FxHashMap<SyncId, Vec<(StepId, Op)>> = FxHashMap::default();
-        let mut last_seen = None;
         for &step in order {
             for op in self.program(step) {
                 match *op {
@@ -78,30 +86,40 @@ impl Model {
                         found.extend(reads_since[cell].drain(..).map(|first| (first, step)));
                         last_write[cell] = Some(step);
                     }
-                    op => {
-                        let Some(sync) = op.sync() else { continue };
-                        let uses = last_uses.entry(sync).or_default();
-                        for (earlier, other) in uses.iter() {
-                            if self.ops_conflict((*earlier, other), (step, &op)) {
-                                found.push((*earlier, step));
-                            }
-                        }
-                        // The last use of each kind by each thread is enough: program order does the rest.
-                        uses.retain(|(earlier, other)| {
-                            self.owner(*earlier) != self.owner(step) || !is_alike(other, &op)
-                        });
-                        uses.push((step, op));
-                    }
+                    _ => {}
                 }
-            }
-            if self.external[step.index()] && self.bug == Bug::Opaque {
-                found.extend(last_seen.replace(step).map(|first| (first, step)));
             }
         }
         found.retain(|(a, b)| self.owner(*a) != self.owner(*b));
+        found
+    }
+
+    /// The part of [`Model::conflicts_along`] that is about sync objects and the outside world, sorted. Orders that
+    /// differ only in what commutes have the same.
+    pub(crate) fn sync_along(&self, order: &[StepId]) -> Vec<(StepId, StepId)> {
+        let mut found = Vec::new();
+        let mut last_uses: FxHashMap<SyncId, Vec<(StepId, Op)>> = FxHashMap::default();
+        let mut last_seen: FxHashMap<ThreadId, StepId> = FxHashMap::default();
+        for &step in order {
+            for op in self.program(step) {
+                let Some(sync) = op.sync() else { continue };
+                let uses = last_uses.entry(sync).or_default();
+                let conflicting =
+                    uses.iter().filter(|(a, x)| self.ops_conflict((*a, x), (step, op)));
+                found.extend(conflicting.map(|(earlier, _)| (*earlier, step)));
+                // The last use of each kind by each thread is enough: program order does the rest.
+                uses.retain(|(a, x)| self.owner(*a) != self.owner(step) || !is_alike(x, op));
+                uses.push((step, *op));
+            }
+            if self.external[step.index()] && self.bug == Bug::Opaque {
+                let me = self.owner(step);
+                found.extend(last_seen.iter().filter(|(t, _)| **t != me).map(|(_, s)| (*s, step)));
+                last_seen.insert(me, step);
+            }
+        }
         found.sort();
         found.dedup();
-        found.into_iter().map(|(first, second)| Before { first, second }).collect()
+        found
     }
 
     fn ops_conflict(&self, (a, x): (StepId, &Op), (b, y): (StepId, &Op)) -> bool {

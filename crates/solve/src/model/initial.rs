@@ -39,10 +39,20 @@ fn infer_lock(object: &mut SyncObject, model: &Model) {
             holders.push((by, shared));
         }
     }
-    let mut seen_shared = false;
+    let (mut seen_shared, mut untouched) = (false, !listed);
     for (step, op) in &object.ops {
         let me = model.owner(*step);
-        if model.is_request(*step) {
+        let refused = match op {
+            Op::TryAcquire { acquired, .. } => !acquired,
+            _ => model.is_request(*step),
+        };
+        if refused && untouched && observed {
+            // Though nobody took it: whoever ran before recording began holds it.
+            object.initial.push(SyncState::Held { by: ThreadId::MAIN, shared: false });
+            holders.push((ThreadId::MAIN, false));
+        }
+        untouched = false;
+        if refused {
             continue;
         }
         if let Some((_, shared)) = op.takes() {
@@ -63,12 +73,6 @@ fn infer_lock(object: &mut SyncObject, model: &Model) {
                 object.initial.push(SyncState::Held { by: me, shared });
             }
         }
-    }
-    let asked = object.ops.iter().any(|(step, _)| model.is_request(*step));
-    let taken = object.ops.iter().any(|(s, op)| !model.is_request(*s) && op.takes().is_some());
-    if observed && asked && !taken && object.initial.is_empty() {
-        // Refused, though nobody took it: whoever ran before recording began.
-        object.initial.push(SyncState::Held { by: ThreadId::MAIN, shared: false });
     }
 }
 

@@ -48,12 +48,13 @@ impl Finder {
             // Within a step of several events a lock counts as held only if it is held all along: to be safe.
             let before = self.current.clone();
             let mut changed = false;
-            for op in model.program(step) {
+            for position in model.op_range(step) {
+                let op = model.ops[position];
                 if let Some((lock, shared)) = op.takes() {
                     self.begin(lock, thread, shared, Some(step));
                     changed = true;
-                } else if let Op::Release { lock } = *op {
-                    changed |= self.end(lock, step);
+                } else if let Op::Release { lock } = op {
+                    changed |= self.end(lock, step, model.is_synthetic(position, thread));
                 }
             }
             if changed {
@@ -69,14 +70,16 @@ impl Finder {
 
     fn begin(&mut self, lock: SyncId, thread: ThreadId, shared: bool, acquire: Option<StepId>) {
         self.open.push(self.sections.len() as u32);
-        self.sections.push(Section { lock, thread, shared, acquire, release: None });
+        let (release, synthetic) = (None, false);
+        self.sections.push(Section { lock, thread, shared, acquire, release, synthetic });
     }
 
-    fn end(&mut self, lock: SyncId, step: StepId) -> bool {
+    fn end(&mut self, lock: SyncId, step: StepId, synthetic: bool) -> bool {
         let of_lock = |s: &u32| self.sections[*s as usize].lock == lock;
         let Some(last) = self.open.iter().rposition(of_lock) else { return false };
         let section = self.open.remove(last);
         self.sections[section as usize].release = Some(step);
+        self.sections[section as usize].synthetic = synthetic;
         true
     }
 
@@ -98,5 +101,12 @@ impl Finder {
             }
         }
         start..self.held.len() as u32
+    }
+}
+
+impl Model {
+    /// Whether this op of a thread releases a lock though no event did.
+    pub(crate) fn is_synthetic(&self, position: usize, thread: ThreadId) -> bool {
+        position >= self.synthetic[thread.index()] as usize
     }
 }

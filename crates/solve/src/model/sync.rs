@@ -161,6 +161,7 @@ pub(super) fn complete(model: &mut Model) {
     let threads = model.threads.len();
     let mut first: Vec<Vec<Op>> = vec![Vec::new(); threads];
     let mut last: Vec<Vec<Op>> = vec![Vec::new(); threads];
+    let mut releases: Vec<Vec<Op>> = vec![Vec::new(); threads];
     let (mut forked, mut joined) = (vec![false; threads], vec![false; threads]);
     let (mut starts, mut exits) = (vec![false; threads], vec![false; threads]);
     for step in model.steps() {
@@ -184,7 +185,7 @@ pub(super) fn complete(model: &mut Model) {
         }
         if !model.is_deadlock() {
             let held = held_at_end(model, ThreadId(thread as u32));
-            last[thread].extend(held.into_iter().rev().map(|lock| Op::Release { lock }));
+            releases[thread].extend(held.into_iter().rev().map(|lock| Op::Release { lock }));
         }
     }
     let mut ops = Vec::with_capacity(model.ops.len() + threads);
@@ -197,6 +198,8 @@ pub(super) fn complete(model: &mut Model) {
         ops.extend_from_slice(&model.ops[range]);
         if model.threads[owner].last() == Some(&step) {
             ops.append(&mut last[owner]);
+            model.synthetic[owner] = ops.len() as u32;
+            ops.append(&mut releases[owner]);
         }
         model.programs[step.index()] = start..ops.len() as u32;
     }

@@ -31,8 +31,8 @@ pub(crate) struct Encoding {
     pub text: String,
     /// Cells whose unknown initial value matters: the constants `i<cell>`.
     pub initial: Vec<Cell>,
-    /// The ids of soft assertions, by criterion, in the order of their first appearance.
-    pub objectives: Vec<usize>,
+    /// What a violation of each criterion weighs.
+    pub weights: [u64; 3],
 }
 
 pub(crate) fn encode(query: &Query<'_>, question: Question) -> Result<Encoding, NoEncoding> {
@@ -48,12 +48,12 @@ pub(crate) fn encode(query: &Query<'_>, question: Question) -> Result<Encoding, 
     encoder.counts()?;
     encoder.once();
     encoder.wish()?;
-    let mut objectives = Vec::new();
+    let mut weights = [0; 3];
     if let Question::Nearest(goal) = question {
         let near = query.near.ok_or(NoEncoding("there is no schedule to be near to".to_owned()))?;
-        objectives = encoder.nearness(near, goal);
+        weights = encoder.nearness(near, goal);
     }
-    Ok(Encoding { text: encoder.script.text, initial: encoder.initial, objectives })
+    Ok(Encoding { text: encoder.script.text, initial: encoder.initial, weights })
 }
 
 /// An op at its place.
@@ -144,6 +144,9 @@ impl<'q> Encoder<'q> {
         for step in model.steps() {
             self.script.declare(&format!("o{}", step.0), "Int");
         }
+        if self.end == End::Grant {
+            self.script.declare("end", "Int");
+        }
         let mut forks = vec![None; model.threads()];
         let mut exits = vec![None; model.threads()];
         for step in model.steps() {
@@ -202,7 +205,9 @@ impl<'q> Encoder<'q> {
         self.script.comment("assumptions");
         for (index, order) in assumptions.iter().enumerate() {
             let formula = self.before(order.first, order.second);
-            self.script.assert_named(&formula, &assumption_name(index));
+            let name = assumption_name(index);
+            self.script.declare(&name, "Bool");
+            self.script.assert(&Formula::Text(format!("(=> {name} {formula})")));
         }
     }
 

@@ -141,8 +141,7 @@ fn float(op: FloatOp, a: &str, b: &str, wide: u32) -> String {
         FloatOp::Rem => {
             let zero = format!("({} {})", to_float(wide), bits(0, wide));
             let nearest = format!("(fp.rem (fp.abs {a}) (fp.abs {b}))");
-            let lifted =
-                format!("(ite (fp.lt r {zero}) (fp.add RNE r (fp.abs {b})) (fp.abs r))");
+            let lifted = format!("(ite (fp.lt r {zero}) (fp.add RNE r (fp.abs {b})) (fp.abs r))");
             return format!(
                 "(let ((r {nearest})) (let ((m {lifted})) (ite (fp.isNegative {a}) (fp.neg m) m)))"
             );

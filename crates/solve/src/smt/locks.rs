@@ -2,7 +2,8 @@
 //!
 //! `U1 < L2 ∨ U2 < L1` for sections `[L1, U1]`, `[L2, U2]` of two threads. A section that never ends leaves only
 //! "after all others". A failed trylock needs a section around it: `⋁ L < t < U`. With `T1: lock; unlock` and
-//! `T2: trylock (failed)` there is one order: lock, trylock, unlock.
+//! `T2: trylock (failed)` there is one order: lock, trylock, unlock. Where the trace was cut before the unlock, the
+//! trylock may also come after the last step of T1.
 //!
 //! Locks that others than their holders release (spin locks allow it) have no sections: an acquisition needs a
 //! release before it such that every other acquisition is before that release or after it.
@@ -18,6 +19,8 @@ pub(crate) struct Span {
     pub shared: bool,
     pub acquire: Option<Point>,
     pub release: Option<Point>,
+    /// No event released it.
+    pub synthetic: bool,
 }
 
 impl Encoder<'_> {
@@ -54,8 +57,8 @@ impl Encoder<'_> {
         }
         for (at, op) in self.uses[lock.index()].clone() {
             if let Op::TryAcquire { shared, acquired: false, .. } = op {
-                let held = self.is_held(&spans, at, shared);
-                self.require(at, held);
+                let held = [self.is_held(&spans, at, shared), self.lingers(&spans, at, shared)];
+                self.require(at, Formula::or(held));
             }
         }
     }
@@ -72,7 +75,9 @@ impl Encoder<'_> {
             let mut find = |step: Option<crate::StepId>, takes: bool| {
                 let uses = self.uses[lock.index()].iter();
                 let found = uses.map(|(at, op)| (*at, op)).find(|(at, op)| {
-                    Some(at.step) == step && op.takes().is_some() == takes && !taken.contains(at)
+                    Some(at.step) == step
+                        && op.takes().is_some() == takes
+                        && !taken.contains(at)
                         && (takes || matches!(op, Op::Release { .. }))
                 });
                 let found = found.map(|(at, _)| at);
@@ -81,7 +86,8 @@ impl Encoder<'_> {
             };
             let acquire = find(section.acquire, true);
             let release = find(section.release, false);
-            spans.push((Span { shared: section.shared, acquire, release }, section.thread));
+            let (shared, synthetic) = (section.shared, section.synthetic);
+            spans.push((Span { shared, acquire, release, synthetic }, section.thread));
         }
         spans
     }
@@ -107,6 +113,26 @@ impl Encoder<'_> {
             let lasts = span.release.map_or(Formula::True, |release| self.ahead(at, release));
             Formula::and([begun, lasts])
         }))
+    }
+
+    /// Someone whose trace was cut while holding the lock may hold it still: nobody took it since.
+    fn lingers(
+        &self,
+        spans: &[(Span, unravel_trace::ThreadId)],
+        at: Point,
+        shared: bool,
+    ) -> Formula {
+        let cut = spans.iter().map(|(span, _)| span);
+        let cut = cut.filter(|span| span.synthetic && !(span.shared && shared));
+        Formula::or(cut.filter_map(|span| span.release.map(|end| (span, end))).map(
+            |(span, end)| {
+                let takers = spans.iter().filter(|(taker, _)| !(taker.shared && span.shared));
+                let not_since = takers.filter_map(|(taker, _)| taker.acquire).map(|acquire| {
+                    Formula::or([self.ahead(acquire, end), self.ahead(at, acquire)])
+                });
+                Formula::and([self.ahead(end, at)].into_iter().chain(not_since))
+            },
+        ))
     }
 
     /// Nobody holds the lock in a way that refuses this.

@@ -8,6 +8,10 @@
 //! Here: `⋀ (s < o1 ∨ ok < s)` over the steps s of other threads, and likewise for switches. It says the same
 //! without the permutation, so that orders stay differences and steps that nobody compares need no place of
 //! their own.
+//!
+//! For the lexicographic goal one data-flow variation weighs more than all broken segments, and one of these more
+//! than all lost switches. (Z3 4.8.12 has lexicographic optimisation, but keeps the very constraints that were
+//! satisfied at one level for the next, not only their number: what it calls optimal need not be.)
 
 use rustc_hash::FxHashMap;
 
@@ -24,30 +28,24 @@ fn event_of(model: &Model, source: Source) -> Option<u32> {
 }
 
 impl Encoder<'_> {
-    /// Returns which criteria became objectives, in their order.
-    pub fn nearness(&mut self, near: &[StepId], goal: Goal) -> Vec<usize> {
+    /// Returns what each criterion weighs.
+    pub fn nearness(&mut self, near: &[StepId], goal: Goal) -> [u64; 3] {
         self.script.comment("nearness");
-        let (ids, weights) = match goal {
-            Goal::Lexicographic => (["df", "bs", "ctx"], [1, 1, 1]),
-            Goal::Sum(w) => (["sum"; 3], [w.data_flow, w.segments, w.switches]),
-        };
-        let criteria = [self.same_flow(near), self.whole(near), self.same_switches(near)];
-        let mut objectives = Vec::new();
-        for (index, formulas) in criteria.into_iter().enumerate() {
-            if weights[index] == 0 {
-                continue;
+        let mut criteria = [self.same_flow(near), self.whole(near), self.same_switches(near)];
+        criteria.iter_mut().for_each(|formulas| formulas.retain(|f| *f != Formula::True));
+        let weights = match goal {
+            Goal::Sum(w) => [w.data_flow, w.segments, w.switches].map(u64::from),
+            Goal::Lexicographic => {
+                let switches = 1 + criteria[2].len() as u64;
+                [(1 + criteria[1].len() as u64) * switches, switches, 1]
             }
+        };
+        for (formulas, weight) in criteria.iter().zip(weights).filter(|(_, weight)| *weight > 0) {
             for formula in formulas {
-                if formula == Formula::True {
-                    continue;
-                }
-                self.script.soft(&formula, weights[index], ids[index]);
-                if !objectives.iter().any(|known: &usize| ids[*known] == ids[index]) {
-                    objectives.push(index);
-                }
+                self.script.soft(formula, weight);
             }
         }
-        objectives
+        weights
     }
 
     fn same_flow(&mut self, near: &[StepId]) -> Vec<Formula> {

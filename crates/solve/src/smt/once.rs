@@ -60,8 +60,7 @@ impl Encoder<'_> {
                 Op::OnceEnter { won: true, .. } => runs.push((*at, None)),
                 Op::OnceDone { .. } => {
                     let me = self.model.owner(at.step);
-                    let mine =
-                        runs.iter_mut().rev().find(|run| self.model.owner(run.0.step) == me);
+                    let mine = runs.iter_mut().rev().find(|run| self.model.owner(run.0.step) == me);
                     if let Some(run) = mine.filter(|run| run.1.is_none()) {
                         run.1 = Some(*at);
                     }
@@ -75,9 +74,9 @@ impl Encoder<'_> {
     /// No initialiser runs at this place, and: one does.
     pub fn once_states(&self, id: SyncId, at: Point) -> (Formula, Formula) {
         let runs = self.runs(id);
-        let idle = runs.iter().map(|(enter, done)| {
-            Formula::or([self.ahead(at, *enter), self.done_ahead(*done, at)])
-        });
+        let idle = runs
+            .iter()
+            .map(|(enter, done)| Formula::or([self.ahead(at, *enter), self.done_ahead(*done, at)]));
         let running = runs.iter().map(|(enter, done)| {
             let lasts = done.map_or(Formula::True, |done| self.ahead(at, done));
             Formula::and([self.ahead(*enter, at), lasts])

@@ -119,27 +119,15 @@ impl Script {
         let _ = writeln!(self.text, "(define-fun {name} () (_ BitVec {bits}) {term})");
     }
 
-    pub fn define(&mut self, name: &str, formula: &Formula) {
-        let _ = writeln!(self.text, "(define-fun {name} () Bool {formula})");
-    }
-
     pub fn assert(&mut self, formula: &Formula) {
         if *formula != Formula::True {
             let _ = writeln!(self.text, "(assert {formula})");
         }
     }
 
-    pub fn assert_named(&mut self, formula: &Formula, name: &str) {
-        let _ = writeln!(self.text, "(assert (! {formula} :named {name}))");
-    }
-
     /// The weight is always written: Z3 4.8.12 lets one constraint's weight slip into the next that has none.
-    pub fn soft(&mut self, formula: &Formula, weight: u32, id: &str) {
-        let _ = writeln!(self.text, "(assert-soft {formula} :weight {weight} :id {id})");
-    }
-
-    pub fn command(&mut self, words: &str) {
-        let _ = writeln!(self.text, "{words}");
+    pub fn soft(&mut self, formula: &Formula, weight: u64) {
+        let _ = writeln!(self.text, "(assert-soft {formula} :weight {weight} :id distance)");
     }
 }
 

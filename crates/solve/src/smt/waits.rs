@@ -125,9 +125,10 @@ impl Encoder<'_> {
 
     fn does_not_wait(&self, waiter: &Waiter, waker: &Waker, wakers: &[Waker]) -> Formula {
         let ended = waiter.wake.map_or(Formula::False, |(wake, _)| self.ahead(wake, waker.at));
-        let woken = wakers.iter().filter(|other| other.at != waker.at).map(|other| {
-            Formula::and([self.wakes(waiter, other), self.ahead(other.at, waker.at)])
-        });
+        let woken = wakers
+            .iter()
+            .filter(|other| other.at != waker.at)
+            .map(|other| Formula::and([self.wakes(waiter, other), self.ahead(other.at, waker.at)]));
         Formula::or([self.ahead(waker.at, waiter.wait), ended].into_iter().chain(woken))
     }
 

@@ -7,7 +7,7 @@
 //! - A deadlock avoided: one request q is granted where it stands, and what comes after it is not executed.
 //!   With `T1: a b` and `T2: b a`, both blocked at their second lock, it passes if T1 asks for b before T2 takes it.
 //! - What only execution can tell: the recorded order fails, every other complete one passes; orders are the same if
-//!   their reads-from, the order of operations on each sync object and of external calls are.
+//!   they agree in their reads-from, in operations on sync objects that do not commute and in external calls.
 //!
 //! *Approximated*: a lock request that one section holds up and then another, of which only the second lasts, is
 //! taken to stand after the beginning of the lasting one.
@@ -23,7 +23,10 @@ use crate::{CheckId, Evaluator, Model, Op, SlotId, StepId, Wish};
 pub(crate) enum End {
     Never,
     /// When all of these steps are executed; in the middle of the only one, after this op.
-    After { steps: Vec<StepId>, position: Option<u32> },
+    After {
+        steps: Vec<StepId>,
+        position: Option<u32>,
+    },
     /// At the place `end`, where a request is granted.
     Grant,
 }
@@ -135,7 +138,6 @@ impl Encoder<'_> {
     }
 
     fn one_granted(&mut self) -> Result<(), NoEncoding> {
-        self.script.declare("end", "Int");
         let mut any = Vec::new();
         for request in self.request_steps() {
             let Some((first, _)) = request.first().copied() else { continue };
@@ -223,21 +225,10 @@ impl Encoder<'_> {
             same.push(Formula::or(mine.into_iter().map(|(_, selected)| selected)));
             other.extend(others.into_iter().map(|(_, selected)| selected));
         }
-        let mut lines: Vec<Vec<StepId>> = self
-            .uses
-            .iter()
-            .map(|uses| uses.iter().map(|(at, _)| at.step).collect())
-            .collect();
-        let external = |step: &StepId| self.model.external[step.index()];
-        lines.push(observed.iter().copied().filter(external).collect());
-        for line in &mut lines {
-            line.dedup();
-            for pair in line.windows(2) {
-                same.push(self.before(pair[0], pair[1]));
-            }
-            for (index, first) in line.iter().enumerate() {
-                other.extend(line[index + 1..].iter().map(|second| self.before(*second, *first)));
-            }
+        // Together with program order these decide all the others.
+        for (first, second) in self.model.sync_along(&observed) {
+            same.push(self.before(first, second));
+            other.push(self.before(second, first));
         }
         let formula = match wish {
             Wish::Fails => Formula::and(same),

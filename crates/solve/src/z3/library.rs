@@ -1,13 +1,14 @@
 //! The few functions of libz3 that are needed, declared by hand, behind safe types.
 //!
 //! Everything asked of Z3 goes in as SMT-LIB text and comes out as text; no other file sees a pointer.
-//! `Z3_eval_smtlib2_string` would do with fewer functions, but it knows no `assert-soft` (4.8.12) and keeps its
-//! options, time limits included, for the whole process.
+//! `Z3_eval_smtlib2_string` would do with fewer functions, but in 4.8.12 it knows no `assert-soft`, and it keeps
+//! its options, time limits included, for the whole process.
 //!
 //! The library is the system's (Debian: `libz3-dev`); all of these functions are in every version since 4.8.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr::{NonNull, null};
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -18,16 +19,19 @@ type Object = *mut c_void;
 #[link(name = "z3")]
 unsafe extern "C" {
     fn Z3_get_full_version() -> *const c_char;
+    fn Z3_global_param_set(name: *const c_char, value: *const c_char);
     fn Z3_mk_config() -> Object;
     fn Z3_del_config(config: Object);
     fn Z3_set_param_value(config: Object, name: *const c_char, value: *const c_char);
-    fn Z3_mk_context_rc(config: Object) -> Object;
+    fn Z3_mk_context(config: Object) -> Object;
     fn Z3_del_context(context: Object);
     fn Z3_set_error_handler(context: Object, handler: Option<extern "C" fn(Object, c_int)>);
     fn Z3_get_error_code(context: Object) -> c_int;
     fn Z3_get_error_msg(context: Object, code: c_int) -> *const c_char;
     fn Z3_interrupt(context: Object);
     fn Z3_mk_string_symbol(context: Object, name: *const c_char) -> Object;
+    fn Z3_mk_bool_sort(context: Object) -> Object;
+    fn Z3_mk_const(context: Object, name: Object, sort: Object) -> Object;
     fn Z3_mk_params(context: Object) -> Object;
     fn Z3_params_inc_ref(context: Object, params: Object);
     fn Z3_params_dec_ref(context: Object, params: Object);
@@ -45,7 +49,12 @@ unsafe extern "C" {
     fn Z3_solver_dec_ref(context: Object, solver: Object);
     fn Z3_solver_set_params(context: Object, solver: Object, params: Object);
     fn Z3_solver_from_string(context: Object, solver: Object, text: *const c_char);
-    fn Z3_solver_check(context: Object, solver: Object) -> c_int;
+    fn Z3_solver_check_assumptions(
+        context: Object,
+        solver: Object,
+        assumptions: c_uint,
+        list: *const Object,
+    ) -> c_int;
     fn Z3_solver_get_model(context: Object, solver: Object) -> Object;
     fn Z3_solver_get_unsat_core(context: Object, solver: Object) -> Object;
     fn Z3_solver_get_reason_unknown(context: Object, solver: Object) -> *const c_char;
@@ -63,7 +72,6 @@ unsafe extern "C" {
     fn Z3_optimize_get_model(context: Object, optimize: Object) -> Object;
     fn Z3_optimize_get_reason_unknown(context: Object, optimize: Object) -> *const c_char;
     fn Z3_optimize_get_lower(context: Object, optimize: Object, index: c_uint) -> Object;
-    fn Z3_optimize_get_upper(context: Object, optimize: Object, index: c_uint) -> Object;
 }
 
 /// What Z3 complained about.
@@ -103,20 +111,33 @@ unsafe fn copied(text: *const c_char) -> String {
 /// Without it the library ends the process on its first error.
 extern "C" fn ignore(_: Object, _: c_int) {}
 
-/// A world of terms and solvers. Used by one thread at a time, but for interrupts.
+/// What is best for orders: dense difference logic, and no time spent on what is relevant. Optimisation takes these
+/// from the process only, so they are set once for all, always to the same values.
+pub(crate) const TUNING: [(&CStr, &CStr); 2] =
+    [(c"smt.arith.solver", c"3"), (c"smt.relevancy", c"0")];
+
+static TUNED: Once = Once::new();
+
+/// A world of terms and solvers. Used by one thread at a time, but for interrupts. Keeps its terms until it ends.
 #[derive(Debug)]
 pub(crate) struct Context(NonNull<c_void>);
 
 impl Context {
     /// With parameters of the context, such as `unsat_core`.
     pub fn new(parameters: &[(&CStr, &CStr)]) -> Result<Context, LibraryError> {
+        TUNED.call_once(|| {
+            for (name, value) in TUNING {
+                // SAFETY: C strings; called once, before there is any context of ours.
+                unsafe { Z3_global_param_set(name.as_ptr(), value.as_ptr()) };
+            }
+        });
         // SAFETY: the configuration is made, used and deleted here; names and values are C strings.
         let context = unsafe {
             let config = Z3_mk_config();
             for (name, value) in parameters {
                 Z3_set_param_value(config, name.as_ptr(), value.as_ptr());
             }
-            let context = Z3_mk_context_rc(config);
+            let context = Z3_mk_context(config);
             Z3_del_config(config);
             context
         };
@@ -263,12 +284,24 @@ impl<'c> Decider<'c> {
         self.context.result()
     }
 
-    pub fn check(&mut self, interrupt: Option<&AtomicBool>) -> Status {
+    /// With these Boolean constants of the script assumed to be true.
+    pub fn check(
+        &mut self,
+        assumptions: &[String],
+        interrupt: Option<&AtomicBool>,
+    ) -> Result<Status, LibraryError> {
         let (context, solver) = (self.context.raw(), self.solver);
-        // SAFETY: both are valid.
-        let code =
-            self.context.interruptible(interrupt, || unsafe { Z3_solver_check(context, solver) });
-        status(code)
+        let mut list: Vec<Object> = Vec::with_capacity(assumptions.len());
+        for name in assumptions {
+            let symbol = self.context.symbol(name)?;
+            // SAFETY: symbol and sort belong to the context, which keeps the constant.
+            list.push(unsafe { Z3_mk_const(context, symbol, Z3_mk_bool_sort(context)) });
+        }
+        // SAFETY: all are valid, and the list is as long as we say.
+        let code = self.context.interruptible(interrupt, || unsafe {
+            Z3_solver_check_assumptions(context, solver, list.len() as c_uint, list.as_ptr())
+        });
+        Ok(status(code))
     }
 
     pub fn model(&self) -> Option<String> {
@@ -279,7 +312,7 @@ impl<'c> Decider<'c> {
         }
     }
 
-    /// The names of the assertions that contradict the rest.
+    /// The assumptions that contradict the rest.
     pub fn core(&self) -> String {
         let context = self.context.raw();
         // SAFETY: the text is copied while we hold a reference to the vector.
@@ -360,25 +393,16 @@ impl<'c> Optimizer<'c> {
         unsafe { copied(Z3_optimize_get_reason_unknown(self.context.raw(), self.optimize)) }
     }
 
-    /// What is known of the cost of the soft assertions of one id, in order of their first appearance.
-    pub fn bounds(&self, objective: u32) -> (String, String) {
-        let (context, optimize) = (self.context.raw(), self.optimize);
-        // SAFETY: the index is checked by the library; the texts are copied at once. The context counts
-        // references to terms, but one that was just returned is kept until the next call.
+    /// What the soft assertions, all of one id, cost at least; empty if there are none.
+    pub fn lower_bound(&self) -> String {
+        // SAFETY: the index is checked by the library; the context keeps the term, its text is copied at once.
         unsafe {
-            let lower = Z3_optimize_get_lower(context, optimize, objective);
-            let lower = self.term_text(lower);
-            let upper = Z3_optimize_get_upper(context, optimize, objective);
-            (lower, self.term_text(upper))
+            let lower = Z3_optimize_get_lower(self.context.raw(), self.optimize, 0);
+            if lower.is_null() {
+                return String::new();
+            }
+            copied(Z3_ast_to_string(self.context.raw(), lower))
         }
-    }
-
-    /// SAFETY: `term` must be null or a term of the context.
-    unsafe fn term_text(&self, term: Object) -> String {
-        if term.is_null() {
-            return String::new();
-        }
-        unsafe { copied(Z3_ast_to_string(self.context.raw(), term)) }
     }
 }
 

@@ -6,9 +6,11 @@
 
 use std::ffi::CStr;
 use std::fmt::Write;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use super::answer::{self, Value};
-use super::library::{Context, Decider, LibraryError, Optimizer, Setting, Status, version};
+use super::library::{Context, Decider, LibraryError, Optimizer, Setting, Status, TUNING, version};
 use crate::smt::encode::assumption_name;
 use crate::smt::memory::initial_name;
 use crate::smt::{Encoding, Question, encode};
@@ -20,9 +22,11 @@ use crate::{
 /// Z3's measure of work that a conflict stands for, roughly, in queries of this kind.
 const RESOURCES_PER_CONFLICT: u64 = 2_000;
 
-/// How Z3 optimises (the paper found `wmax` better for sums, `maxres` for the lexicographic goal).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// How Z3 optimises: by cores, or by branch and bound. The paper found the second better for sums; here the first
+/// is for both goals, three times over at 300 steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Engine {
+    #[default]
     MaxRes,
     WMax,
 }
@@ -39,8 +43,7 @@ impl Engine {
 /// The system's Z3.
 #[derive(Clone, Debug, Default)]
 pub struct Z3 {
-    /// `None`: as the paper recommends for the goal.
-    pub engine: Option<Engine>,
+    pub engine: Engine,
 }
 
 impl Solver for Z3 {
@@ -100,7 +103,12 @@ impl Z3 {
             Err(error) => return format!("; no encoding for {error}\n"),
         };
         let mut text = String::new();
-        let _ = writeln!(text, "; {question:?}, wish {:?}, {} steps", query.wish, query.model.len());
+        let _ =
+            writeln!(text, "; {question:?}, wish {:?}, {} steps", query.wish, query.model.len());
+        for (name, value) in TUNING {
+            let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+            let _ = writeln!(text, "(set-option :{name} {value})");
+        }
         for setting in self.settings(&query.bounds, question) {
             let (name, value) = match setting {
                 Setting::Number(name, value) => (name, value.to_string()),
@@ -117,12 +125,15 @@ impl Z3 {
             text.push_str("(set-option :produce-unsat-cores true)\n");
         }
         text.push_str(&encoding.text);
-        text.push_str("(check-sat)\n");
-        text.push_str(match question {
-            Question::Find => "(get-model)\n",
-            Question::Core => "(get-unsat-core)\n",
-            Question::Nearest(_) => "(get-objectives)\n(get-model)\n",
-        });
+        match question {
+            Question::Find => text.push_str("(check-sat)\n(get-model)\n"),
+            Question::Nearest(_) => text.push_str("(check-sat)\n(get-objectives)\n(get-model)\n"),
+            Question::Core => {
+                let assumed: Vec<String> = (0..query.assume.len()).map(assumption_name).collect();
+                let _ = writeln!(text, "(check-sat-assuming ({}))", assumed.join(" "));
+                text.push_str("(get-unsat-core)\n");
+            }
+        }
         text
     }
 
@@ -134,23 +145,17 @@ impl Z3 {
         }
         let limited = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         match question {
-            Question::Nearest(goal) => {
+            Question::Nearest(_) => {
                 if let Some(conflicts) = bounds.conflicts {
                     let resources = limited(conflicts.saturating_mul(RESOURCES_PER_CONFLICT));
                     settings.push(Setting::Number("rlimit", resources.max(1)));
                 }
-                let engine = self.engine.unwrap_or(match goal {
-                    Goal::Sum(_) => Engine::WMax,
-                    Goal::Lexicographic => Engine::MaxRes,
-                });
-                settings.push(Setting::Word("maxsat_engine", engine.word()));
-                settings.push(Setting::Word("priority", "lex"));
+                settings.push(Setting::Word("maxsat_engine", self.engine.word()));
             }
             Question::Find | Question::Core => {
                 if let Some(conflicts) = bounds.conflicts {
                     settings.push(Setting::Number("max_conflicts", limited(conflicts)));
                 }
-                settings.push(Setting::Number("arith.solver", ARITHMETIC));
             }
         }
         settings
@@ -161,9 +166,13 @@ impl Z3 {
         let context = Context::new(&[])?;
         let mut decider = Decider::new(&context, &self.settings(&query.bounds, question))?;
         decider.read(&encoding.text)?;
-        Ok(match decider.check(query.bounds.interrupt) {
+        let start = Instant::now();
+        Ok(match decider.check(&[], query.bounds.interrupt)? {
             Status::Unsatisfiable => Answer::No,
-            Status::Unknown => Answer::Unknown { reason: stopped(&decider.reason()), best: None },
+            Status::Unknown => Answer::Unknown {
+                reason: stopped(&query.bounds, start, &decider.reason()),
+                best: None,
+            },
             Status::Satisfiable => match decider.model() {
                 Some(model) => Answer::Yes(found(query, &encoding, &model)),
                 None => Answer::Unknown { reason: "Z3 gave no model".to_owned(), best: None },
@@ -177,13 +186,18 @@ impl Z3 {
         let settings = self.settings(&query.bounds, Question::Core);
         let mut decider = Decider::new(&context, &settings)?;
         decider.read(&encoding.text)?;
-        Ok(match decider.check(query.bounds.interrupt) {
+        let start = Instant::now();
+        let assumed: Vec<String> = (0..query.assume.len()).map(assumption_name).collect();
+        Ok(match decider.check(&assumed, query.bounds.interrupt)? {
             Status::Satisfiable => Answer::No,
-            Status::Unknown => Answer::Unknown { reason: stopped(&decider.reason()), best: None },
+            Status::Unknown => Answer::Unknown {
+                reason: stopped(&query.bounds, start, &decider.reason()),
+                best: None,
+            },
             Status::Unsatisfiable => {
                 let names = answer::names(&decider.core());
-                let all = 0..query.assume.len();
-                Answer::Yes(all.filter(|i| names.contains(&assumption_name(*i))).collect())
+                let in_core = |index: &usize| names.contains(&assumed[*index]);
+                Answer::Yes((0..assumed.len()).filter(in_core).collect())
             }
         })
     }
@@ -195,17 +209,18 @@ impl Z3 {
         let context = Context::new(&[])?;
         let mut optimizer = Optimizer::new(&context, &self.settings(&query.bounds, question))?;
         optimizer.read(&encoding.text)?;
+        let start = Instant::now();
         let status = optimizer.check(query.bounds.interrupt);
         if status == Status::Unsatisfiable {
             return Ok(Answer::No);
         }
-        let reason = stopped(&optimizer.reason());
-        let mut bound = [0; 3];
-        for (index, criterion) in encoding.objectives.iter().enumerate() {
-            let lower = answer::number(&optimizer.bounds(index as u32).0);
-            let place = if goal == Goal::Lexicographic { *criterion } else { 0 };
-            bound[place] = lower.and_then(|lower| u32::try_from(lower).ok()).unwrap_or(0);
-        }
+        let reason = stopped(&query.bounds, start, &optimizer.reason());
+        let lower = answer::number(&optimizer.lower_bound());
+        let lower = lower.and_then(|lower| u64::try_from(lower).ok()).unwrap_or(0);
+        let bound = match goal {
+            Goal::Lexicographic => digits(lower, encoding.weights),
+            Goal::Sum(_) => [u32::try_from(lower).unwrap_or(u32::MAX), 0, 0],
+        };
         let model = optimizer.model();
         let best = model.and_then(|model| measured(query, near, found(query, &encoding, &model)));
         let best = best.map(|(order, cost)| Nearest { order, cost, bound });
@@ -220,18 +235,28 @@ impl Z3 {
     }
 }
 
-/// The arithmetic of Z3 for differences: 3 is its dense one.
-const ARITHMETIC: u32 = 3;
+/// A weighted sum taken apart, where each weight is more than all that comes after it.
+fn digits(sum: u64, weights: [u64; 3]) -> [u32; 3] {
+    let [data_flow, segments, _] = weights.map(|weight| weight.max(1));
+    let digits = [sum / data_flow, sum % data_flow / segments, sum % data_flow % segments];
+    digits.map(|digit| u32::try_from(digit).unwrap_or(u32::MAX))
+}
 
 const CORES: &[(&CStr, &CStr)] = &[(c"unsat_core", c"true")];
 
-fn stopped(reason: &str) -> String {
-    match reason {
-        "timeout" => "Z3 reached the time limit".to_owned(),
-        "max-conflicts-reached" => "Z3 reached the limit of conflicts".to_owned(),
-        "max. resource limit exceeded" => "Z3 reached the limit of conflicts".to_owned(),
-        "interrupted" | "interrupted from keyboard" => "Z3 was interrupted".to_owned(),
-        other => format!("Z3 gave up: {other}"),
+/// Why a check that began then came to no end, in words. Z3's own are "canceled" or "unknown" for most bounds.
+fn stopped(bounds: &Bounds<'_>, start: Instant, reason: &str) -> String {
+    let interrupted = bounds.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed));
+    if reason.contains("incomplete") {
+        format!("Z3 gave up: {reason}")
+    } else if interrupted {
+        "Z3 was interrupted".to_owned()
+    } else if bounds.time.is_some_and(|time| start.elapsed() >= time) {
+        "Z3 reached the time limit".to_owned()
+    } else if bounds.conflicts.is_some() {
+        "Z3 reached the limit of conflicts".to_owned()
+    } else {
+        format!("Z3 gave up: {reason}")
     }
 }
 

@@ -24,6 +24,8 @@ pub struct World {
     pub flows: BTreeSet<(u32, u8, Option<u32>)>,
     /// Address of a lock: who holds it, and whether it is shared.
     locks: BTreeMap<u64, Vec<(ThreadId, bool)>>,
+    /// Locks that a thread held when it was cut off: possibly held still; whether shared.
+    lingering: BTreeMap<u64, bool>,
     waiting: BTreeMap<u64, Vec<ThreadId>>,
     woken: BTreeSet<ThreadId>,
     semaphores: BTreeMap<u64, u32>,
@@ -79,15 +81,23 @@ impl<'a> Reference<'a> {
             match sync.state {
                 SyncState::Semaphore(value) => drop(world.semaphores.insert(at, value)),
                 SyncState::Barrier(count) => drop(world.barriers.insert(at, (count, 0, 0))),
-                SyncState::Held { by, shared } => world.locks.entry(at).or_default().push((by, shared)),
+                SyncState::Held { by, shared } => {
+                    world.locks.entry(at).or_default().push((by, shared))
+                }
                 SyncState::Done => drop(world.done.insert(at)),
             }
         }
         let is_forked = |e: &Event| matches!(e.kind, EventKind::Fork { .. });
-        let children: Vec<ThreadId> = self.trace.events.iter().filter(|e| is_forked(e)).map(|e| match e.kind {
-            EventKind::Fork { child } => child,
-            _ => unreachable!(),
-        }).collect();
+        let children: Vec<ThreadId> = self
+            .trace
+            .events
+            .iter()
+            .filter(|e| is_forked(e))
+            .map(|e| match e.kind {
+                EventKind::Fork { child } => child,
+                _ => unreachable!(),
+            })
+            .collect();
         let all = (0..self.trace.threads.len() as u32).map(ThreadId);
         world.forked = all.filter(|t| !children.contains(t)).collect();
         world
@@ -132,6 +142,10 @@ impl<'a> Reference<'a> {
         recorded.is_some_and(|r| r.flows == world.flows && r.uses == world.uses)
     }
 
+    pub fn has_recorded_flows(&self, world: &World) -> bool {
+        self.recorded.as_ref().is_some_and(|r| r.flows == world.flows)
+    }
+
     /// `None`: goes on. `Some(None)`: cannot be executed, or there is nothing left.
     fn step(&self, world: &mut World, thread: ThreadId) -> Option<Option<End>> {
         let mine = self.steps.get(&thread).map_or(&[][..], Vec::as_slice);
@@ -160,13 +174,18 @@ impl<'a> Reference<'a> {
                 {
                     return Some(Some(End::Fails));
                 }
-                Bug::Reached { after, .. } if after as usize == event => return Some(Some(End::Fails)),
+                Bug::Reached { after, .. } if after as usize == event => {
+                    return Some(Some(End::Fails));
+                }
                 _ => {}
             }
         }
         if last && !matches!(self.symbolic.bug, Bug::Deadlock { .. }) {
             for (at, holders) in &mut world.locks {
                 let before = holders.len();
+                if let Some((_, shared)) = holders.iter().find(|(by, _)| *by == thread) {
+                    world.lingering.insert(*at, *shared);
+                }
                 holders.retain(|(by, _)| *by != thread);
                 let uses = world.uses.entry(*at).or_default();
                 if holders.len() < before && uses.last() != Some(&index) {
@@ -224,8 +243,13 @@ impl<'a> Reference<'a> {
             }
             EventKind::TryLock { at, shared, acquired } => {
                 used.push(address(at));
-                free(world, address(at), *shared) == *acquired
-                    && (!acquired || world.take(address(at), me, *shared))
+                let lingers = world.lingering.get(&address(at));
+                let may_fail = lingers.is_some_and(|other| !(*shared && *other));
+                match free(world, address(at), *shared) {
+                    true if *acquired => world.take(address(at), me, *shared),
+                    true => may_fail,
+                    false => !acquired,
+                }
             }
             EventKind::Unlock { at } => {
                 used.push(address(at));
@@ -264,7 +288,9 @@ impl<'a> Reference<'a> {
                 world.semaphores.insert(address(at), *value);
                 true
             }
-            EventKind::SemWait { at } | EventKind::SemPost { at } | EventKind::SemTryWait { at, .. } => {
+            EventKind::SemWait { at }
+            | EventKind::SemPost { at }
+            | EventKind::SemTryWait { at, .. } => {
                 used.push(address(at));
                 let Some(value) = world.semaphores.get_mut(&address(at)) else { return false };
                 match kind {
@@ -281,7 +307,8 @@ impl<'a> Reference<'a> {
             }
             EventKind::BarrierArrive { at } => {
                 used.push(address(at));
-                let Some((count, arrived, generation)) = world.barriers.get_mut(&address(at)) else {
+                let Some((count, arrived, generation)) = world.barriers.get_mut(&address(at))
+                else {
                     return false;
                 };
                 world.generation.insert(me, *generation);
@@ -334,7 +361,9 @@ impl<'a> Reference<'a> {
             Wants::Semaphore { at } => world.semaphores.get(&address(at)).is_none_or(|v| *v > 0),
             Wants::Barrier { at } => world.barriers[&address(at)].2 != world.generation[&thread],
             Wants::Once { at } => !world.running.contains(&address(at)),
-            Wants::Join { child } => world.exited.contains(&child) || !self.steps.contains_key(&child),
+            Wants::Join { child } => {
+                world.exited.contains(&child) || !self.steps.contains_key(&child)
+            }
             Wants::Other => false,
         };
         granted.then_some(End::Passes)
@@ -344,6 +373,9 @@ impl<'a> Reference<'a> {
 impl World {
     fn take(&mut self, at: u64, me: ThreadId, shared: bool) -> bool {
         self.locks.entry(at).or_default().push((me, shared));
+        if self.lingering.get(&at).is_some_and(|other| !(shared && *other)) {
+            self.lingering.remove(&at);
+        }
         true
     }
 

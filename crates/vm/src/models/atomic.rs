@@ -151,6 +151,7 @@ fn record_load(m: &mut Machine, address: u64, bytes: u64, site: SiteId) {
 /// `__atomic_compare_exchange_16(object, expected, desired, success, failure)`.
 fn compare_exchange_value(m: &mut Machine, a: Args) -> Flow {
     let (address, expected, bytes) = (a.word(0), a.word(1), size(a, 2));
+    m.shadow_look(expected, bytes);
     m.check_sync(expected, bytes, true);
     m.before_library_atomic(address, bytes, a.site());
     // SAFETY: both checked.
@@ -226,6 +227,7 @@ fn exchange(m: &mut Machine, a: Args) -> Flow {
 /// `__atomic_compare_exchange(bytes, object, expected, desired, success, failure)`.
 fn compare_exchange(m: &mut Machine, a: Args) -> Flow {
     let (bytes, address, expected, desired) = (a.word(0), a.word(1), a.word(2), a.word(3));
+    m.shadow_look(expected, bytes);
     m.check_sync(expected, bytes, true);
     m.check_sync(desired, bytes, false);
     m.before_library_atomic(address, bytes, a.site());

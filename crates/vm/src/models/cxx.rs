@@ -40,6 +40,7 @@ pub(crate) const MODELS: Family = &[
 fn start_thread(m: &mut Machine, a: Args) -> Flow {
     let (thread_at, state_at) = (a.word(0), a.word(1));
     m.check_sync(thread_at, 8, true);
+    m.shadow_look(state_at, 8);
     m.check_sync(state_at, 8, true);
     // SAFETY: a `unique_ptr` to an object whose second virtual function is the destructor that also frees it,
     // and whose third is `_M_run`.
@@ -58,6 +59,7 @@ fn start_thread(m: &mut Machine, a: Args) -> Flow {
 }
 
 fn join(m: &mut Machine, a: Args) -> Flow {
+    m.shadow_look(a.word(0), 8);
     m.check_sync(a.word(0), 8, true);
     // SAFETY: checked.
     let handle = unsafe { *(a.word(0) as *const u64) };
@@ -83,6 +85,7 @@ fn forget_handle(m: &mut Machine, thread_at: u64, result: Flow) -> Flow {
 }
 
 fn detach(m: &mut Machine, a: Args) -> Flow {
+    m.shadow_look(a.word(0), 8);
     m.check_sync(a.word(0), 8, true);
     // SAFETY: checked.
     let handle = unsafe { *(a.word(0) as *const u64) };

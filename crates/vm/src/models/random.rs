@@ -21,6 +21,7 @@ pub(crate) const MODELS: Family = &[
     ("setstate", |m, a| integer(m, a, || unsafe { setstate(a.word(0)) } as i64)),
     ("rand_r", |m, a| {
         // Its state is the caller's: read and written as plain memory.
+        m.shadow_look(a.word(0), 4);
         m.check_sync(a.word(0), 4, true);
         Flow::Return(unsafe { rand_r(a.word(0)) } as u64)
     }),

@@ -82,9 +82,14 @@ impl Machine {
         if let Err(fault) = self.memory.check(address, bytes) {
             self.fail_access(address, bytes, write, fault);
         }
-        let flags = if in_arena(address) { flags } else { 0 };
-        if write && flags & RECORD != 0 && self.concolic.is_on() {
-            self.before_write(address, bytes);
+        let mut flags = if in_arena(address) { flags } else { 0 };
+        if self.concolic.is_on() {
+            if self.is_event_after_all(address, bytes) {
+                flags |= RECORD;
+            }
+            if write && flags & RECORD != 0 {
+                self.before_write(address, bytes);
+            }
         }
         flags
     }
@@ -121,10 +126,10 @@ impl Machine {
     }
 
     fn wrote(&mut self, flags: u8, address: u64, bytes: u64, site: SiteId) {
-        if flags & (POINT | RECORD | WATCH) != 0 {
+        if flags & (POINT | WATCH) != 0 {
             self.made_progress();
-            self.record_write(flags, address, bytes, site);
         }
+        self.record_write(flags, address, bytes, site);
     }
 
     /// The length of a string, at most `limit`, read as one event.

@@ -113,6 +113,12 @@ impl Machine {
         }
     }
 
+    /// Whether an access that is no event is one all the same, because it touches what events touched.
+    pub fn is_event_after_all(&mut self, address: u64, bytes: u64) -> bool {
+        self.records_accesses()
+            && (address..address + bytes).any(|at| self.concolic.explained.contains_key(&at))
+    }
+
     /// A load has happened.
     pub fn shadow_load(&mut self, fp: *const u64, dst: Reg, address: u64, bytes: u32, bits: u8) {
         let thread = self.current;
@@ -197,8 +203,7 @@ impl Machine {
             return;
         }
         let thread = self.current;
-        if self.concolic.thread(thread).seen.is_empty()
-            && !self.concolic.memory.any(address, bytes)
+        if self.concolic.thread(thread).seen.is_empty() && !self.concolic.memory.any(address, bytes)
         {
             return;
         }
@@ -206,11 +211,12 @@ impl Machine {
         self.fix_bytes(&value);
     }
 
-    /// A library function is going to look at memory, and to change it if it says so.
+    /// A library function is going to look at memory, or to overwrite it.
     pub fn shadow_hand_over(&mut self, address: u64, bytes: u64, write: bool) {
-        self.shadow_look(address, bytes);
         if write {
             self.shadow_forget(address, bytes);
+        } else {
+            self.shadow_look(address, bytes);
         }
     }
 
@@ -280,7 +286,8 @@ impl Machine {
         let old = self.loaded(address, bytes);
         self.concolic.thread(thread).seen.clear();
         // SAFETY: checked by the model.
-        let wanted = unsafe { self.concolic.memory.load(&mut self.concolic.graph, expected, bytes) };
+        let wanted =
+            unsafe { self.concolic.memory.load(&mut self.concolic.graph, expected, bytes) };
         let graph = &mut self.concolic.graph;
         let (before, wanted) = (graph.value_of(&old), graph.value_of(&wanted));
         let same = graph.exprs.compare(CompareOp::Eq, before, wanted);

@@ -5,7 +5,8 @@
 //! liveness cell; deadlocks are requests.
 
 use unravel_trace::{
-    BinaryOp, Bug, CompareOp, ConditionKind, EventKind, ExprId, FailureKind, Outcome, Request, ThreadId, Wants,
+    BinaryOp, Bug, CompareOp, ConditionKind, EventKind, ExprId, FailureKind, Outcome, Request,
+    ThreadId, Wants,
 };
 
 use crate::machine::Machine;
@@ -18,9 +19,14 @@ use crate::thread::Need;
 pub(crate) enum Fault {
     Null,
     /// The addresses that would have been right, first and last.
-    OutOfBounds { first: u64, last: u64 },
+    OutOfBounds {
+        first: u64,
+        last: u64,
+    },
     /// A use or second free of freed memory; the event that was recorded for it.
-    Freed { event: u32 },
+    Freed {
+        event: u32,
+    },
 }
 
 /// What [`super::finish`] makes a [`Bug`] of, once it knows which symbols are left.
@@ -28,9 +34,16 @@ pub(crate) enum Fault {
 pub(super) enum Verdict {
     Is(Bug),
     /// The thread's last condition, if this is none that depends on others.
-    Fails { thread: usize, after: u32, fails: ExprId },
+    Fails {
+        thread: usize,
+        after: u32,
+        fails: ExprId,
+    },
     /// The thread's last condition; without one this.
-    LastOf { thread: usize, otherwise: Bug },
+    LastOf {
+        thread: usize,
+        otherwise: Bug,
+    },
 }
 
 impl Machine {
@@ -44,7 +57,12 @@ impl Machine {
 
     /// An access is about to fail: what would have been right. A use of freed memory gets an event, so that the
     /// failure has something to hang on.
-    pub fn shadow_fault(&mut self, (address, bytes): (u64, u64), write: bool, fault: memory::Fault) {
+    pub fn shadow_fault(
+        &mut self,
+        (address, bytes): (u64, u64),
+        write: bool,
+        fault: memory::Fault,
+    ) {
         if !self.concolic.is_on() {
             return;
         }

@@ -75,10 +75,14 @@ fn treatment(name: &str) -> Treatment {
         "pthread_create" => Treatment::KeepBut(3),
         "thrd_create" => Treatment::KeepBut(2),
         "pthread_exit" | "thrd_exit" => Treatment::KeepBut(0),
-        "__VERIFIER_assume" | "__ESBMC_assume" | "__CPROVER_assume" | "assume_abort_if_not"
-        | "__VERIFIER_assert" | "__ESBMC_assert" | "__CPROVER_assert" | "assert" => {
-            Treatment::Condition
-        }
+        "__VERIFIER_assume"
+        | "__ESBMC_assume"
+        | "__CPROVER_assume"
+        | "assume_abort_if_not"
+        | "__VERIFIER_assert"
+        | "__ESBMC_assert"
+        | "__CPROVER_assert"
+        | "assert" => Treatment::Condition,
         "exit" | "_exit" | "_Exit" | "quick_exit" => Treatment::ExitCode,
         _ if ["_ZNSo", "_ZStls", "_ZSt4endl", "_ZSt16__ostream_insert", "_ZSt5flush"]
             .iter()
@@ -91,9 +95,7 @@ fn treatment(name: &str) -> Treatment {
 }
 
 fn is_standard_stream(address: u64) -> bool {
-    ["_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"]
-        .iter()
-        .any(|name| native_address(name) == Some(address))
+    ["_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"].iter().any(|name| native_address(name) == Some(address))
 }
 
 impl Machine {
@@ -160,8 +162,7 @@ impl Machine {
         let program = self.program.clone();
         let body = program.function(function).body.as_ref().expect("entered functions have bodies");
         let thread = self.current;
-        let (fp, outermost) =
-            (self.threads[thread].at.fp, self.threads[thread].frames.len() == 1);
+        let (fp, outermost) = (self.threads[thread].at.fp, self.threads[thread].frames.len() == 1);
         let argument = self.concolic.thread(thread).argument.take();
         let mut frame = self.frame_at(fp);
         frame.clear(0, body.slots);
@@ -174,8 +175,7 @@ impl Machine {
         let to = *self.threads[self.current].frames.last().expect("returns from a frame");
         let shadows = self.frame_at(fp).take(src, slots);
         if to.entry {
-            self.concolic.returned =
-                [0, 1].map(|i| shadows.get(i).copied().flatten());
+            self.concolic.returned = [0, 1].map(|i| shadows.get(i).copied().flatten());
             return;
         }
         for (reg, id) in (to.dst..).zip(shadows) {
@@ -184,7 +184,13 @@ impl Machine {
     }
 
     /// A library function is about to be called.
-    pub fn shadow_before_call(&mut self, function: FunctionId, call: CallId, dst: Reg, fp: *const u64) {
+    pub fn shadow_before_call(
+        &mut self,
+        function: FunctionId,
+        call: CallId,
+        dst: Reg,
+        fp: *const u64,
+    ) {
         let program: *const Program = std::sync::Arc::as_ptr(&self.program);
         // SAFETY: the program is immutable and outlives the run.
         let site = unsafe { (*program).call(call) };
@@ -271,7 +277,11 @@ impl Machine {
     }
 
     /// The shadow of an argument, a slot wide.
-    pub fn shadow_argument(&mut self, args: crate::models::Args, index: usize) -> Option<unravel_trace::ExprId> {
+    pub fn shadow_argument(
+        &mut self,
+        args: crate::models::Args,
+        index: usize,
+    ) -> Option<unravel_trace::ExprId> {
         if !self.concolic.is_on() {
             return None;
         }

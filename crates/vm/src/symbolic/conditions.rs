@@ -3,30 +3,16 @@
 //! A condition that a thread has asserted before is not kept again: symbols do not change.
 
 use unravel_program::Reg;
-use unravel_trace::{Condition, ConditionKind, ExprId, SiteId, ThreadId};
+use unravel_trace::{Condition, ConditionKind, ExprId, ThreadId};
 
 use super::Byte;
 use super::registers::Frame;
 use crate::machine::Machine;
 
 impl Machine {
-    /// The site of the instruction that is being executed.
-    pub(super) fn site_here(&self) -> SiteId {
-        let thread = &self.threads[self.current];
-        let body = thread.frames.last().and_then(|f| self.program.function(f.function).body.as_ref());
-        let (Some(body), Some(here)) = (body, self.concolic.here) else { return SiteId(0) };
-        let offset = (here as usize).wrapping_sub(body.code.as_ptr() as usize);
-        let index = offset / std::mem::size_of::<unravel_program::Inst>();
-        body.places.get(index).copied().unwrap_or(SiteId(0))
-    }
-
     /// The current thread went on because this holds.
     pub(super) fn add_condition(&mut self, holds: ExprId, why: ConditionKind) {
-        self.add_condition_at(holds, why, self.site_here());
-    }
-
-    pub(super) fn add_condition_at(&mut self, holds: ExprId, why: ConditionKind, site: SiteId) {
-        let thread = self.current;
+        let (thread, site) = (self.current, self.current_site());
         let concolic = &mut self.concolic;
         if concolic.graph.exprs.as_const(holds).is_some() {
             return;
@@ -57,13 +43,7 @@ impl Machine {
     }
 
     /// Keeps slots at their values and makes them concrete.
-    pub(super) fn fix_slots(
-        &mut self,
-        fp: *const u64,
-        reg: Reg,
-        slots: u32,
-        why: ConditionKind,
-    ) {
+    pub(super) fn fix_slots(&mut self, fp: *const u64, reg: Reg, slots: u32, why: ConditionKind) {
         for reg in reg..reg + slots {
             let mut frame = self.frame_at(fp);
             if let Some(id) = frame.get(reg) {

@@ -32,7 +32,11 @@ impl Machine {
 
 impl Concolic {
     fn finish(&mut self, events: usize, verdict: Verdict) -> Symbolic {
-        let order = self.kept_accesses();
+        let uses = Uses::of(&self.accesses);
+        let mut kept = uses.kept(&self.accesses);
+        self.keep_for_bug(&verdict, &uses, &mut kept);
+        let mut order: Vec<usize> = (0..kept.len()).filter(|i| kept[*i]).collect();
+        order.sort_by_key(|i| (self.accesses[*i].event, self.accesses[*i].write));
         let mut numbers = FxHashMap::default();
         for (number, access) in order.iter().enumerate() {
             numbers.insert(*access as u32, number as u32);
@@ -101,40 +105,34 @@ impl Concolic {
         }
     }
 
-    /// The accesses that matter, by event, reads before writes.
-    fn kept_accesses(&self) -> Vec<usize> {
-        #[derive(Clone, Copy)]
-        struct Use {
-            thread: usize,
-            several: bool,
-            written: bool,
-        }
-        let mut uses: FxHashMap<u64, Use> = FxHashMap::default();
-        for access in &self.accesses {
-            let first = Use { thread: access.thread, several: false, written: false };
-            for at in access.range() {
-                let byte = uses.entry(at).or_insert(first);
-                byte.several |= byte.thread != access.thread;
-                byte.written |= access.write;
+    /// Reads that decide the bug matter although nobody wrote what they read: the write is yet to come, and that
+    /// may be the very bug.
+    fn keep_for_bug(&self, verdict: &Verdict, uses: &Uses, kept: &mut [bool]) {
+        let decides = match verdict {
+            Verdict::Is(_) => None,
+            Verdict::Fails { fails, .. } => Some(*fails),
+            Verdict::LastOf { thread, .. } => {
+                self.last_conditions().get(*thread).copied().flatten()
+            }
+        };
+        let mut seen = FxHashSet::default();
+        let mut todo: Vec<ExprId> = decides.into_iter().collect();
+        while let Some(next) = todo.pop() {
+            if !seen.insert(next) {
+                continue;
+            }
+            match self.graph.exprs.node(next) {
+                Node::Symbol(symbol) => {
+                    let index = symbol.0 as usize;
+                    let access = &self.accesses[index];
+                    kept[index] |= !access.range().any(|at| uses.0[&at].written);
+                    if !kept[index] {
+                        todo.push(access.memory);
+                    }
+                }
+                node => node.operands(|of| todo.push(of)),
             }
         }
-        let is_shared =
-            |access: &Recorded| access.range().any(|at| uses[&at].several && uses[&at].written);
-        // A write also matters if one byte of it is read together with one that is shared.
-        let read: FxHashSet<u64> = self
-            .accesses
-            .iter()
-            .filter(|access| !access.write && is_shared(access))
-            .flat_map(Recorded::range)
-            .collect();
-        let mut kept: Vec<usize> = (0..self.accesses.len())
-            .filter(|i| {
-                let access = &self.accesses[*i];
-                is_shared(access) || access.write && access.range().any(|at| read.contains(&at))
-            })
-            .collect();
-        kept.sort_by_key(|i| (self.accesses[*i].event, self.accesses[*i].write));
-        kept
     }
 
     /// Memory that kept reads read, as it was before the first recorded access, in pieces of up to eight bytes.
@@ -150,7 +148,8 @@ impl Concolic {
                 Some(last)
                     if last.address + u64::from(last.bytes) == at && !at.is_multiple_of(8) =>
                 {
-                    last.value = last.value.map(|value| value | byte << (8 * u32::from(last.bytes)));
+                    last.value =
+                        last.value.map(|value| value | byte << (8 * u32::from(last.bytes)));
                     last.bytes += 1;
                 }
                 _ => initial.push(Initial { address: at, bytes: 1, value: Some(byte) }),
@@ -163,6 +162,49 @@ impl Concolic {
 impl Recorded {
     fn range(&self) -> std::ops::Range<u64> {
         self.address..self.address + u64::from(self.bytes)
+    }
+}
+
+/// Who uses a byte.
+#[derive(Clone, Copy)]
+struct Use {
+    thread: usize,
+    several: bool,
+    written: bool,
+}
+
+struct Uses(FxHashMap<u64, Use>);
+
+impl Uses {
+    fn of(accesses: &[Recorded]) -> Uses {
+        let mut uses: FxHashMap<u64, Use> = FxHashMap::default();
+        for access in accesses {
+            let first = Use { thread: access.thread, several: false, written: false };
+            for at in access.range() {
+                let byte = uses.entry(at).or_insert(first);
+                byte.several |= byte.thread != access.thread;
+                byte.written |= access.write;
+            }
+        }
+        Uses(uses)
+    }
+
+    fn is_shared(&self, access: &Recorded) -> bool {
+        access.range().any(|at| self.0[&at].several && self.0[&at].written)
+    }
+
+    /// Which accesses matter to others.
+    fn kept(&self, accesses: &[Recorded]) -> Vec<bool> {
+        // A write also matters if one byte of it is read together with one that is shared.
+        let read: FxHashSet<u64> = accesses
+            .iter()
+            .filter(|access| !access.write && self.is_shared(access))
+            .flat_map(Recorded::range)
+            .collect();
+        let matters = |access: &Recorded| {
+            self.is_shared(access) || access.write && access.range().any(|at| read.contains(&at))
+        };
+        accesses.iter().map(matters).collect()
     }
 }
 

@@ -70,7 +70,8 @@ impl Machine {
         fp: *const u64,
     ) -> Option<Vec<Byte>> {
         let mut frame = self.frame_at(fp);
-        let operands = if matches!(intrinsic, Intrinsic::Pick(..) | Intrinsic::Overflow(..)) { 2 } else { 1 };
+        let operands =
+            if matches!(intrinsic, Intrinsic::Pick(..) | Intrinsic::Overflow(..)) { 2 } else { 1 };
         let args = site.args.get(..operands)?;
         if !args.iter().any(|arg| frame.any(arg.reg, arg.slots)) {
             return Some(Vec::new());

@@ -28,7 +28,6 @@ mod step;
 mod threads;
 
 use rustc_hash::FxHashMap;
-use unravel_program::Inst;
 use unravel_trace::{Condition, ExprId, Step};
 
 pub(crate) use bug::Fault;
@@ -63,8 +62,6 @@ pub(crate) struct Concolic {
     steps: Vec<Step>,
     /// How calls of each function without a body are followed; made once for a program.
     treatments: Vec<Treatment>,
-    /// The instruction that is being executed.
-    here: Option<*const Inst>,
     /// What the failing access was, if an access failed.
     fault: Option<Fault>,
     /// Shadows of the last result handed from the program to Rust.

@@ -14,11 +14,11 @@ const MANY_CASES: usize = 64;
 
 impl Machine {
     /// # Safety
-    /// `pc` is the current thread's next instruction, in the frame at `fp` with memory at `base`.
+    /// `pc` is the current thread's next instruction and saved as its position, in the frame at `fp` with memory at
+    /// `base`.
     pub unsafe fn shadow_step(&mut self, pc: *const Inst, fp: *mut u64, base: u64) {
-        self.concolic.here = Some(pc);
         #[cfg(debug_assertions)]
-        self.assert_registers_agree(fp);
+        self.assert_registers_agree(pc, fp);
         // SAFETY: as promised above.
         let inst = unsafe { *pc };
         let mut frame = self.frame_at(fp);
@@ -265,13 +265,7 @@ impl Machine {
         self.frame_at(fp).clear(dst, slots);
     }
 
-    fn shadow_binary(
-        &mut self,
-        fp: *const u64,
-        op: BinOp,
-        bits: u8,
-        (dst, a, b): (Reg, Reg, Reg),
-    ) {
+    fn shadow_binary(&mut self, fp: *const u64, op: BinOp, bits: u8, (dst, a, b): (Reg, Reg, Reg)) {
         let slots = if bits > 64 { 2 } else { 1 };
         let mut frame = self.frame_at(fp);
         if !frame.any(a, slots) && !frame.any(b, slots) {
@@ -300,8 +294,7 @@ impl Machine {
         self.add_branch(zero, is_zero);
         if overflows {
             let graph = &mut self.concolic.graph;
-            let (x, y) =
-                (graph.equals(a, smallest), graph.equals(b, unravel_trace::mask(bits)));
+            let (x, y) = (graph.equals(a, smallest), graph.equals(b, unravel_trace::mask(bits)));
             let both = graph.exprs.and(x, y);
             self.add_branch(both, true);
         }
@@ -384,18 +377,16 @@ impl Machine {
 
     /// The shadow says what the registers say, in debug builds.
     #[cfg(debug_assertions)]
-    fn assert_registers_agree(&mut self, fp: *const u64) {
+    fn assert_registers_agree(&mut self, pc: *const Inst, fp: *const u64) {
         let function = self.threads[self.current].frames.last().expect("in a function").function;
         let slots = self.program.function(function).body.as_ref().map_or(0, |b| b.slots);
-        let here = self.concolic.here;
         let mut frame = self.frame_at(fp);
         for reg in 0..slots {
             if let Some(id) = frame.get(reg) {
                 let value = frame.concolic.graph.value(id);
-                // SAFETY: the instruction before is in the same function, or this is its first.
-                assert_eq!(value, u128::from(frame.value(reg)), "slot {reg} before {:?}", unsafe {
-                    here.map(|pc| *pc)
-                });
+                // SAFETY: the instruction that is about to be executed.
+                let next = unsafe { *pc };
+                assert_eq!(value, u128::from(frame.value(reg)), "slot {reg} before {next:?}");
             }
         }
     }

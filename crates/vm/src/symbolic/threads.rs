@@ -62,7 +62,15 @@ impl Machine {
         let symbol = concolic.accesses.len() as u32;
         let value = concolic.graph.symbol(symbol, 8 * RESULT_BYTES, value, thread);
         let bytes = RESULT_BYTES;
-        concolic.accesses.push(Recorded { event, thread, write: false, address, bytes, value, memory });
+        concolic.accesses.push(Recorded {
+            event,
+            thread,
+            write: false,
+            address,
+            bytes,
+            value,
+            memory,
+        });
         let stored = concolic.graph.bytes(value, usize::from(bytes));
         concolic.memory.store(result_at, &stored);
     }

@@ -130,7 +130,7 @@ impl<'a, 'f> Assembly<'a, 'f> {
             let name = match target {
                 Target::Variable(variable) if uses[plain(variable)] > 1 => (*variable).to_owned(),
                 Target::Variable(variable) => plain(variable).to_owned(),
-                Target::Lock(object) => format!("lock {object}"),
+                Target::Lock(object) => format!("mutex {object}"),
                 Target::Condition(object) => format!("condition {object}"),
             };
             let address = FIRST_ADDRESS + DISTANCE * u64::from(nth);

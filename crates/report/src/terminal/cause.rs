@@ -1,0 +1,187 @@
+//! The root cause: its pattern, one sentence, the orders with their source lines, and what should hold instead.
+
+use unravel_trace::{CausalOrder, Diagnosis, Participant, Place, RootCause, Status};
+
+use super::line::{Line, Tone, columns};
+use super::page::Page;
+use crate::escape;
+use crate::side::{self, RegionKind};
+use crate::source::Sources;
+use crate::words;
+
+/// Lines of a region that are shown in full; of a longer one the ends.
+const LONGEST_REGION: u32 = 12;
+
+pub fn write(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause, sources: &Sources) {
+    page.section(&format!("Root cause: {}", cause.pattern));
+    page.prose("  ", &cause.sentence, Tone::Plain);
+    if !cause.orders.is_empty() {
+        page.blank();
+    }
+    for (index, order) in cause.orders.iter().enumerate() {
+        write_order(page, &format!("  {}  ", index + 1), diagnosis, order, sources);
+    }
+    evidence(page, diagnosis, cause);
+    if !cause.advice.is_empty() {
+        page.section("What should hold");
+        page.prose("  ", &cause.advice, Tone::Good);
+        remedy(page, diagnosis, sources);
+    }
+}
+
+/// What an order says of one of its events: the event, its source line, why the failing run lacks it.
+fn texts(
+    diagnosis: &Diagnosis,
+    who: &Participant,
+    object: &str,
+    sources: &Sources,
+) -> (String, Vec<String>) {
+    let absent = match who.event {
+        Some(_) => None,
+        None => Some(format!("{} in the failing run", words::absent(who, diagnosis))),
+    };
+    let below = sources.line(&who.place).into_iter().chain(absent);
+    let visible = |text: &str| escape::visible(text).into_owned();
+    (visible(&clause(who, object)), below.map(|text| visible(&text)).collect())
+}
+
+/// Both events in one row with their source lines below, or, where that is too wide, one below the other.
+fn write_order(
+    page: &mut Page,
+    lead: &str,
+    diagnosis: &Diagnosis,
+    order: &CausalOrder,
+    sources: &Sources,
+) {
+    let (first, below_first) = texts(diagnosis, &order.first, &order.object, sources);
+    let (second, below_second) = texts(diagnosis, &order.second, &order.object, sources);
+    let between = "   before   ";
+    let widest = |text: &str, below: &[String]| {
+        below.iter().map(|t| columns(t)).max().unwrap_or(0).max(columns(text))
+    };
+    let indent = columns(lead);
+    let middle = indent + widest(&first, &below_first);
+    let right = middle + columns(between);
+    if right + widest(&second, &below_second) <= page.width() {
+        let mut line = Line::new().with(lead, Tone::Plain).with(&first, Tone::Strong);
+        line.pad(middle);
+        page.line(line.with(between, Tone::Plain).with(&second, Tone::Strong));
+        for index in 0..below_first.len().max(below_second.len()) {
+            let text = |below: &[String]| below.get(index).cloned().unwrap_or_default();
+            let mut line = Line::new();
+            line.pad(indent);
+            line.push(&text(&below_first), Tone::Dim);
+            line.pad(right);
+            page.line(line.with(&text(&below_second), Tone::Dim));
+        }
+        return;
+    }
+    let blanks = " ".repeat(indent);
+    for (lead, text, below) in
+        [(lead, first, below_first), (&format!("{blanks}before "), second, below_second)]
+    {
+        page.prose(lead, &text, Tone::Strong);
+        for text in below {
+            page.line(Line::new().with(&format!("{blanks}  {text}"), Tone::Dim));
+        }
+    }
+}
+
+/// `T0.1 reads x  bank.c:12`.
+fn clause(who: &Participant, object: &str) -> String {
+    let object = if object.is_empty() { String::new() } else { format!(" {object}") };
+    format!("{} {}{object}  {}", who.key.thread, who.verb, words::at(&who.place))
+}
+
+/// Why these orders are enough, and why each of them is needed.
+fn evidence(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause) {
+    let orders = cause.orders.len();
+    if orders == 0 {
+        return;
+    }
+    let mut enough: Vec<String> = Vec::new();
+    match (cause.kept_and_failed, orders) {
+        (0, _) => {}
+        (1, 1) => enough.push("1 schedule that keeps this order: it fails".to_owned()),
+        (1, _) => enough.push("1 schedule that keeps these orders: it fails".to_owned()),
+        (n, 1) => enough.push(format!("{n} schedules that keep this order: all fail")),
+        (n, _) => enough.push(format!("{n} schedules that keep these orders: all fail")),
+    }
+    if cause.proved_on_path {
+        enough.push("proved on the recorded path".to_owned());
+    }
+    let witnesses = cause.orders.iter().filter(|order| order.witness.is_some()).count();
+    let executed = if diagnosis.status == Status::Confirmed { " (executed)" } else { "" };
+    let passes = format!("with that one alone reversed the program passes{executed}");
+    let needed = match (orders, witnesses) {
+        (_, 0) => String::new(),
+        (1, _) => format!("with it reversed the program passes{executed}"),
+        (_, some) if some == orders => format!("each is needed: {passes}"),
+        (_, some) => format!("{some} of {orders} are known to be needed: {passes}"),
+    };
+    if !enough.is_empty() || !needed.is_empty() {
+        page.blank();
+    }
+    for text in [enough.join("; "), needed].iter().filter(|text| !text.is_empty()) {
+        page.prose("  ", text, Tone::Plain);
+    }
+}
+
+/// The lines of the region in a bracket, or the order with an arrow.
+fn remedy(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
+    let Some(remedy) = side::remedy(diagnosis) else { return };
+    let (start, end) = (&remedy.start.place, &remedy.end.place);
+    if start.line == 0 || end.line == 0 {
+        return;
+    }
+    match remedy.kind {
+        RegionKind::Order => order(page, start, end, sources),
+        RegionKind::Atomic => region(page, start, end, sources),
+    }
+}
+
+fn order(page: &mut Page, start: &Place, end: &Place, sources: &Sources) {
+    let text = |place: &Place| match sources.line(place) {
+        Some(source) => format!("{}  {source}", words::at(place)),
+        None => words::at(place),
+    };
+    let arrow = page.glyphs.before;
+    let line = Line::new()
+        .with("  ", Tone::Plain)
+        .with(&text(start), Tone::Plain)
+        .with(&format!("   {arrow}   "), Tone::Good)
+        .with(&text(end), Tone::Plain);
+    if line.columns() <= page.width() {
+        return page.line(line);
+    }
+    page.line(Line::new().with("  ", Tone::Plain).with(&text(start), Tone::Plain));
+    let lead = format!("  {arrow} ");
+    page.line(Line::new().with(&lead, Tone::Good).with(&text(end), Tone::Plain));
+}
+
+fn region(page: &mut Page, start: &Place, end: &Place, sources: &Sources) {
+    let glyphs = page.glyphs;
+    if start.file == end.file && start.line == end.line {
+        return bracketed(page, glyphs.before, start, sources);
+    }
+    let whole =
+        start.file == end.file && start.line < end.line && end.line - start.line < LONGEST_REGION;
+    bracketed(page, glyphs.open, start, sources);
+    if whole {
+        for line in start.line + 1..end.line {
+            let place = Place { line, ..start.clone() };
+            if sources.line(&place).is_some() {
+                bracketed(page, glyphs.inside, &place, sources);
+            }
+        }
+    } else {
+        let lead = format!("  {}  {}", glyphs.inside, glyphs.gap);
+        page.line(Line::new().with(&lead, Tone::Good));
+    }
+    bracketed(page, glyphs.close, end, sources);
+}
+
+fn bracketed(page: &mut Page, sign: &str, place: &Place, sources: &Sources) {
+    let text = format!(" {}  {}", words::at(place), sources.line(place).unwrap_or_default());
+    page.line(Line::new().with(&format!("  {sign}"), Tone::Good).with(&text, Tone::Plain));
+}

@@ -1,0 +1,68 @@
+//! How threads and places are called in a schedule: as short as can be.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use unravel_trace::{Place, ThreadName, Trace};
+
+use crate::side::{Item, Side};
+use crate::words;
+
+/// How places are called in a schedule.
+#[derive(Debug)]
+pub struct Names {
+    /// The only file that occurs: then lines are enough.
+    pub file: Option<String>,
+}
+
+impl Names {
+    pub fn of(sides: &[&Side<'_>]) -> Names {
+        let mut files: BTreeSet<Arc<str>> = BTreeSet::new();
+        for side in sides {
+            let steps = side.items.iter().filter_map(|item| match item {
+                Item::Event(step) => side.run.trace.events.get(step.event as usize),
+                Item::Gap { .. } => None,
+            });
+            let places = steps.filter_map(|event| words::place(&side.run.trace, event));
+            let places = places.chain(side.missing.iter().map(|missing| &missing.who.place));
+            files.extend(places.filter(|p| p.line != 0).map(|p| p.file.clone()));
+        }
+        let only = if files.len() == 1 { files.first() } else { None };
+        Names { file: only.and_then(|file| file.rsplit('/').next()).map(str::to_owned) }
+    }
+
+    /// `12`, or `bank.c:12`, or the function's name; empty if nothing is known.
+    pub fn label(&self, place: &Place) -> String {
+        match (place.line, &self.file) {
+            (0, _) => place.function.to_string(),
+            (line, Some(_)) => line.to_string(),
+            (_, None) => place.short(),
+        }
+    }
+
+    /// `T0.2:20`.
+    pub fn writer(&self, trace: &Trace, event: u32) -> String {
+        let Some(event) = trace.events.get(event as usize) else { return "?".to_owned() };
+        let thread = trace.thread_name(event.thread);
+        match words::place(trace, event).filter(|place| place.line != 0) {
+            Some(place) if self.file.is_some() => format!("{thread}:{}", place.line),
+            Some(place) => format!("{thread} {}", place.short()),
+            None => thread.to_string(),
+        }
+    }
+}
+
+/// The threads that matter, in order of birth: those with an event to show, and the one that failed.
+pub fn threads(sides: &[&Side<'_>], failed: &ThreadName) -> Vec<ThreadName> {
+    let mut names = BTreeSet::from([failed.clone()]);
+    for side in sides {
+        for item in &side.items {
+            if let Item::Event(step) = item {
+                let event = &side.run.trace.events[step.event as usize];
+                names.insert(side.run.trace.thread_name(event.thread).clone());
+            }
+        }
+        names.extend(side.missing.iter().map(|missing| missing.who.key.thread.clone()));
+    }
+    names.into_iter().collect()
+}

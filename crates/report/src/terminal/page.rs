@@ -1,0 +1,126 @@
+//! The text as it grows: lines, sections, prose, and the signs we draw with.
+
+use super::Style;
+use super::line::{Line, Tone, columns, wrap};
+use crate::escape;
+
+/// The signs of a report.
+#[derive(Clone, Copy, Debug)]
+pub struct Glyphs {
+    pub fail: &'static str,
+    pub pass: &'static str,
+    /// From the reader to the writer it takes its value from.
+    pub from: &'static str,
+    pub other_path: &'static str,
+    pub gap: &'static str,
+    /// A thread that does nothing in this row, an event of it, and one of the root cause.
+    pub idle: &'static str,
+    pub event: &'static str,
+    pub causal: &'static str,
+    /// An event that the run never reached.
+    pub missing: &'static str,
+    /// The bracket beside a region, two columns each.
+    pub open: &'static str,
+    pub inside: &'static str,
+    pub close: &'static str,
+    /// The end of an order that should hold.
+    pub arrow: &'static str,
+    pub before: &'static str,
+    pub divide: &'static str,
+    pub bullet: &'static str,
+    pub ellipsis: &'static str,
+}
+
+const DRAWN: Glyphs = Glyphs {
+    fail: "✗",
+    pass: "✓",
+    from: "◀─",
+    other_path: "↯",
+    gap: "⋮",
+    idle: "│",
+    event: "├",
+    causal: "●",
+    missing: "╳",
+    open: "┌─",
+    inside: "│ ",
+    close: "└─",
+    arrow: "└▶",
+    before: "──▶",
+    divide: "║",
+    bullet: "•",
+    ellipsis: "…",
+};
+
+const PLAIN: Glyphs = Glyphs {
+    fail: "x",
+    pass: "ok",
+    from: "<-",
+    other_path: "!",
+    gap: ":",
+    idle: "|",
+    event: "+",
+    causal: "*",
+    missing: "x",
+    open: ",-",
+    inside: "| ",
+    close: "`-",
+    arrow: "`>",
+    before: "-->",
+    divide: "#",
+    bullet: "-",
+    ellipsis: "...",
+};
+
+pub struct Page {
+    pub style: Style,
+    pub glyphs: Glyphs,
+    text: String,
+}
+
+impl Page {
+    pub fn new(style: Style) -> Page {
+        let glyphs = if style.unicode { DRAWN } else { PLAIN };
+        Page { style, glyphs, text: String::new() }
+    }
+
+    pub fn width(&self) -> usize {
+        self.style.width
+    }
+
+    pub fn line(&mut self, mut line: Line) {
+        line.fit(self.style.width, self.glyphs.ellipsis);
+        self.text += &line.paint(self.style.color);
+        self.text.push('\n');
+    }
+
+    pub fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    pub fn section(&mut self, title: &str) {
+        self.blank();
+        self.prose("", title, Tone::Strong);
+    }
+
+    /// A text of any length. `lead` stands before its first line, blanks as wide before the others.
+    pub fn prose(&mut self, lead: &str, text: &str, tone: Tone) {
+        let indent = columns(lead);
+        let text = escape::visible(text);
+        for (index, part) in wrap(&text, self.width().saturating_sub(indent)).iter().enumerate() {
+            let blanks = " ".repeat(indent);
+            let lead = if index == 0 { lead } else { &blanks };
+            self.line(Line::new().with(lead, tone).with(part, tone));
+        }
+    }
+
+    /// To be copied, so it is never broken.
+    pub fn command(&mut self, command: &str) {
+        let line = Line::new().with("  ", Tone::Plain).with(command, Tone::Strong);
+        self.text += &line.paint(self.style.color);
+        self.text.push('\n');
+    }
+
+    pub fn finish(self) -> String {
+        self.text
+    }
+}

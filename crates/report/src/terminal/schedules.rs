@@ -1,0 +1,156 @@
+//! The failing and the passing schedule, what the signs mean, where paths part, and the other alternates.
+
+use unravel_trace::{Alternate, BranchChange, Diagnosis, Flow, Observed, Trace};
+
+use super::columns::{Columns, Verdict};
+use super::line::{Line, Tone};
+use super::names::{self, Names};
+use super::numbers;
+use super::page::Page;
+use crate::side::{self, Item, RegionKind, Side};
+use crate::source::Sources;
+use crate::words::{self, count};
+
+/// Events shown of each run.
+const MOST_EVENTS: usize = 60;
+/// Alternates told of besides the first.
+const MOST_OTHERS: usize = 5;
+/// Branches told of.
+const MOST_BRANCHES: usize = 5;
+
+pub fn write(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
+    let first = diagnosis.alternates.first();
+    let failing = side::failing(diagnosis, first.map(|a| &a.projection), MOST_EVENTS);
+    let passing = first.map(|alternate| side::alternate(diagnosis, alternate, MOST_EVENTS));
+    let sides: Vec<&Side<'_>> = [&failing].into_iter().chain(&passing).collect();
+    let names = Names::of(&sides);
+    let file = names.file.as_ref().map_or(String::new(), |file| format!(" ({file})"));
+    match first {
+        Some(_) => page.section(&format!("How it fails, and the nearest run that passes{file}")),
+        None => page.section(&format!("How it fails{file}; no run that passes was found")),
+    }
+    let failed = Verdict {
+        tone: Tone::Bad,
+        title: title(&diagnosis.failing, page.glyphs.fail, "failing", ""),
+        sign: page.glyphs.fail,
+        end: words::failure(&diagnosis.failure),
+        thread: Some(&diagnosis.failure.thread),
+    };
+    let passed = first.map(|alternate| Verdict {
+        tone: Tone::Good,
+        title: title(&alternate.run, page.glyphs.pass, "passing", path(alternate)),
+        sign: page.glyphs.pass,
+        end: alternate.run.outcome.to_string(),
+        thread: None,
+    });
+    Columns { names: &names, sources, threads: names::threads(&sides, &diagnosis.failure.thread) }
+        .write(page, (&failing, &failed), passing.as_ref().zip(passed.as_ref()));
+    legend(page, &sides);
+    first.iter().for_each(|alternate| branches(page, &alternate.projection.branches));
+    others(page, diagnosis, &names);
+}
+
+fn title(run: &Observed, sign: &str, what: &str, path: &str) -> String {
+    let switches = count(run.schedule.context_switches() as u64, "context switch");
+    format!("{sign} {what}: {switches}{path}")
+}
+
+fn path(alternate: &Alternate) -> &'static str {
+    if alternate.same_path { "" } else { ", another path" }
+}
+
+/// Only the signs that were drawn.
+fn legend(page: &mut Page, sides: &[&Side<'_>]) {
+    let glyphs = page.glyphs;
+    let steps = || {
+        sides.iter().flat_map(|side| &side.items).filter_map(|item| match item {
+            Item::Event(step) => Some(step),
+            Item::Gap { .. } => None,
+        })
+    };
+    let mut signs: Vec<String> = Vec::new();
+    if steps().any(|step| step.causal) {
+        signs.push(format!("{} root cause", glyphs.causal));
+    }
+    if steps().any(|step| !step.flows.is_empty()) {
+        signs.push(format!("{} takes its value from elsewhere than in the other run", glyphs.from));
+    }
+    if steps().any(|step| step.other_path) {
+        signs.push(format!("{} the other run takes another path", glyphs.other_path));
+    }
+    let regions: Vec<RegionKind> = sides.iter().filter_map(|s| Some(s.region?.kind)).collect();
+    if regions.contains(&RegionKind::Atomic) {
+        signs.push(format!("{}{} should be atomic", glyphs.open, glyphs.close));
+    }
+    if regions.contains(&RegionKind::Order) {
+        signs.push(format!("{}{} should be in this order", glyphs.open, glyphs.arrow));
+    }
+    if !signs.is_empty() {
+        page.prose("  ", &signs.join("; "), Tone::Dim);
+    }
+}
+
+fn branches(page: &mut Page, branches: &[BranchChange]) {
+    for branch in branches.iter().take(MOST_BRANCHES) {
+        let after =
+            branch.after.as_ref().map_or(String::new(), |p| format!(" after {}", words::at(p)));
+        let goes_on = match (branch.failing, branch.alternate) {
+            (None, Some(_)) => ": it ends there in the failing run",
+            (Some(_), None) => ": it ends there in the passing run",
+            _ => "",
+        };
+        let text = format!("{} takes another path{after}{goes_on}", branch.thread);
+        let lead = format!("  {} ", page.glyphs.other_path);
+        page.prose(&lead, &text, Tone::Plain);
+    }
+    if let Some(more) = branches.len().checked_sub(MOST_BRANCHES + 1) {
+        page.prose(
+            "  ",
+            &format!("{} more go another way", count(more as u64 + 1, "thread")),
+            Tone::Dim,
+        );
+    }
+}
+
+/// The alternates after the first, a line or two each.
+fn others(page: &mut Page, diagnosis: &Diagnosis, names: &Names) {
+    let others = diagnosis.alternates.get(1..).unwrap_or_default();
+    if others.is_empty() {
+        return;
+    }
+    page.section("Other runs that pass");
+    for (index, alternate) in others.iter().take(MOST_OTHERS).enumerate() {
+        let lead = format!("  {}  ", index + 2);
+        let path = if alternate.same_path { "same path" } else { "another path" };
+        let distance = numbers::distance(alternate.distance, alternate.minimality);
+        page.prose(&lead, &format!("{distance}; {path}; found by {}", alternate.goal), Tone::Plain);
+        if let Some(text) = first_change(diagnosis, alternate, names) {
+            page.prose("     ", &text, Tone::Dim);
+        }
+    }
+    if let Some(more) = others.len().checked_sub(MOST_OTHERS + 1) {
+        page.line(Line::new().with(&format!("  {} more", more + 1), Tone::Dim));
+    }
+}
+
+/// `x at T0.2:19 comes from T0.1:12 instead of T0.1:20`.
+fn first_change(diagnosis: &Diagnosis, alternate: &Alternate, names: &Names) -> Option<String> {
+    let change = alternate.projection.flows.first()?;
+    let text = |trace: &Trace, flow: Option<Flow>| match flow {
+        Some(Flow { from: Some(from), .. }) => names.writer(trace, from),
+        Some(Flow { from: None, .. }) => "its initial value".to_owned(),
+        None => "nowhere".to_owned(),
+    };
+    let (ours, theirs) = (&diagnosis.failing.trace, &alternate.run.trace);
+    let reader = match (change.failing, change.alternate) {
+        (Some(flow), _) => names.writer(ours, flow.to),
+        (None, Some(flow)) => names.writer(theirs, flow.to),
+        (None, None) => return None,
+    };
+    Some(format!(
+        "{reader} reads {} from {} instead of {}",
+        change.location,
+        text(theirs, change.alternate),
+        text(ours, change.failing)
+    ))
+}
