@@ -15,6 +15,8 @@ pub enum Error {
     File { path: PathBuf, source: std::io::Error },
     #[error("cargo built no program called {0}")]
     NotBuilt(String),
+    #[error("cannot write the trace {}: {problem}", path.display())]
+    Trace { path: PathBuf, problem: String },
     #[error("no corpus case has '{0}' in its name; there are folders corpus/<kind>/<name>")]
     NoCase(String),
     #[error("{command} printed something else than expected: {problem}")]

@@ -9,6 +9,7 @@ mod suite;
 mod tally;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -61,6 +62,14 @@ enum Task {
 enum Subject {
     /// The interpreter against native code, and schedules per second against fork and exec.
     Vm,
+    /// Size and time of diagnoses beside the papers' figures, and how time grows with the trace.
+    Diagnose {
+        /// Only corpus cases whose `kind/name` contains this.
+        filter: Option<String>,
+        /// A folder of Symbiosis' text traces to import and diagnose too.
+        #[arg(long = "trace", value_name = "DIR")]
+        traces: Vec<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -91,6 +100,9 @@ fn run(task: Task) -> Result<bool, Error> {
             Ok(tally.is_good())
         }
         Task::Bench { subject: Subject::Vm } => bench::vm::run().map(|()| true),
+        Task::Bench { subject: Subject::Diagnose { filter, traces } } => {
+            bench::diagnose::run(filter.as_deref(), &traces).map(|()| true)
+        }
         Task::Fuzz { iterations, seed } => suite::fuzz(iterations, seed),
     }
 }

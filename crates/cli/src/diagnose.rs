@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use unravel_diagnose::{DiagnoseError, Options, Stage, Subject, diagnose_imported};
+use unravel_diagnose::{
+    DiagnoseError, Options, Stage, Subject, diagnose_imported, diagnose_paths,
+};
 use unravel_explore::Silence;
 use unravel_report::{Sources, dot, json, terminal};
 use unravel_solve::{Dumping, Solver, Z3};
-use unravel_trace::{Diagnosis, Status, TraceFile};
+use unravel_trace::{Detail, Diagnosis, Status, TraceFile};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -18,6 +20,7 @@ use crate::flags::DiagnoseFlags;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::recorded::{self, Opened};
 use crate::show::terminal_width;
+use crate::timings::Stopwatch;
 
 /// How long schedules are tried if the user does not say.
 const TIME: Duration = Duration::from_secs(30);
@@ -28,7 +31,12 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
     let paths = Paths::new(flags);
     let diagnosis = match &paths.smt {
-        None => make(flags, &file, &mut Z3::new())?,
+        None => match make(flags, &file, &mut Z3::new()) {
+            Err(CliError::Diagnose(error)) if gave_up(flags, &error) => {
+                return Ok(say_inconclusive(flags, &error));
+            }
+            made => made?,
+        },
         Some(directory) => {
             let write = |source| CliError::Write { path: directory.clone(), source };
             let mut solver = Dumping::new(Z3::new(), directory).map_err(write)?;
@@ -55,6 +63,21 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
         Status::Inconclusive { .. } => Exit::Inconclusive,
         Status::Confirmed | Status::Modelled => Exit::Finding,
     })
+}
+
+/// Whether that nothing was found says something of the method, not of the trace.
+fn gave_up(flags: &DiagnoseFlags, error: &DiagnoseError) -> bool {
+    flags.paths_only && matches!(error, DiagnoseError::NoFailingSchedule(_))
+}
+
+fn say_inconclusive(flags: &DiagnoseFlags, error: &DiagnoseError) -> Exit {
+    if flags.json {
+        let status = serde_json::json!({ "kind": "inconclusive", "reason": error.to_string() });
+        println!("{}", serde_json::json!({ "status": status }));
+    } else {
+        println!("inconclusive: {error}");
+    }
+    Exit::Inconclusive
 }
 
 fn style() -> terminal::Style {
@@ -101,10 +124,22 @@ fn make(
         ..Options::default()
     };
     let name = &file.program.name;
+    let mut watch = Stopwatch::start();
     if !file.is_executable() {
         let mut progress = Progress::new(std::io::stderr().is_terminal().then(stderr).flatten());
-        let show = &mut |stage| progress.show(stage);
-        return Ok(diagnose_imported(name, &file.run, solver, &options, show)?);
+        let show = &mut |stage| {
+            watch.begin(stage);
+            progress.show(stage);
+        };
+        let diagnosis = diagnose_imported(name, &file.run, solver, &options, show)?;
+        drop(progress);
+        if flags.timings {
+            watch.stop();
+            let symbolic = file.run.symbolic.as_ref().expect("it was diagnosed by it");
+            watch.evaluate(&file.run.trace, symbolic, &diagnosis.failing.schedule);
+            eprintln!("{}", watch.report());
+        }
+        return Ok(diagnosis);
     }
     if file.run.outcome.failure().is_none() {
         return Err(DiagnoseError::NoFailure.into());
@@ -118,13 +153,27 @@ fn make(
     let visible = file.run.schedule.visible.clone();
     let mut subject = Subject::new(&mut vm, judge, file.run.input(&file.input), visible)
         .until(Some(deadline), Some(&INTERRUPTED));
-    let diagnosis =
-        unravel_diagnose::diagnose(&mut subject, name, &file.run, solver, &options, &mut |stage| {
-            progress.show(stage)
-        });
+    let by = if flags.paths_only { diagnose_paths } else { unravel_diagnose::diagnose };
+    let diagnosis = by(&mut subject, name, &file.run, solver, &options, &mut |stage| {
+        watch.begin(stage);
+        progress.show(stage)
+    });
+    if flags.timings
+        && let Ok(diagnosis) = &diagnosis
+    {
+        watch.stop();
+        let failing = &diagnosis.failing.schedule;
+        let run = subject.replay(failing, Detail::Symbolic);
+        if let Some(symbolic) = &run.symbolic {
+            watch.evaluate(&run.trace, symbolic, failing);
+        }
+    }
     drop(progress);
     drop(silence);
     let mut diagnosis = diagnosis?;
+    if flags.timings {
+        eprintln!("{}", watch.report());
+    }
     if INTERRUPTED.load(Ordering::Relaxed) {
         diagnosis.notes.push("interrupted: this is what was known by then".to_owned());
     } else if Instant::now() >= deadline {

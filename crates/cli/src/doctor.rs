@@ -4,6 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 use unravel_program::build::{Builder, INSTALL};
+use unravel_solve::{Solver, Z3};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -38,6 +39,12 @@ pub fn doctor(flags: &DoctorFlags) -> Result<Exit, CliError> {
             name: "llvm-link 19",
             what_for: "joins the files of a program",
             found: version(linker),
+            needed: true,
+        },
+        Item {
+            name: "Z3",
+            what_for: "proofs and goals of diagnose",
+            found: Some(Z3::new().name()),
             needed: true,
         },
         Item { name: "C++ headers", what_for: "C++ programs", found: cxx_headers(), needed: false },

@@ -180,6 +180,9 @@ pub struct DiagnoseFlags {
     /// Another build of the program.
     #[arg(long, value_name = "PROGRAM")]
     pub program: Vec<PathBuf>,
+    /// Use nothing of the trace but which way each thread went at its branches: find the failing schedule anew.
+    #[arg(long)]
+    pub paths_only: bool,
     /// How to look for the passing schedule: local, pair, maxsmt, lexico, progressive or progressive-lexico.
     #[arg(long, value_name = "GOAL", default_value_t = Goal::Local)]
     pub goal: Goal,
@@ -201,6 +204,9 @@ pub struct DiagnoseFlags {
     /// Write the projection to this file, for Graphviz.
     #[arg(long, value_name = "FILE")]
     pub dot: Option<PathBuf>,
+    /// Print what the stages took to standard error, for benchmarks.
+    #[arg(long, hide = true)]
+    pub timings: bool,
     #[arg(long)]
     pub json: bool,
 }

@@ -16,6 +16,7 @@ mod replay;
 mod run;
 mod show;
 mod story;
+mod timings;
 
 use std::process::ExitCode;
 

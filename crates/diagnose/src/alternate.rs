@@ -4,8 +4,9 @@
 //! executed; or, as Symbiosis does it, runs the second point's thread ahead until it has executed it.
 
 use rustc_hash::FxHashSet;
-use unravel_trace::{Distance, Observed, Rng};
+use unravel_trace::{Distance, Observed, Rng, Symbolic};
 
+use crate::branches::Branches;
 use crate::criteria::distance;
 use crate::flows::{Lineup, freed_objects};
 use crate::pairs::{enclosing_locks, immediate};
@@ -40,15 +41,17 @@ pub struct Reference {
     pub observed: Observed,
     pub lineup: Lineup,
     pub keys: Keys,
+    pub branches: Branches,
     freed: FxHashSet<u64>,
 }
 
 impl Reference {
-    pub fn new(observed: Observed) -> Reference {
+    pub fn new(observed: Observed, symbolic: Option<&Symbolic>) -> Reference {
         let mut keys = Keys::default();
         let freed = freed_objects(&observed.trace);
         let lineup = Lineup::new(&observed.trace, &mut keys, &freed);
-        Reference { observed, lineup, keys, freed }
+        let branches = Branches::new(&observed.trace, symbolic);
+        Reference { observed, lineup, keys, branches, freed }
     }
 
     /// Measures a passing run.
@@ -62,6 +65,7 @@ impl Reference {
         let mut distance = distance(&self.lineup, &lineup);
         let projection = project(
             &self.keys,
+            &self.branches,
             Side { trace: &self.observed.trace, lineup: &self.lineup },
             Side { trace: &observed.trace, lineup: &lineup },
         );
@@ -71,46 +75,55 @@ impl Reference {
     }
 }
 
-/// Passing runs near the failing one, nearest first, no two with the same data flow.
-pub fn nearest(world: &mut dyn World, reference: &mut Reference, wanted: usize) -> Vec<Candidate> {
+/// Passing runs near the failing one, nearest first, no two with the same data flow: at least `wanted` if they can be
+/// found, at most `keep`.
+pub fn nearest(
+    world: &mut dyn World,
+    reference: &mut Reference,
+    wanted: usize,
+    keep: usize,
+) -> Vec<Candidate> {
     let mut found = Found { candidates: Vec::new(), seen: 0 };
     let failing = world.failing().to_vec();
     let positions = Positions::new(&failing);
     let mut pairs = immediate(&failing, world.extents());
     // What the failure depends on first.
-    pairs.sort_by_key(|(first, second)| !(world.matters(*first) || world.matters(*second)));
+    pairs.sort_by_key(|(_, second)| {
+        let touch = positions.get(*second).map_or(Touch::Nothing, |at| failing[at as usize].touch);
+        world.relevance().rank(&touch, world.extents())
+    });
     for order in pairs.iter().take(MAX_SINGLES) {
         for orders in reversals(&failing, &positions, *order) {
             if found.is_enough() || !world.may_go_on() {
-                return found.best(wanted);
+                return found.best(keep);
             }
             found.offer(world, reference, &orders, Mode::Follow);
         }
     }
     if found.candidates.len() >= wanted {
-        return found.best(wanted);
+        return found.best(keep);
     }
     for point in failing.iter().rev().filter(|p| p.touch != Touch::Nothing).take(MAX_SINGLES / 4) {
         if found.is_enough() || !world.may_go_on() {
-            return found.best(wanted);
+            return found.best(keep);
         }
         found.offer(world, reference, &[(NEVER, point.key)], Mode::Follow);
     }
     if found.candidates.len() >= wanted {
-        return found.best(wanted);
+        return found.best(keep);
     }
     let few = &pairs[..pairs.len().min(MAX_DOUBLES)];
     for (index, first) in few.iter().enumerate() {
         for second in &few[..index] {
             if found.is_enough() || !world.may_go_on() {
-                return found.best(wanted);
+                return found.best(keep);
             }
             let orders = [(first.1, first.0), (second.1, second.0)];
             found.offer(world, reference, &orders, Mode::Follow);
         }
     }
     if found.candidates.len() >= wanted {
-        return found.best(wanted);
+        return found.best(keep);
     }
     for index in 0..MAX_RANDOM {
         if found.is_enough() || !world.may_go_on() {
@@ -124,7 +137,7 @@ pub fn nearest(world: &mut dyn World, reference: &mut Reference, wanted: usize) 
         };
         found.offer(world, reference, &[], mode);
     }
-    found.best(wanted)
+    found.best(keep)
 }
 
 /// The ways to reverse an order: at the points themselves, or with the segments they are in kept whole; holding the
@@ -208,9 +221,9 @@ impl Found {
         self.seen >= ENOUGH
     }
 
-    fn best(mut self, wanted: usize) -> Vec<Candidate> {
+    fn best(mut self, keep: usize) -> Vec<Candidate> {
         self.candidates.sort_by_key(rank);
-        self.candidates.truncate(wanted);
+        self.candidates.truncate(keep);
         self.candidates
     }
 }

@@ -11,15 +11,15 @@ use unravel_solve::{Model, Op, SlotId, Source, StepId};
 const MAX_STEPS: usize = 3000;
 const MAX_ROUNDS: usize = 40;
 
-/// True if no order of the steps gives each read slot this source.
-pub fn is_refuted(model: &Model, sources: &[Source]) -> bool {
+/// True if no order of the steps gives each read slot this source; `None`: any.
+pub fn is_refuted(model: &Model, sources: &[Option<Source>]) -> bool {
     if model.len() > MAX_STEPS {
         return false;
     }
     let mut closure = Closure::new(model);
     for (slot, source) in sources.iter().enumerate() {
         let reader = model.read(SlotId(slot as u32)).step;
-        if let Source::Write(write) = source {
+        if let Some(Source::Write(write)) = source {
             closure.edge(model.write(*write).step, reader);
         }
     }
@@ -133,8 +133,9 @@ impl<'m> Closure<'m> {
         (order.len() == incoming.len()).then_some(order)
     }
 
-    fn follow_reads(&mut self, sources: &[Source]) {
+    fn follow_reads(&mut self, sources: &[Option<Source>]) {
         for (slot, source) in sources.iter().enumerate() {
+            let Some(source) = source else { continue };
             let read = *self.model.read(SlotId(slot as u32));
             for &other in self.model.writes_of(read.cell) {
                 let writer = self.model.write(other).step;

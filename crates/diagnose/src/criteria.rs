@@ -37,27 +37,24 @@ pub fn new_flows<'a>(
     })
 }
 
-/// The common events, by their place among the common events of the alternate.
+/// Where the alternate has the events of the failing run.
 struct Ranks {
-    /// By index of the failing run's events: rank in the alternate.
+    /// By index of the failing run's events: place in the alternate.
     rank: Vec<Option<u32>>,
-    /// By rank: how many events of its own thread come before it.
+    /// By place in the alternate: how many events of its own thread come before it.
     own: Vec<u32>,
 }
 
 impl Ranks {
     fn new(failing: &Lineup, alternate: &Lineup) -> Ranks {
-        let mut rank = vec![None; failing.keys.len()];
-        let mut own = Vec::new();
+        let rank = failing.keys.iter().map(|key| alternate.positions.get(key).copied()).collect();
         let mut counts = rustc_hash::FxHashMap::default();
-        for index in alternate.common(failing) {
-            let key = alternate.keys[index as usize];
-            rank[failing.positions[&key] as usize] = Some(own.len() as u32);
-            let count = counts.entry(alternate.threads[index as usize]).or_insert(0);
-            own.push(*count);
+        let own = alternate.threads.iter().map(|thread| {
+            let count = counts.entry(*thread).or_insert(0);
             *count += 1;
-        }
-        Ranks { rank, own }
+            *count - 1
+        });
+        Ranks { rank, own: own.collect() }
     }
 
     fn broken_segments(&self, failing: &Lineup) -> u32 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use unravel_solve::{Answer, Before, Bounds, Model, Query, Solver, StepId, Wish};
+use unravel_solve::{Bounds, Model, Solver, StepId};
 use unravel_trace::{
     Alternate, BugId, Detail, Diagnosis, Effort, Minimality, Observed, Outcome, RootCause, Run,
     Schedule, Status, Trace,
@@ -15,8 +15,10 @@ use crate::goals::{self, Goal, Sought};
 use crate::minimal::{self, LowerBound};
 use crate::modelled::Modelled;
 use crate::pairs::immediate;
-use crate::points::{Key, Keys};
+use crate::points::Keys;
 use crate::projection::{Side, operations, project};
+use crate::refute::{MAX_PROOF_STEPS, NoRefuter, PathRefuter};
+use crate::relevance::Relevance;
 use crate::root_cause::{Cause, root_cause};
 use crate::settle::settle;
 use crate::subject::{Subject, ending};
@@ -25,11 +27,11 @@ use crate::world::{Ending, Tried, World};
 
 /// Steps that the search for an alternate may evaluate.
 const EVALUATION_BUDGET: u64 = 4_000_000;
+/// Alternates of the model that are executed to see whether they pass.
+const MAX_CONFIRMED: usize = 64;
 /// Instructions that the search for an alternate, and that for the root cause, may execute.
-const ALTERNATE_STEPS: u64 = 60_000_000;
-const CAUSE_STEPS: u64 = 60_000_000;
-/// Longer traces are not given to the solver for proofs that nobody asked for.
-const MAX_PROOF_STEPS: usize = 250;
+const ALTERNATE_STEPS: u64 = 80_000_000;
+const CAUSE_STEPS: u64 = 240_000_000;
 
 /// What to look for and how hard.
 #[derive(Clone, Debug)]
@@ -110,7 +112,7 @@ pub fn diagnose(
 
     progress(Stage::SeekingAlternate);
     let model = usable_model(&failing, &mut notes);
-    let mut reference = Reference::new(failing.observed.clone());
+    let mut reference = Reference::new(failing.observed.clone(), failing.symbolic.as_deref());
     let mut candidates = Vec::new();
     let mut bound = Bound::default();
     if let Some(model) = &model {
@@ -119,16 +121,20 @@ pub fn diagnose(
         (candidates, bound.on_path) =
             path.alternates(subject, &mut reference, &mut effort, &mut notes);
     }
-    let mut world = Execution::new(subject, &failing.observed, failing.steps());
+    let relevance = model.as_ref().map_or_else(Relevance::default, |model| {
+        Relevance::new(model, &model.observed().unwrap_or_default())
+    });
+    let mut world = Execution::new(subject, &failing.observed, failing.steps(), relevance);
     if candidates.is_empty() && options.goal == Goal::Local {
         world.subject().allow(ALTERNATE_STEPS);
-        candidates = nearest(&mut world, &mut reference, options.alternates);
+        candidates = nearest(&mut world, &mut reference, options.alternates, options.alternates);
     }
     progress(Stage::SeekingCause);
     let passing = candidates.iter().filter_map(|c| c.tried.clone()).collect();
     let passing = replayed(&mut world, passing);
     world.subject().allow(CAUSE_STEPS);
-    let cause = root_cause(&mut world, passing, options.samples);
+    let path = model.as_ref().map(|model| (model, &failing.observed));
+    let (cause, proved) = cause_of(&mut world, passing, path, solver, options, &mut effort);
     if candidates.is_empty()
         && let Some(cause) = &cause
     {
@@ -140,16 +146,14 @@ pub fn diagnose(
             .iter()
             .map(|w| w.as_ref().map(|s| world.subject().replay(s, Detail::Events).trace))
             .collect();
-        tell(&world, &failing, cause, &others)
-    });
-    progress(Stage::Proving);
-    let proved = match (&model, &cause) {
-        // Where nothing on the path passes there is nothing to prove.
-        (Some(model), Some(cause)) if candidates.iter().any(|c| c.same_path) => {
-            keeps_failing(model, &world, cause, solver, options, &mut effort)
+        let mut told = tell(&world, &failing, cause, &others);
+        if !cause.complete {
+            told.sentence = format!("as far as was searched, {}", told.sentence);
         }
-        _ => false,
-    };
+        told
+    });
+    // Where nothing on the path passes there is nothing to prove.
+    let proved = proved && candidates.iter().any(|c| c.same_path);
     effort.executed = world.subject().executed();
     if cause.as_ref().is_some_and(|c| !c.complete) {
         notes.push("the search for the root cause was cut short: it may lack orders".to_owned());
@@ -207,7 +211,8 @@ impl Path<'_> {
             Modelled::new(self.model, trace, symbolic, order, visible, EVALUATION_BUDGET);
         let wanted = self.options.alternates.max(1);
         let (found, bound) = if self.options.goal == Goal::Local {
-            let near = minimal::nearest(&mut world, self.model, reference, wanted + 2);
+            let near =
+                minimal::nearest(&mut world, self.model, reference, wanted + 2, MAX_CONFIRMED);
             improved(near, &mut world, self.model, reference, self.solver, self.options, effort)
         } else {
             let (model, options) = (self.model, self.options);
@@ -237,7 +242,7 @@ pub fn improved(
     effort: &mut Effort,
 ) -> (Vec<Candidate>, LowerBound) {
     let best = candidates.first().filter(|c| c.same_path).map(|c| c.distance.data_flow);
-    if best.is_none_or(|best| best <= bound.0) || model.len() > MAX_PROOF_STEPS {
+    if best.is_some_and(|best| best <= bound.0) || model.len() > MAX_PROOF_STEPS {
         return (candidates, bound);
     }
     effort.queries += 1;
@@ -273,7 +278,7 @@ pub fn published(
         Sought::Found { order, fewest } => {
             let observed = world.observe_order(&order);
             let candidate = observed.map(|o| reference.measure(o, None, goal.name()));
-            let bound = LowerBound(fewest).max(minimal::bound_on_path(model));
+            let bound = LowerBound(fewest).max(minimal::bound_on_path(model, world.order()));
             (candidate.into_iter().collect(), bound)
         }
         Sought::None => {
@@ -349,44 +354,37 @@ fn from_witnesses(
     candidates
 }
 
-/// Whether a solver proves that no schedule on the recorded path keeps all orders and passes.
-pub fn keeps_failing(
-    model: &Model,
-    world: &dyn World,
-    cause: &Cause,
+/// The root cause, refuted on the recorded path as long as a solver can; whether it proved in the end that no
+/// schedule on the path keeps all orders and passes.
+pub fn cause_of(
+    world: &mut dyn World,
+    passing: Vec<Tried>,
+    path: Option<(&Model, &Observed)>,
     solver: &mut dyn Solver,
     options: &Options,
     effort: &mut Effort,
-) -> bool {
-    if model.len() > MAX_PROOF_STEPS || model.is_deadlock() {
-        return false;
-    }
-    let place = |key: Key| world.failing().iter().position(|p| p.key == key);
-    let mut keep = Vec::new();
-    for (first, second) in &cause.orders {
-        match (place(*first), place(*second)) {
-            (Some(first), Some(second)) => {
-                keep.push(Before { first: StepId(first as u32), second: StepId(second as u32) })
-            }
-            // A point that the recorded path lacks says nothing about it.
-            _ => return false,
-        }
-    }
-    let query = Query {
-        model,
-        wish: Wish::Passes,
-        keep,
-        assume: Vec::new(),
-        near: None,
-        free: None,
-        bounds: Bounds {
-            conflicts: options.conflict_limit,
-            time: Some(options.proof_time),
-            interrupt: None,
-        },
+) -> (Option<Cause>, bool) {
+    let Some((model, failing)) = path else {
+        return (root_cause(world, passing, options.samples, &mut NoRefuter), false);
     };
-    effort.queries += 1;
-    solver.find(&query) == Answer::No
+    let bounds = Bounds {
+        conflicts: options.conflict_limit,
+        time: Some(options.proof_time),
+        interrupt: None,
+    };
+    let mut refuter = PathRefuter {
+        model,
+        trace: &failing.trace,
+        visible: &failing.schedule.visible,
+        solver,
+        bounds,
+        queries: 0,
+        proved: None,
+    };
+    let cause = root_cause(world, passing, options.samples, &mut refuter);
+    effort.queries += refuter.queries;
+    let proved = cause.as_ref().is_some_and(|c| refuter.proved.as_ref() == Some(&c.orders));
+    (cause, proved)
 }
 
 /// No alternate has fewer data-flow variations.
@@ -402,7 +400,7 @@ pub fn finish(candidates: Vec<Candidate>, reference: &Reference, bound: Bound) -
         .into_iter()
         .map(|candidate| {
             let side = Side { trace: &candidate.observed.trace, lineup: &candidate.lineup };
-            let projection = project(&reference.keys, failing, side);
+            let projection = project(&reference.keys, &reference.branches, failing, side);
             let mut distance = candidate.distance;
             distance.operations = operations(&projection, failing.lineup, side.lineup);
             let bound = if candidate.same_path {

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use unravel_trace::{BugId, Detail, EventKind, Observed, Schedule, Step, Trace};
 
 use crate::points::{Extents, Key, Keys, Point, Touch};
+use crate::relevance::Relevance;
 use crate::steer::{Positions, Steer};
 use crate::subject::{Subject, ending};
 use crate::world::{Mode, Order, Tried, World};
@@ -19,14 +20,17 @@ pub struct Execution<'s, 'a> {
     extents: Extents,
     /// What atomic sections of the failing run do.
     sections: FxHashMap<Key, Touch>,
+    relevance: Relevance,
 }
 
 impl<'s, 'a> Execution<'s, 'a> {
-    /// `failing` is the failing run with its events, `steps` what belongs to each of its points.
+    /// `failing` is the failing run with its events, `steps` what belongs to each of its points,
+    /// `relevance` what its failure depends on.
     pub fn new(
         subject: &'s mut Subject<'a>,
         failing: &Observed,
         steps: &[Step],
+        relevance: Relevance,
     ) -> Execution<'s, 'a> {
         let bug = failing.outcome.failure().map(|f| f.id()).expect("a failing run is diagnosed");
         let mut keys = Keys::default();
@@ -46,18 +50,11 @@ impl<'s, 'a> Execution<'s, 'a> {
             choices: failing.schedule.choices.clone(),
             extents,
             sections,
+            relevance,
             subject,
             bug,
             keys,
         }
-    }
-
-    /// Runs a schedule that was found elsewhere.
-    pub fn replay(&mut self, schedule: &Schedule) -> Tried {
-        let (run, mut points) =
-            self.subject.replay_points(schedule, &mut self.keys, Detail::Outcome);
-        self.name_sections(&mut points);
-        Tried { points, ending: ending(&run.outcome, &self.bug), schedule: run.schedule }
     }
 
     /// The scheduler sees only where an atomic section begins; what it does is known from the failing run.
@@ -83,6 +80,10 @@ impl World for Execution<'_, '_> {
         &self.failing
     }
 
+    fn relevance(&self) -> &Relevance {
+        &self.relevance
+    }
+
     fn extents(&self) -> &Extents {
         &self.extents
     }
@@ -91,6 +92,13 @@ impl World for Execution<'_, '_> {
         let mut steer = Steer::new(&mut self.keys, orders, &self.positions, &self.choices, mode);
         let run = self.subject.run(&mut steer, Detail::Outcome);
         let mut points = steer.into_points();
+        self.name_sections(&mut points);
+        Tried { points, ending: ending(&run.outcome, &self.bug), schedule: run.schedule }
+    }
+
+    fn replay(&mut self, schedule: &Schedule) -> Tried {
+        let (run, mut points) =
+            self.subject.replay_points(schedule, &mut self.keys, Detail::Outcome);
         self.name_sections(&mut points);
         Tried { points, ending: ending(&run.outcome, &self.bug), schedule: run.schedule }
     }

@@ -70,11 +70,6 @@ impl Lineup {
     pub fn contains(&self, key: Key) -> bool {
         self.positions.contains_key(&key)
     }
-
-    /// Only the events that `other` has too, in this run's order.
-    pub fn common(&self, other: &Lineup) -> Vec<u32> {
-        (0..self.keys.len() as u32).filter(|i| other.contains(self.keys[*i as usize])).collect()
-    }
 }
 
 fn thread_key(names: &[ThreadKey], thread: ThreadId) -> ThreadKey {

@@ -7,17 +7,18 @@ use unravel_solve::{
     Answer, Bounds, Evaluator, Model, ModelError, Query, Solver, StepId, Verdict, Wish,
 };
 use unravel_trace::{
-    Bug, Diagnosis, Effort, Initial, KnownOrder, Observed, Outcome, Rng, Run, Status, Step,
-    Symbolic, Trace, VisibleSet,
+    Bug, Diagnosis, Effort, Initial, InitialSync, KnownOrder, Observed, Outcome, Rng, Run, Status,
+    Step, Symbolic, Trace, VisibleSet,
 };
 
 use crate::alternate::Reference;
-use crate::diagnose::{Bound, DiagnoseError, Options, Stage, finish, improved, published};
+use crate::diagnose::{
+    Bound, DiagnoseError, Options, Stage, cause_of, finish, improved, published,
+};
 use crate::failing::{Failing, usable_model};
 use crate::minimal;
 use crate::modelled::{Modelled, schedule};
 use crate::reduce::reduce;
-use crate::root_cause::root_cause;
 use crate::tell::tell;
 
 /// Random walks before the solver is asked.
@@ -65,14 +66,15 @@ pub fn diagnose_imported(
     }
 
     progress(Stage::SeekingAlternate);
-    let mut reference = Reference::new(failing.observed.clone());
+    let ended = up_to_failure(&failing.observed, &model);
+    let mut reference = Reference::new(ended, failing.symbolic.as_deref());
     let symbolic = failing.symbolic.as_ref().expect("imported traces are symbolic");
     let trace = &failing.observed.trace;
     let mut world = Modelled::new(&model, trace, symbolic, steps, visible, BUDGET);
     let wanted = options.alternates.max(1);
     let mut bound = Bound { anywhere: minimal::lower_bound(&model, trace), ..Bound::default() };
     let mut candidates;
-    let near = minimal::nearest(&mut world, &model, &mut reference, wanted);
+    let near = minimal::nearest(&mut world, &model, &mut reference, wanted, wanted);
     (candidates, bound.on_path) =
         improved(near, &mut world, &model, &mut reference, solver, options, &mut effort);
     candidates.truncate(wanted);
@@ -82,12 +84,9 @@ pub fn diagnose_imported(
     }
     progress(Stage::SeekingCause);
     let passing = candidates.iter().filter_map(|c| c.tried.clone()).collect();
-    let cause = root_cause(&mut world, passing, options.samples);
+    let path = Some((&model, &failing.observed));
+    let (cause, proved) = cause_of(&mut world, passing, path, solver, options, &mut effort);
     let told = cause.as_ref().map(|cause| tell(&world, &failing, cause, &[]));
-    progress(Stage::Proving);
-    let proved = cause.as_ref().is_some_and(|cause| {
-        crate::diagnose::keeps_failing(&model, &world, cause, solver, options, &mut effort)
-    });
     effort.evaluated += world.evaluated();
     let status = if candidates.is_empty() {
         Status::Inconclusive {
@@ -108,6 +107,17 @@ pub fn diagnose_imported(
         effort,
         notes,
     })
+}
+
+/// The failing run as it would have been recorded: it ends where it fails. What comes after is known, but not in
+/// which order, nor that it is executed at all.
+pub fn up_to_failure(observed: &Observed, model: &Model) -> Observed {
+    let mut evaluator = Evaluator::new(model);
+    evaluator.evaluate(&model.observed().unwrap_or_default());
+    let ends = evaluator.performed().iter().map(|step| model.events_of(*step).end);
+    let mut observed = observed.clone();
+    observed.trace.events.truncate(ends.max().unwrap_or(0) as usize);
+    observed
 }
 
 fn model_of(trace: &Trace, symbolic: &Symbolic) -> Result<Model, DiagnoseError> {
@@ -218,7 +228,7 @@ fn complete(model: &Model, mut order: Vec<StepId>, next: &mut [usize]) -> Option
 }
 
 /// Fewer context switches, all steps kept.
-fn reduce_fully(model: &Model, order: Vec<StepId>) -> (Vec<StepId>, u64) {
+pub fn reduce_fully(model: &Model, order: Vec<StepId>) -> (Vec<StepId>, u64) {
     let (mut reduced, evaluated) = reduce(model, &order);
     let there: std::collections::HashSet<StepId> = reduced.iter().copied().collect();
     reduced.extend(order.into_iter().filter(|step| !there.contains(step)));
@@ -236,7 +246,7 @@ fn choices(model: &Model, order: &[StepId]) -> Vec<u32> {
 }
 
 /// The same trace with its steps in this order, which counts as observed from now on.
-fn rearranged(
+pub fn rearranged(
     trace: &Trace,
     symbolic: &Symbolic,
     model: &Model,
@@ -267,6 +277,11 @@ fn rearranged(
     }
     let unknown = result.initial.iter_mut().filter(|i| i.value.is_none());
     unknown.for_each(|initial| initial.value = Some(initial_value(model, initial)));
+    // What was inferred from the recorded order holds in every other.
+    let known = model.syncs().iter().map(|object| (object.at, &object.initial));
+    result.sync = known
+        .flat_map(|(at, states)| states.iter().map(move |state| InitialSync { at, state: *state }))
+        .collect();
     result.order = KnownOrder::Observed;
     (moved, result)
 }

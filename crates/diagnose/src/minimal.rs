@@ -5,9 +5,12 @@
 //! it could have, all other reads keep theirs; the values follow, and with them whether the run passes on its path;
 //! what passes is steered to in the model, or refuted by the closure of orders.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_solve::{
-    Answer, Bounds, Evaluator, Goal, Model, Query, SlotId, Solver, Source, StepId, Weights, Wish,
+    Answer, Bounds, Evaluator, Goal, Model, Op, Query, SlotId, Solver, Source, StepId, Weights,
+    Wish, criteria,
 };
 use unravel_trace::{Bug, EventKind, ExprId, Node, SymbolId, Trace, WakeCause};
 
@@ -21,6 +24,8 @@ use crate::world::{Ending, Mode, Order, World};
 const LONG: usize = 2000;
 /// Single changes that pass are looked for up to this many.
 const ENOUGH: usize = 40;
+/// Cells of one read of which every part is changed for itself.
+const MAX_PARTS: usize = 4;
 /// Other sources that are looked at.
 const MAX_CHANGES: usize = 4000;
 
@@ -43,12 +48,56 @@ pub fn lower_bound(model: &Model, trace: &Trace) -> LowerBound {
                 | EventKind::External { .. }
         )
     });
-    LowerBound(u32::from(by_reads && !other_choices))
+    let simple = model.observed().is_some_and(|order| composed(model, &order).is_empty());
+    LowerBound(u32::from(by_reads && !other_choices && simple))
 }
 
 /// The bound on the recorded path, where only reads decide.
-pub fn bound_on_path(model: &Model) -> LowerBound {
-    LowerBound(u32::from(matches!(model.bug(), Bug::Condition { .. })))
+pub fn bound_on_path(model: &Model, failing: &[StepId]) -> LowerBound {
+    let composed = composed(model, failing);
+    let mut evaluator = Evaluator::new(model);
+    evaluator.evaluate(failing);
+    let simple = slice(model, evaluator.sources())
+        .iter()
+        .all(|slot| !composed.contains(&model.read(*slot).event));
+    LowerBound(u32::from(matches!(model.bug(), Bug::Condition { .. }) && simple))
+}
+
+/// Events that read from several others at once and may take a byte from one of them that they took from another:
+/// another value without a new data flow.
+fn composed(model: &Model, failing: &[StepId]) -> FxHashSet<u32> {
+    let mut evaluator = Evaluator::new(model);
+    evaluator.evaluate(failing);
+    let flows = criteria::flows(model, &evaluator);
+    let mut writers: FxHashMap<u32, Vec<Option<u32>>> = FxHashMap::default();
+    flows.iter().for_each(|(writer, reader)| writers.entry(*reader).or_default().push(*writer));
+    writers.retain(|_, writers| writers.len() > 1);
+    let may_change = |slot: &SlotId, writers: &[Option<u32>]| {
+        let others = model.candidates(*slot).into_iter();
+        let mut others = others.filter(|source| *source != evaluator.sources()[slot.index()]);
+        others.any(|source| writers.contains(&event_of(model, source)))
+    };
+    let composed = writers.into_iter().filter(|(reader, writers)| {
+        slots_of_event(model, *reader).iter().any(|slot| may_change(slot, writers))
+    });
+    composed.map(|(reader, _)| reader).collect()
+}
+
+/// All that an event reads.
+fn slots_of_event(model: &Model, event: u32) -> Vec<SlotId> {
+    let reads = model.program(model.step_of_event(event)).iter().filter_map(|op| match op {
+        Op::Read(slot) if model.read(*slot).event == event => Some(*slot),
+        _ => None,
+    });
+    reads.collect()
+}
+
+/// The event that wrote; `None` for memory as it was before the run.
+fn event_of(model: &Model, source: Source) -> Option<u32> {
+    match source {
+        Source::Initial => None,
+        Source::Write(write) => Some(model.write(write).event),
+    }
 }
 
 /// Alternates in the model, nearest first, and a bound for those on the recorded path.
@@ -57,8 +106,9 @@ pub fn nearest(
     model: &Model,
     reference: &mut Reference,
     wanted: usize,
+    keep: usize,
 ) -> (Vec<Candidate>, LowerBound) {
-    let mut bound = bound_on_path(model);
+    let mut bound = bound_on_path(model, world.order());
     let mut candidates = Vec::new();
     if bound.0 > 0 {
         let (found, decided) = single_changes(world, model, reference);
@@ -68,11 +118,11 @@ pub fn nearest(
         candidates = found;
     }
     if candidates.is_empty() || model.len() <= LONG {
-        candidates.extend(alternate::nearest(world, reference, wanted));
+        candidates.extend(alternate::nearest(world, reference, wanted, keep));
     }
     candidates.sort_by_key(rank);
     candidates.dedup_by(|a, b| a.lineup.edges == b.lineup.edges);
-    candidates.truncate(wanted);
+    candidates.truncate(keep);
     (candidates, bound)
 }
 
@@ -116,35 +166,77 @@ fn single_changes(
     model: &Model,
     reference: &mut Reference,
 ) -> (Vec<Candidate>, bool) {
-    let order: Vec<StepId> = world.order().to_vec();
     let mut evaluator = Evaluator::new(model);
-    evaluator.evaluate(&order);
+    evaluator.evaluate(world.order());
     let sources = evaluator.sources().to_vec();
+    // What the failing run did not read before it failed may have any source.
+    let mut known = vec![None; sources.len()];
+    for step in evaluator.performed() {
+        for op in evaluator.performed_ops(*step) {
+            if let Op::Read(slot) = op {
+                known[slot.index()] = Some(sources[slot.index()]);
+            }
+        }
+    }
     let users = users(model);
     let mut found = Vec::new();
-    let mut decided = true;
+    // A read composed of several sources may change without a new data flow, beside the single change.
+    let mut decided = composed(model, world.order()).is_empty();
     let mut tried = 0;
-    for slot in slice(model, &sources) {
-        for source in model.candidates(slot) {
-            if source == sources[slot.index()] {
-                continue;
-            }
+    let mut events: Vec<u32> =
+        slice(model, &sources).iter().map(|slot| model.read(*slot).event).collect();
+    events.dedup();
+    for event in events {
+        let slots = slots_of_event(model, event);
+        let (changes, all) = other_sources(model, &slots, &sources);
+        decided &= all;
+        for change in changes {
             tried += 1;
             if tried > MAX_CHANGES || found.len() >= ENOUGH || !world.may_go_on() {
                 return (found, false);
             }
-            let mut changed = sources.clone();
-            changed[slot.index()] = source;
-            if !passes(model, &changed, &affected(model, &sources, &users, slot)) {
+            let mut changed = known.clone();
+            change.iter().for_each(|(slot, source)| changed[slot.index()] = Some(*source));
+            let slots: Vec<SlotId> = change.iter().map(|(slot, _)| *slot).collect();
+            if !may_pass(model, &changed, &affected(model, &known, &users, &slots)) {
                 continue;
             }
-            match steer_to(world, model, reference, slot, source) {
+            match steer_to(world, model, reference, &change) {
                 Some(candidate) => found.push(candidate),
                 None => decided &= is_refuted(model, &changed),
             }
         }
     }
     (found, decided)
+}
+
+/// Where slots of one event get their values from instead.
+type Change = Vec<(SlotId, Source)>;
+
+/// All ways in which an event can get a single new data flow: some of its slots read from one other event. False if
+/// there are too many.
+fn other_sources(model: &Model, slots: &[SlotId], sources: &[Source]) -> (Vec<Change>, bool) {
+    let mut by_writer: BTreeMap<Option<u32>, Change> = BTreeMap::new();
+    for &slot in slots {
+        for source in model.candidates(slot).into_iter().filter(|s| *s != sources[slot.index()]) {
+            by_writer.entry(event_of(model, source)).or_default().push((slot, source));
+        }
+    }
+    let mut changes = Vec::new();
+    let mut all = true;
+    for change in by_writer.into_values() {
+        if change.len() > MAX_PARTS {
+            all = false;
+            changes.push(change);
+            continue;
+        }
+        // All of them first.
+        for subset in (1..1u32 << change.len()).rev() {
+            let parts = change.iter().enumerate().filter(|(i, _)| subset >> i & 1 == 1);
+            changes.push(parts.map(|(_, part)| *part).collect());
+        }
+    }
+    (changes, all)
 }
 
 /// The reads that the bug condition depends on, through the writes they read from.
@@ -191,14 +283,14 @@ fn users(model: &Model) -> FxHashMap<SymbolId, Users> {
     users
 }
 
-/// The conditions that another value of this read may change, through the writes that carry it on.
+/// The conditions that other values of these reads may change, through the writes that carry them on.
 fn affected(
     model: &Model,
-    sources: &[Source],
+    sources: &[Option<Source>],
     users: &FxHashMap<SymbolId, Users>,
-    slot: SlotId,
+    slots: &[SlotId],
 ) -> Vec<ExprId> {
-    let mut todo = vec![model.read(slot).symbol];
+    let mut todo: Vec<SymbolId> = slots.iter().map(|slot| model.read(*slot).symbol).collect();
     let mut seen: FxHashSet<SymbolId> = todo.iter().copied().collect();
     let mut checks = Vec::new();
     while let Some(symbol) = todo.pop() {
@@ -207,7 +299,8 @@ fn affected(
         for write in &users.writes {
             for reader in model.reads_of(model.write(*write).cell) {
                 let read = model.read(SlotId(*reader));
-                if sources[*reader as usize] == Source::Write(*write) && seen.insert(read.symbol) {
+                let from = sources[*reader as usize];
+                if from == Some(Source::Write(*write)) && seen.insert(read.symbol) {
                     todo.push(read.symbol);
                 }
             }
@@ -218,18 +311,18 @@ fn affected(
     checks
 }
 
-/// Whether values under these reads-from keep every thread on its path and avoid the bug.
-fn passes(model: &Model, sources: &[Source], checks: &[ExprId]) -> bool {
+/// Whether values under these reads-from may keep every thread on its path and avoid the bug.
+fn may_pass(model: &Model, sources: &[Option<Source>], checks: &[ExprId]) -> bool {
     let Some(bug) = model.bug_condition() else { return false };
     let mut values =
         Values { model, sources, known: FxHashMap::default(), open: FxHashSet::default() };
-    values.expression(bug) == Some(0) && checks.iter().all(|c| values.expression(*c) == Some(1))
+    values.expression(bug) != Some(1) && checks.iter().all(|c| values.expression(*c) != Some(0))
 }
 
-/// Values that follow from reads-from.
+/// Values that follow from reads-from, where they do.
 struct Values<'m> {
     model: &'m Model,
-    sources: &'m [Source],
+    sources: &'m [Option<Source>],
     known: FxHashMap<ExprId, Option<u128>>,
     /// Symbols being computed: one that needs itself has no value.
     open: FxHashSet<SymbolId>,
@@ -268,8 +361,9 @@ impl Values<'_> {
         for slot in self.model.slots_of(symbol).map(SlotId) {
             let read = *self.model.read(slot);
             let part = match self.sources[slot.index()] {
-                Source::Initial => self.model.initial(read.cell),
-                Source::Write(write) => {
+                None => None,
+                Some(Source::Initial) => self.model.initial(read.cell),
+                Some(Source::Write(write)) => {
                     let write = *self.model.write(write);
                     self.expression(write.value).map(|v| v >> (8 * u32::from(write.offset)))
                 }
@@ -287,46 +381,23 @@ impl Values<'_> {
     }
 }
 
-/// A schedule near the failing one in which a read has this source.
+/// A schedule near the failing one in which reads have these sources.
 fn steer_to(
     world: &mut Modelled<'_>,
     model: &Model,
     reference: &mut Reference,
-    slot: SlotId,
-    source: Source,
+    change: &[(SlotId, Source)],
 ) -> Option<Candidate> {
-    let read = *model.read(slot);
-    let place = |step: StepId| world.place(step);
-    let others: Vec<StepId> = model
-        .writes_of(read.cell)
-        .iter()
-        .filter(|w| Source::Write(**w) != source)
-        .map(|w| model.write(*w).step)
-        .filter(|step| *step != read.step)
-        .collect();
-    let key = |world: &Modelled<'_>, step: StepId| world.key(step);
-    let reader = key(world, read.step);
-    let attempts: Vec<Vec<Order>> = match source {
-        Source::Initial => vec![others.iter().map(|w| (reader, key(world, *w))).collect()],
-        Source::Write(write) => {
-            let writer = model.write(write).step;
-            let writer_key = key(world, writer);
-            let after: Vec<Order> = others
-                .iter()
-                .filter(|w| place(**w) > place(writer))
-                .map(|w| (reader, key(world, *w)))
-                .collect();
-            let before: Vec<Order> = others
-                .iter()
-                .filter(|w| place(**w) < place(read.step))
-                .map(|w| (key(world, *w), writer_key))
-                .collect();
-            let from: Order = (writer_key, reader);
-            vec![[&[from][..], &after].concat(), [&[from][..], &before].concat()]
-        }
-    };
-    for orders in attempts {
-        for orders in with_locks(world, &orders) {
+    let mut attempts = [Vec::new(), Vec::new()];
+    for (slot, source) in change {
+        let ways = ways_to(world, model, *slot, *source);
+        attempts.iter_mut().zip(ways).for_each(|(attempt, way)| attempt.extend(way));
+    }
+    if attempts[0] == attempts[1] {
+        attempts[1].clear();
+    }
+    for orders in attempts.iter().filter(|orders| !orders.is_empty()) {
+        for orders in with_locks(world, orders) {
             let tried = world.steer(&orders, Mode::Follow);
             if tried.ending == Ending::Passed
                 && let Some(observed) = world.observe(&tried)
@@ -336,6 +407,31 @@ fn steer_to(
         }
     }
     None
+}
+
+/// The orders that give a read this source: other writes come after the read, or before the source.
+fn ways_to(world: &Modelled<'_>, model: &Model, slot: SlotId, source: Source) -> [Vec<Order>; 2] {
+    let read = *model.read(slot);
+    let others: Vec<StepId> = model
+        .writes_of(read.cell)
+        .iter()
+        .filter(|w| Source::Write(**w) != source)
+        .map(|w| model.write(*w).step)
+        .filter(|step| *step != read.step)
+        .collect();
+    let reader = world.key(read.step);
+    let Source::Write(write) = source else {
+        let first: Vec<Order> = others.iter().map(|w| (reader, world.key(*w))).collect();
+        return [first.clone(), first];
+    };
+    let writer = model.write(write).step;
+    let from: Order = (world.key(writer), reader);
+    let after = others.iter().filter(|w| world.place(**w) > world.place(writer));
+    let before = others.iter().filter(|w| world.place(**w) < world.place(read.step));
+    [
+        [from].into_iter().chain(after.map(|w| (reader, world.key(*w)))).collect(),
+        [from].into_iter().chain(before.map(|w| (world.key(*w), from.0))).collect(),
+    ]
 }
 
 /// The orders as they are, and with threads stopped before the locks around what they wait at.

@@ -1,15 +1,15 @@
 //! The world of the model: schedules are evaluated, not executed. Everything stays on the recorded path.
 
 use rustc_hash::FxHashSet;
-use unravel_solve::{Evaluator, Model, Source, StepId, StepKind, Verdict};
+use unravel_solve::{Evaluator, Model, StepId, StepKind, Verdict};
 use unravel_trace::{
     EventKind, Exprs, Observed, Outcome, Schedule, Segment, SiteId, SymbolId, Symbolic, Trace,
     Value, VisibleSet,
 };
 
 use crate::execution::extents;
-use crate::minimal;
 use crate::points::{Counter, Extents, Key, Keys, Point, Touch};
+use crate::relevance::Relevance;
 use crate::steer::{Orders, Positions};
 use crate::world::{Ending, Mode, Order, Tried, World};
 
@@ -29,8 +29,7 @@ pub struct Modelled<'m> {
     /// By step: its place in the failing order.
     places: Vec<u32>,
     extents: Extents,
-    /// Points that touch what the bug condition depends on.
-    matter: FxHashSet<Key>,
+    relevance: Relevance,
     evaluated: u64,
     budget: u64,
 }
@@ -55,16 +54,10 @@ impl<'m> Modelled<'m> {
         }
         let mut evaluator = Evaluator::new(model);
         evaluator.evaluate(&order);
-        let mut matter = FxHashSet::default();
-        for slot in minimal::slice(model, evaluator.sources()) {
-            matter.insert(points[model.read(slot).step.index()].key);
-            if let Source::Write(write) = evaluator.sources()[slot.index()] {
-                matter.insert(points[model.write(write).step.index()].key);
-            }
-        }
+        let relevance = Relevance::new(model, &order);
         Modelled {
             evaluator,
-            matter,
+            relevance,
             model,
             trace,
             symbolic,
@@ -117,6 +110,44 @@ impl<'m> Modelled<'m> {
         let schedule = schedule(self.model, self.trace, &performed, choices, &self.visible);
         let trace = reordered(self.model, self.trace, self.symbolic, &self.evaluator, &performed);
         Some(Observed { trace, schedule, outcome: Outcome::Exited { code: 0 } })
+    }
+
+    /// What was evaluated last.
+    fn tried(&self, ending: Ending) -> Tried {
+        let performed = self.evaluator.performed();
+        let mut points: Vec<Point> = performed.iter().map(|s| self.points[s.index()]).collect();
+        if self.model.is_deadlock() && ending == Ending::Passed {
+            // Evaluation ends where a request is granted; what threads did not do yet they do after that.
+            let done: FxHashSet<StepId> = performed.iter().copied().collect();
+            let to_come = self.order.iter().filter(|s| !done.contains(s));
+            let to_come = to_come.filter(|s| !self.model.is_request(**s));
+            points.extend(to_come.map(|s| self.points[s.index()]));
+        }
+        let choices = self.evaluator.choices().to_vec();
+        let schedule = schedule(self.model, self.trace, performed, choices, &self.visible);
+        Tried { points, ending, schedule }
+    }
+
+    /// The steps that a schedule executes, then all others: requests that are due, and the rest as it was.
+    fn order_of(&self, schedule: &Schedule) -> Vec<StepId> {
+        let mut next = vec![0usize; self.model.threads()];
+        let mut order = Vec::with_capacity(self.model.len());
+        for segment in &schedule.segments {
+            let steps = self.model.thread_steps(unravel_trace::ThreadId(segment.thread));
+            let from = next[segment.thread as usize];
+            let to = (from + segment.events as usize).min(steps.len());
+            order.extend(&steps[from..to]);
+            next[segment.thread as usize] = to;
+        }
+        let (due, rest): (Vec<StepId>, Vec<StepId>) = self
+            .order
+            .iter()
+            .filter(|s| self.model.place(**s) >= next[self.model.owner(**s).index()])
+            .partition(|s| {
+                let at = next[self.model.owner(**s).index()];
+                self.model.is_request(**s) && self.model.place(**s) == at
+            });
+        [order, due, rest].concat()
     }
 
     fn simulate(&mut self, orders: &[Order], mode: Mode) -> Ending {
@@ -228,8 +259,8 @@ impl World for Modelled<'_> {
         bug.unwrap_or(self.failing.len())
     }
 
-    fn matters(&self, key: Key) -> bool {
-        self.matter.contains(&key)
+    fn relevance(&self) -> &Relevance {
+        &self.relevance
     }
 
     fn extents(&self) -> &Extents {
@@ -239,16 +270,19 @@ impl World for Modelled<'_> {
     fn steer(&mut self, orders: &[Order], mode: Mode) -> Tried {
         self.evaluated += 1;
         let ending = self.simulate(orders, mode);
-        let performed = self.evaluator.performed();
-        let points = performed.iter().map(|s| self.points[s.index()]).collect();
-        let choices = self.evaluator.choices().to_vec();
-        let schedule = schedule(self.model, self.trace, performed, choices, &self.visible);
-        Tried { points, ending, schedule }
+        self.tried(ending)
+    }
+
+    fn replay(&mut self, schedule: &Schedule) -> Tried {
+        self.evaluated += 1;
+        let order = self.order_of(schedule);
+        let ending = ending(self.evaluator.evaluate(&order));
+        self.tried(ending)
     }
 
     fn observe(&mut self, tried: &Tried) -> Option<Observed> {
         let performed: Vec<StepId> = self.evaluator.performed().to_vec();
-        debug_assert_eq!(performed.len(), tried.points.len(), "only the last schedule is kept");
+        debug_assert!(performed.len() <= tried.points.len(), "only the last schedule is kept");
         let trace = reordered(self.model, self.trace, self.symbolic, &self.evaluator, &performed);
         let outcome = Outcome::Exited { code: 0 };
         Some(Observed { trace, schedule: tried.schedule.clone(), outcome })
@@ -286,7 +320,7 @@ fn points(
             let occurrence = counter.advance(thread, site);
             let key = keys.key(thread, site, occurrence);
             let touch = match request {
-                Some(request) => request_touch(trace, &request),
+                Some(request) => request_touch(trace, &request, extents),
                 None => extents.touch(trace, events),
             };
             Point { key, thread, touch }
@@ -294,13 +328,15 @@ fn points(
         .collect()
 }
 
-fn request_touch(trace: &Trace, request: &unravel_trace::Request) -> Touch {
+fn request_touch(trace: &Trace, request: &unravel_trace::Request, extents: &mut Extents) -> Touch {
     use crate::points::Role;
     use unravel_trace::Wants;
     let sync = |at, role| Touch::Sync { address: trace.address(at), role };
     match request.wants {
+        Wants::Wake { at, mutex } => {
+            extents.combined(vec![sync(at, Role::Acquire), sync(mutex, Role::Acquire)])
+        }
         Wants::Lock { at, shared: false }
-        | Wants::Wake { at, .. }
         | Wants::Semaphore { at }
         | Wants::Barrier { at }
         | Wants::Once { at } => sync(at, Role::Acquire),
@@ -328,7 +364,8 @@ pub fn schedule(
     Schedule { threads: trace.threads.clone(), segments, choices, visible: visible.clone() }
 }
 
-/// The trace of a run with its steps in another order, with the values that the evaluator found.
+/// The trace of a run with its steps in another order, with the values that the evaluator found; what it did not
+/// execute keeps those that were recorded.
 pub fn reordered(
     model: &Model,
     trace: &Trace,
@@ -338,10 +375,13 @@ pub fn reordered(
 ) -> Trace {
     let mut result = trace.clone();
     result.events.clear();
+    let executed: FxHashSet<StepId> = evaluator.performed().iter().copied().collect();
     for step in order.iter().filter(|s| !model.is_request(**s)) {
         for index in symbolic.steps[step.index()].range() {
             let mut event = trace.events[index].clone();
-            revalue(&mut event.kind, index, symbolic, evaluator);
+            if executed.contains(step) {
+                revalue(&mut event.kind, index, symbolic, evaluator);
+            }
             result.events.push(event);
         }
     }

@@ -138,9 +138,13 @@ pub fn broken(failing: &Positions, points: &[Point], extents: &Extents) -> Vec<O
 }
 
 /// How little an order says to a reader: orders of data before orders of locks.
-pub fn weight(touch: &Touch) -> u32 {
+pub fn weight(touch: &Touch, extents: &Extents) -> u32 {
     match touch {
-        Touch::Memory { .. } | Touch::Free { .. } | Touch::Section(_) => 0,
+        Touch::Memory { .. } | Touch::Free { .. } => 0,
+        Touch::Section(section) => {
+            let parts = extents.section(*section).iter().map(|part| weight(part, extents));
+            parts.min().unwrap_or(4)
+        }
         Touch::Sync { role: Role::Wait | Role::Signal, .. } => 1,
         Touch::Sync { role: Role::Acquire | Role::AcquireShared, .. } => 2,
         Touch::Sync { role: Role::Release, .. } => 3,

@@ -97,7 +97,7 @@ pub enum Touch {
         address: u64,
         role: Role,
     },
-    /// An atomic section: indexes [`Extents::sections`].
+    /// Several at once, as of an atomic section: indexes [`Extents::sections`].
     Section(u32),
 }
 
@@ -209,18 +209,29 @@ impl Extents {
         *known = (*known).max(bytes);
     }
 
-    /// What happens in an atomic section of the failing run.
+    /// What happens in an atomic section of the failing run, or in waiting and waking up.
     pub fn section(&self, index: u32) -> &[Touch] {
         &self.sections[index as usize]
     }
 
     /// The touch of a step with these events.
     pub fn touch(&mut self, trace: &Trace, events: &[Event]) -> Touch {
-        let mut touches: Vec<Touch> = events
-            .iter()
-            .map(|event| Touch::of_event(trace, event))
-            .filter(|touch| *touch != Touch::Nothing)
-            .collect();
+        let touches = events.iter().flat_map(|event| {
+            // Waiting on a condition variable gives the mutex back, waking up takes it again.
+            let mutex = match event.kind {
+                EventKind::Wait { mutex, .. } => Some((mutex, Role::Release)),
+                EventKind::Wake { mutex, .. } => Some((mutex, Role::Acquire)),
+                _ => None,
+            };
+            let mutex = mutex.map(|(at, role)| Touch::Sync { address: trace.address(at), role });
+            [Some(Touch::of_event(trace, event)), mutex].into_iter().flatten()
+        });
+        let touches = touches.filter(|touch| *touch != Touch::Nothing).collect();
+        self.combined(touches)
+    }
+
+    /// One touch for several.
+    pub fn combined(&mut self, mut touches: Vec<Touch>) -> Touch {
         match touches.len() {
             0 => Touch::Nothing,
             1 => touches.remove(0),

@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unravel_trace::{BranchChange, EventKind, Flow, FlowChange, Projection, Trace};
+use unravel_trace::{Flow, FlowChange, Projection, Trace};
 
+use crate::branches::Branches;
 use crate::flows::Lineup;
 use crate::points::{Key, Keys};
 
@@ -19,8 +20,13 @@ pub struct Side<'a> {
     pub lineup: &'a Lineup,
 }
 
-pub fn project(keys: &Keys, failing: Side<'_>, alternate: Side<'_>) -> Projection {
-    let branches = branches(keys, failing, alternate);
+pub fn project(
+    keys: &Keys,
+    branches: &Branches,
+    failing: Side<'_>,
+    alternate: Side<'_>,
+) -> Projection {
+    let branches = branches.changed(keys, failing, alternate);
     let mut in_failing: BTreeSet<u32> = BTreeSet::new();
     let mut in_alternate: BTreeSet<u32> = BTreeSet::new();
     let ours = edges(failing.lineup, alternate.lineup);
@@ -57,10 +63,17 @@ pub fn operations(projection: &Projection, failing: &Lineup, alternate: &Lineup)
     ours.chain(theirs).collect::<FxHashSet<Key>>().len() as u32
 }
 
-/// Pairs of consecutive events, of those that both runs have.
+/// Pairs of consecutive events, up to the last that both runs have. Of consecutive events of one thread that only
+/// this run has, the first and the last stand for all.
 fn edges(of: &Lineup, other: &Lineup) -> FxHashSet<(Key, Key)> {
-    let common = of.common(other);
-    common.windows(2).map(|w| (of.keys[w[0] as usize], of.keys[w[1] as usize])).collect()
+    let is_common = |index: &usize| other.contains(of.keys[*index]);
+    let Some(last) = (0..of.keys.len()).rev().find(is_common) else { return FxHashSet::default() };
+    let alike =
+        |a: usize, b: usize| !is_common(&a) && !is_common(&b) && of.threads[a] == of.threads[b];
+    let kept: Vec<usize> = (0..=last)
+        .filter(|&i| i == 0 || i == last || !(alike(i - 1, i) && alike(i, i + 1)))
+        .collect();
+    kept.windows(2).map(|w| (of.keys[w[0]], of.keys[w[1]])).collect()
 }
 
 /// Data flows that only one run has, between events that both have, by reader.
@@ -97,43 +110,4 @@ fn flow_changes(failing: Side<'_>, alternate: Side<'_>) -> Vec<FlowChange> {
         }
     }
     changes
-}
-
-/// Where threads take different paths: the first events of each thread that are not the same. A thread that
-/// only goes further in one of the runs takes no other path.
-fn branches(keys: &Keys, failing: Side<'_>, alternate: Side<'_>) -> Vec<BranchChange> {
-    let per_thread = |side: Side<'_>| {
-        let mut lists: FxHashMap<_, Vec<u32>> = FxHashMap::default();
-        for (index, thread) in side.lineup.threads.iter().enumerate() {
-            // A failing assertion ends the path it is on; it is no other path.
-            if side.trace.events[index].kind != EventKind::Assertion {
-                lists.entry(*thread).or_default().push(index as u32);
-            }
-        }
-        lists
-    };
-    let (ours, theirs) = (per_thread(failing), per_thread(alternate));
-    let mut found = Vec::new();
-    let mut threads: Vec<_> = ours.keys().copied().collect();
-    threads.sort();
-    for thread in threads {
-        let (left, right) = (&ours[&thread], theirs.get(&thread).map_or(&[][..], |v| v));
-        let same = left.iter().zip(right).take_while(|(a, b)| {
-            failing.lineup.keys[**a as usize] == alternate.lineup.keys[**b as usize]
-        });
-        let same = same.count();
-        if same == left.len() || same == right.len() {
-            continue;
-        }
-        let before = same.checked_sub(1).map(|i| left[i] as usize);
-        found.push(BranchChange {
-            thread: keys.name(thread).clone(),
-            failing: left.get(same).copied(),
-            alternate: right.get(same).copied(),
-            after: before
-                .and_then(|i| failing.trace.site(failing.trace.events[i].site))
-                .map(|site| site.place.clone()),
-        });
-    }
-    found
 }

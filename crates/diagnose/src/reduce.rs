@@ -13,15 +13,20 @@ const BUDGET: usize = 4_000_000;
 /// A failing order with as few context switches as the moves can reach, and how many orders were evaluated.
 pub fn reduce(model: &Model, order: &[StepId]) -> (Vec<StepId>, u64) {
     let mut evaluator = Evaluator::new(model);
-    let mut reduction =
-        Reduction { model, segments: split(model, order), evaluated: 0, left: BUDGET };
+    // Requests are not executed: they have no place in a schedule.
+    let (requests, executed): (Vec<StepId>, Vec<StepId>) =
+        order.iter().partition(|step| model.is_request(**step));
+    let segments = split(model, &executed);
+    let mut reduction = Reduction { model, segments, requests, evaluated: 0, left: BUDGET };
     while reduction.pass(&mut evaluator) && reduction.left > 0 {}
-    (reduction.segments.concat(), reduction.evaluated)
+    ([reduction.segments.concat(), reduction.requests].concat(), reduction.evaluated)
 }
 
 struct Reduction<'m> {
     model: &'m Model,
     segments: Vec<Vec<StepId>>,
+    /// Of a deadlock.
+    requests: Vec<StepId>,
     evaluated: u64,
     left: usize,
 }
@@ -75,15 +80,14 @@ impl Reduction<'_> {
         moved: &[Vec<StepId>],
         evaluator: &mut Evaluator<'_>,
     ) -> Option<Vec<Vec<StepId>>> {
-        let order = moved.concat();
+        let order = [moved.concat(), self.requests.clone()].concat();
         self.left = self.left.saturating_sub(order.len());
         self.evaluated += 1;
         if !matches!(evaluator.evaluate(&order), Verdict::Fails { .. }) {
             return None;
         }
-        // What comes after the failure does not happen. (A deadlock is at the end.)
-        let happened = if self.model.is_deadlock() { &order } else { evaluator.performed() };
-        let segments = split(self.model, happened);
+        // What comes after the failure does not happen.
+        let segments = split(self.model, evaluator.performed());
         (segments.len() < self.segments.len()).then_some(segments)
     }
 }

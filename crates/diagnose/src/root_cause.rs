@@ -4,7 +4,8 @@
 //! meets all of these is the candidate; a passing run that keeps the candidate refutes it and joins the known ones,
 //! cut down first to the few orders it must break. Minimal by construction: each member has a passing run that
 //! breaks it and no other member. That *no* passing run keeps all members is checked by trying, on every path
-//! the program takes: all single reversals, all single delays, and many schedules at random.
+//! the program takes: all single reversals, all single delays, and many schedules at random; last by a [`Refuter`],
+//! which may prove it for the recorded path.
 
 use rustc_hash::FxHashMap;
 use unravel_trace::{Rng, Schedule};
@@ -16,11 +17,13 @@ use crate::steer::Positions;
 use crate::world::{Ending, Mode, Order, Tried, World};
 
 /// Reversals and delays tried against each candidate.
-const MAX_MOVES: usize = 400;
+const MAX_MOVES: usize = 240;
 /// Refutations before we give up.
-const MAX_ROUNDS: usize = 60;
+const MAX_ROUNDS: usize = 200;
+/// Orders of a refutation that are broken alone before parts of it are.
+const MAX_ALONE: usize = 24;
 /// Executions to cut down one refutation.
-const MAX_CUTS: usize = 120;
+const MAX_CUTS: usize = 60;
 
 /// A set of orders, and how it was checked.
 #[derive(Clone, Debug)]
@@ -36,6 +39,11 @@ pub struct Cause {
     pub touches: FxHashMap<Key, Touch>,
 }
 
+/// Who may know of a passing schedule that keeps these orders.
+pub trait Refuter {
+    fn refute(&mut self, world: &dyn World, orders: &[Order]) -> Option<Schedule>;
+}
+
 struct Known {
     broken: Vec<Order>,
     schedule: Schedule,
@@ -43,6 +51,7 @@ struct Known {
 
 struct Search<'w> {
     world: &'w mut dyn World,
+    refuter: &'w mut dyn Refuter,
     positions: Positions,
     touches: FxHashMap<Key, Touch>,
     known: Vec<Known>,
@@ -54,8 +63,14 @@ struct Search<'w> {
 }
 
 /// The root cause of the world's failing run. `None` if no schedule that was tried passes.
-/// `passing` are passing runs that are already known, `samples` how many schedules to try at random.
-pub fn root_cause(world: &mut dyn World, passing: Vec<Tried>, samples: u64) -> Option<Cause> {
+/// `passing` are passing runs that are already known, `samples` how many schedules to try at random; `refuter` has
+/// the last word.
+pub fn root_cause(
+    world: &mut dyn World,
+    passing: Vec<Tried>,
+    samples: u64,
+    refuter: &mut dyn Refuter,
+) -> Option<Cause> {
     let failing = world.failing().to_vec();
     // What comes after the failure counts as after all of it.
     let positions = Positions::new(&failing[..world.end()]);
@@ -63,6 +78,7 @@ pub fn root_cause(world: &mut dyn World, passing: Vec<Tried>, samples: u64) -> O
     let touches = failing.iter().map(|p| (p.key, p.touch)).collect();
     let mut search = Search {
         world,
+        refuter,
         positions,
         touches,
         known: Vec::new(),
@@ -82,7 +98,12 @@ pub fn root_cause(world: &mut dyn World, passing: Vec<Tried>, samples: u64) -> O
 fn moves(failing: &[Point], world: &dyn World) -> Vec<Vec<Order>> {
     let positions = Positions::new(failing);
     let mut moves: Vec<Vec<Order>> = Vec::new();
-    for (first, second) in immediate(failing, world.extents()).into_iter().take(MAX_MOVES) {
+    let mut pairs = immediate(failing, world.extents());
+    pairs.sort_by_key(|(_, second)| {
+        let touch = positions.get(*second).map_or(Touch::Nothing, |at| failing[at as usize].touch);
+        world.relevance().rank(&touch, world.extents())
+    });
+    for (first, second) in pairs.into_iter().take(MAX_MOVES) {
         moves.push(vec![(second, first)]);
         let at = positions.get(first).map_or(0, |at| at as usize);
         let locks = enclosing_locks(failing, at);
@@ -127,8 +148,17 @@ impl Search<'_> {
         chosen
     }
 
+    /// What the failure depends on first, then other data, then waits and signals, then locks.
     fn weight(&self, (first, second): Order) -> u32 {
-        let touch = |key: &Key| self.touches.get(key).map_or(4, weight);
+        let extents = self.world.extents();
+        let relevance = self.world.relevance();
+        let touch = |key: &Key| match self.touches.get(key) {
+            Some(touch) => match relevance.rank(touch, extents) {
+                2 => 2 + weight(touch, extents),
+                near => near,
+            },
+            None => 6,
+        };
         touch(&first).max(touch(&second))
     }
 
@@ -191,12 +221,19 @@ impl Search<'_> {
                 return Some(tried);
             }
         }
-        None
+        let schedule = self.refuter.refute(&*self.world, candidate)?;
+        let tried = self.world.replay(&schedule);
+        self.keeping(tried, candidate)
     }
 
     /// Tries a schedule; it counts if it keeps the candidate.
     fn attempt(&mut self, orders: &[Order], mode: Mode, candidate: &[Order]) -> Option<Tried> {
         let tried = self.world.steer(orders, mode);
+        self.keeping(tried, candidate)
+    }
+
+    /// A tried schedule if it passes, keeps the candidate, and breaks something else.
+    fn keeping(&mut self, tried: Tried, candidate: &[Order]) -> Option<Tried> {
         let passed = match tried.ending {
             Ending::Passed => true,
             Ending::Failed => false,
@@ -219,7 +256,21 @@ impl Search<'_> {
             self.touches.entry(point.key).or_insert(point.touch);
         }
         let broken = broken(&self.positions, &tried.points, self.world.extents());
+        if broken.is_empty() {
+            // No order of points tells it from the failing run: it says nothing about orders.
+            return;
+        }
         let mut best = Known { broken, schedule: tried.schedule };
+        let mut alone = best.broken.clone();
+        alone.sort_by_key(|order| (self.cost(*order), *order));
+        for order in alone.into_iter().take(MAX_ALONE) {
+            if best.broken.len() == 1 || !self.world.may_go_on() {
+                break;
+            }
+            if let Some(known) = self.cut(&[order], keep, best.broken.len()) {
+                best = known;
+            }
+        }
         let mut cuts = 0;
         let mut parts = 2;
         while best.broken.len() > 1 && parts <= best.broken.len().max(2) && cuts < MAX_CUTS {

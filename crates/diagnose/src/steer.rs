@@ -1,7 +1,7 @@
 //! A scheduler that keeps given orders and otherwise follows a failing run, on whatever path that leads.
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{Candidate, Choice, Question, Rng, Scheduler, ThreadName, View};
+use unravel_trace::{Candidate, Choice, Op, Question, Rng, Scheduler, ThreadName, View};
 
 use crate::points::{Counter, Key, Keys, Point, ThreadKey, Touch};
 use crate::world::{Mode, Order};
@@ -139,13 +139,23 @@ impl Scheduler for Steer<'_> {
         self.know(view.names);
         let all: Vec<(usize, Key)> =
             (0..view.enabled.len()).map(|i| (i, self.key_of(&view.enabled[i]))).collect();
-        let free: Vec<(usize, Key)> = all
+        // The end of the process comes last, or it would hide what the other threads do.
+        let lingering: Vec<(usize, Key)> = all
+            .iter()
+            .filter(|(index, key)| {
+                view.enabled[*index].pending.op != Op::End || self.failing.get(*key).is_some()
+            })
+            .copied()
+            .collect();
+        let options = if lingering.is_empty() { &all } else { &lingering };
+        let free: Vec<(usize, Key)> = options
             .iter()
             .filter(|(_, key)| !self.orders.hold(*key, &self.executed))
             .copied()
             .collect();
         // If all are held, somebody has to go: the run will not keep the orders, and whoever asked sees it.
-        let chosen = if free.is_empty() { self.follow(&all, view) } else { self.pick(&free, view) };
+        let chosen =
+            if free.is_empty() { self.follow(options, view) } else { self.pick(&free, view) };
         let candidate = view.enabled[chosen];
         let key = all[chosen].1;
         let thread = candidate.thread;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use unravel_explore::{Judge, Replay};
 use unravel_trace::{
-    BugId, Choice, Detail, Executor, Input, Outcome, Question, Run, Schedule, Scheduler, View,
+    BugId, Choice, Detail, Executor, Guess, Guided, Input, Outcome, Paths, Question, Run, Schedule, Scheduler, View,
     VisibleSet, Want,
 };
 
@@ -14,6 +14,8 @@ use crate::world::Ending;
 
 /// What a run costs besides its instructions, counted in them.
 const RUN_COST: u64 = 5_000;
+/// What steering costs at each point.
+const POINT_COST: u64 = 300;
 
 /// Executes the program with the input of the failing run.
 pub struct Subject<'a> {
@@ -76,11 +78,28 @@ impl<'a> Subject<'a> {
         let want = Want { detail, learn };
         let mut run = self.executor.run(&self.input, visible, scheduler, want);
         self.judge.judge(&mut run);
-        self.steps += run.steps + RUN_COST;
+        self.steps += run.steps + RUN_COST + run.schedule.events() * POINT_COST;
         if run.schedule.visible.is_empty() {
             run.schedule.visible = visible.clone();
         }
         run
+    }
+
+    /// The paths of the last run, if it was symbolic and failed like this.
+    pub fn paths(&self, failed: &Outcome) -> Option<Paths> {
+        self.executor.paths(failed)
+    }
+
+    /// One attempt at rebuilding a run from its paths.
+    pub fn guided(&mut self, paths: &Paths, guesses: &[Guess]) -> Option<Guided> {
+        self.executed += 1;
+        let guided = self.executor.guided(&self.input, &self.visible, paths, guesses)?;
+        self.steps += guided.run.steps + RUN_COST;
+        Some(guided)
+    }
+
+    pub fn visible(&self) -> &VisibleSet {
+        &self.visible
     }
 
     pub fn executor(&self) -> &dyn Executor {

@@ -64,7 +64,10 @@ impl Teller<'_> {
         let event = place.and_then(|at| self.event_of(at, points, partner));
         let (trace, index) = match event {
             Some(index) => (trace, Some(index)),
-            None => match self.other.and_then(|other| Some((other, find(other, &thread, site)?))) {
+            None => match self
+                .other
+                .and_then(|other| Some((other, self.find(other, &thread, site, key)?)))
+            {
                 Some((other, index)) => (other, Some(index)),
                 None => (trace, None),
             },
@@ -101,6 +104,22 @@ impl Teller<'_> {
         Some(conflicting.unwrap_or(step.first as usize) as u32)
     }
 
+    /// An event of another run that does at this site what the point does.
+    fn find(&self, trace: &Trace, thread: &ThreadName, site: SiteId, key: Key) -> Option<u32> {
+        let touch = self.cause.touches.get(&key).copied().unwrap_or(Touch::Nothing);
+        let alike = |other: Touch| match (touch, other) {
+            (Touch::Memory { write: a, .. }, Touch::Memory { write: b, .. }) => a == b,
+            (Touch::Section(_), _) => true,
+            (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
+        };
+        let found = trace.events.iter().position(|e| {
+            e.site == site
+                && trace.thread_name(e.thread) == thread
+                && alike(Touch::of_event(trace, e))
+        });
+        found.map(|index| index as u32)
+    }
+
     /// What a point does whose event nobody recorded: one that a thread never got to.
     fn verb(&self, key: Key) -> &'static str {
         match self.cause.touches.get(&key) {
@@ -126,12 +145,4 @@ impl Teller<'_> {
             column: 0,
         })
     }
-}
-
-fn find(trace: &Trace, thread: &ThreadName, site: SiteId) -> Option<u32> {
-    let found = trace
-        .events
-        .iter()
-        .position(|e| e.site == site && trace.thread_name(e.thread) == thread)?;
-    Some(found as u32)
 }

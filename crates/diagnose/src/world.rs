@@ -3,6 +3,7 @@
 use unravel_trace::{Observed, Rng, Schedule};
 
 use crate::points::{Extents, Key, Keys, Point};
+use crate::relevance::Relevance;
 
 /// `first` is executed before `second`.
 pub type Order = (Key, Key);
@@ -60,16 +61,17 @@ pub trait World {
         self.failing().len()
     }
 
-    /// Whether the failure is known to depend on what this point reads or writes.
-    fn matters(&self, _: Key) -> bool {
-        false
-    }
+    /// What the failure is known to depend on.
+    fn relevance(&self) -> &Relevance;
 
     /// Sizes of heap objects.
     fn extents(&self) -> &Extents;
 
     /// Runs with these orders kept as far as possible.
     fn steer(&mut self, orders: &[Order], mode: Mode) -> Tried;
+
+    /// Runs a schedule that was found elsewhere.
+    fn replay(&mut self, schedule: &Schedule) -> Tried;
 
     /// A tried schedule again, with all its events. `None` if it does not come out the same.
     fn observe(&mut self, tried: &Tried) -> Option<Observed>;

@@ -1,7 +1,7 @@
 //! Replay: the decisions of a schedule, exactly. Where the program no longer fits, says so and lets it
 //! run on without preemption.
 
-use unravel_trace::{Choice, Question, Schedule, Scheduler, ThreadId, ThreadName, View, Why};
+use unravel_trace::{Choice, Op, Question, Schedule, Scheduler, ThreadId, ThreadName, View, Why};
 
 use crate::run_to_block::next_in_order;
 
@@ -73,6 +73,21 @@ impl<'a> Replay<'a> {
     }
 }
 
+/// Who goes on where no schedule decides: the current thread, else the next in order. The end of the process
+/// waits until nothing else can happen, or it would hide what the other threads do.
+fn run_on(view: &View<'_>) -> ThreadId {
+    let ends = |thread: ThreadId| {
+        view.enabled.iter().any(|c| c.thread == thread && c.pending.op == Op::End)
+    };
+    let stay = view.current_is_enabled() && view.why != Why::Yielded;
+    let thread = if stay { view.current } else { next_in_order(view) };
+    if !ends(thread) {
+        return thread;
+    }
+    let other = view.enabled.iter().find(|c| c.pending.op != Op::End);
+    other.map_or(thread, |c| c.thread)
+}
+
 impl Scheduler for Replay<'_> {
     fn next(&mut self, view: &View<'_>) -> Choice {
         let segments = &self.schedule.segments;
@@ -100,9 +115,7 @@ impl Scheduler for Replay<'_> {
                 }
             }
         }
-        let stay = view.current_is_enabled() && view.why != Why::Yielded;
-        let thread = if stay { view.current } else { next_in_order(view) };
-        Choice { thread, events: 1 }
+        Choice { thread: run_on(view), events: 1 }
     }
 
     fn choose(&mut self, _: Question, _options: u32) -> u32 {

@@ -9,6 +9,8 @@
 //! Operations of segments and switches are *steps*, those without events included, because steps are what a
 //! schedule orders. Data flow is between events. What has a step that the other schedule lacks is left out.
 
+use rustc_hash::FxHashSet;
+
 use crate::{Evaluator, Model, Op, Source, StepId};
 
 /// A reads-from edge: the event that wrote, `None` for memory as it was before the run, and the event that read.
@@ -62,9 +64,12 @@ pub fn segments<'a>(
     order.chunk_by(|a, b| model.owner(*a) == model.owner(*b))
 }
 
-/// Edges of the second, sorted list that the first has not.
+/// Edges of the second list that the first, sorted one has not. What the failing schedule never read, because it
+/// failed before, is left out.
 fn new_flows(failing: &[Flow], flows: &[Flow]) -> u32 {
-    flows.iter().filter(|flow| failing.binary_search(flow).is_err()).count() as u32
+    let readers: FxHashSet<u32> = failing.iter().map(|(_, reader)| *reader).collect();
+    let is_new = |flow: &&Flow| readers.contains(&flow.1) && failing.binary_search(flow).is_err();
+    flows.iter().filter(is_new).count() as u32
 }
 
 /// By step: its place in the order, `None` if absent.

@@ -9,6 +9,7 @@ pub mod file;
 mod ids;
 pub mod import;
 mod outcome;
+mod paths;
 mod rng;
 mod run;
 mod schedule;
@@ -22,6 +23,7 @@ pub use expr::{
 pub use file::{FileError, FormatError, FormatVersion, ProgramRef, TraceFile};
 pub use ids::*;
 pub use outcome::*;
+pub use paths::*;
 pub use rng::Rng;
 pub use run::*;
 pub use schedule::*;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Outcome, Schedule, SiteId, Symbolic, ThreadId, ThreadName, Trace, VisibleSet};
+use crate::{Guess, Guided, Outcome, Paths, Schedule, SiteId, Symbolic, ThreadId, ThreadName, Trace, VisibleSet};
 
 /// What a run depends on besides its schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -127,6 +127,22 @@ pub trait Executor {
     /// belong in another process.
     fn is_damaged(&self) -> bool {
         false
+    }
+
+    /// The paths of the last run, if it was executed with [`Detail::Symbolic`] and failed.
+    fn paths(&self, _failed: &Outcome) -> Option<Paths> {
+        None
+    }
+
+    /// Leads every thread along its path, in an order of its own. `None` if this executor cannot.
+    fn guided(
+        &mut self,
+        _input: &Input,
+        _visible: &VisibleSet,
+        _paths: &Paths,
+        _guesses: &[Guess],
+    ) -> Option<Guided> {
+        None
     }
 
     /// Called in a forked process before it runs anything.

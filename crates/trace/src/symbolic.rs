@@ -30,6 +30,9 @@ pub struct Symbolic {
     /// were set up, locks that were held. What is not listed is inferred from the events.
     pub sync: Vec<InitialSync>,
     pub bug: Bug,
+    /// The branch that decided the bug, where the failure itself came only after further branches: a run that
+    /// passes takes another path from here.
+    pub parted_at: Option<SiteId>,
     /// What the order of `trace.events` and `steps` means.
     pub order: KnownOrder,
 }

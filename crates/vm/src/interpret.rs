@@ -83,11 +83,21 @@ impl Machine {
                 continue;
             }};
         }
+        // With shadows, [`Machine::shadow_step`] has said whether its condition holds; `$when` is what that means.
+        macro_rules! branch {
+            ($holds:expr, $when:expr, $then:expr, $other:expr) => {{
+                let taken =
+                    if SYMBOLIC { (self.concolic.direction != 0) == $when } else { $holds };
+                jump!(if taken { $then } else { $other })
+            }};
+        }
         macro_rules! check {
             ($address:expr, $bytes:expr, $write:expr) => {
                 if !self.memory.is_plain($address, $bytes) {
                     save!();
-                    if let Err(fault) = self.memory.check($address, $bytes) {
+                    if let Err(fault) = self.memory.check($address, $bytes)
+                        && !(SYMBOLIC && self.tolerates(fault))
+                    {
                         self.fail_access($address, $bytes, $write, fault);
                     }
                 }
@@ -454,26 +464,30 @@ impl Machine {
 
                     Inst::Jump { to } => jump!(to),
                     Inst::Branch { cond, then, other } => {
-                        jump!(if reg!(cond) & 1 != 0 { then } else { other })
+                        branch!(reg!(cond) & 1 != 0, true, then, other)
                     }
                     Inst::BranchEq { a, b, then, other } => {
-                        jump!(if reg!(a) == reg!(b) { then } else { other })
+                        branch!(reg!(a) == reg!(b), true, then, other)
                     }
                     Inst::BranchNe { a, b, then, other } => {
-                        jump!(if reg!(a) != reg!(b) { then } else { other })
+                        branch!(reg!(a) != reg!(b), false, then, other)
                     }
                     Inst::BranchSlt32 { a, b, then, other } => {
-                        jump!(if (reg!(a) as i32) < (reg!(b) as i32) { then } else { other })
+                        branch!((reg!(a) as i32) < (reg!(b) as i32), true, then, other)
                     }
                     Inst::BranchSlt64 { a, b, then, other } => {
-                        jump!(if (reg!(a) as i64) < (reg!(b) as i64) { then } else { other })
+                        branch!((reg!(a) as i64) < (reg!(b) as i64), true, then, other)
                     }
                     Inst::BranchUlt { a, b, then, other } => {
-                        jump!(if reg!(a) < reg!(b) { then } else { other })
+                        branch!(reg!(a) < reg!(b), true, then, other)
                     }
                     Inst::Switch { value, table } => {
                         let switch = self.program.switches.get_unchecked(table as usize);
-                        let to = switch.cases.get(&reg!(value)).copied().unwrap_or(switch.default);
+                        let to = if SYMBOLIC {
+                            self.concolic.direction
+                        } else {
+                            switch.cases.get(&reg!(value)).copied().unwrap_or(switch.default)
+                        };
                         jump!(to)
                     }
                     Inst::IndirectJump { ptr } => {
@@ -660,6 +674,7 @@ impl Machine {
                         );
                         let found = std::slice::from_raw_parts(old.as_ptr() as *const u8, bytes);
                         let equal = wanted == found;
+                        let equal = if SYMBOLIC { self.guided_answer(equal) } else { equal };
                         let new_value = reg!(new);
                         let record = flags & RECORD != 0;
                         let exchange = SYMBOLIC.then(|| {

@@ -30,7 +30,9 @@ mod sync;
 mod thread;
 
 use unravel_program::{AccessKind, Program};
-use unravel_trace::{Executor, Input, Run, Scheduler, SiteId, VisibleSet, Want};
+use unravel_trace::{
+    Executor, Guess, Guided, Input, Outcome, Paths, Run, Scheduler, SiteId, VisibleSet, Want,
+};
 
 pub use error::VmError;
 
@@ -78,6 +80,20 @@ impl Executor for Vm {
             }
         }
         all
+    }
+
+    fn paths(&self, failed: &Outcome) -> Option<Paths> {
+        self.machine.paths(failed)
+    }
+
+    fn guided(
+        &mut self,
+        input: &Input,
+        visible: &VisibleSet,
+        paths: &Paths,
+        guesses: &[Guess],
+    ) -> Option<Guided> {
+        Some(self.machine.run_guided(input, visible, paths, guesses))
     }
 
     fn is_damaged(&self) -> bool {

@@ -507,6 +507,9 @@ impl Machine {
 
     /// Ends the run.
     pub fn finish(&mut self, outcome: Outcome) -> ! {
+        if self.concolic.guide.is_on() {
+            self.guided_finish(outcome);
+        }
         self.outcome.get_or_insert(outcome);
         self.leave_for_good()
     }

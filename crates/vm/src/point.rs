@@ -60,6 +60,9 @@ impl Stagnation {
 impl Machine {
     /// Waits at a point until the pending event may be executed, and counts it as executed.
     pub fn point(&mut self, op: Op, address: u64, bytes: u32, site: SiteId, need: Need) {
+        if self.concolic.guide.is_on() {
+            return self.guided_point(op, address, bytes, site, need);
+        }
         let me = self.current;
         let enabled_already = need == Need::Nothing || self.is_satisfied(me, need);
         let thread = &mut *self.threads[me];
@@ -183,6 +186,9 @@ impl Machine {
 
     /// Chooses the next thread after the current one has ended.
     pub fn decide_after_end(&mut self) {
+        if self.concolic.guide.is_on() {
+            return self.choose_turn();
+        }
         self.why = Why::Ended;
         self.budget = 0;
         self.ask();

@@ -51,6 +51,7 @@ impl Recorder {
             .chain(trace.objects.iter().filter_map(|o| o.site))
             .chain(conditions)
             .chain(requests.map(|r| r.site))
+            .chain(symbolic.and_then(|s| s.parted_at))
             .collect();
         ids.sort();
         ids.dedup();

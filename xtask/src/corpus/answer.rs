@@ -67,15 +67,19 @@ pub struct Frame {
     pub line: u32,
 }
 
+impl Frame {
+    /// `file:line`, without folders.
+    pub fn name(&self) -> Option<String> {
+        let name = Path::new(&self.file).file_name()?;
+        Some(format!("{}:{}", name.to_string_lossy(), self.line))
+    }
+}
+
 impl Outcome {
     /// The places, as `file:line`, of which one must be expected: where the failure shows, or where
     /// threads are blocked. Frames in headers of libraries are passed over.
     pub fn places(&self, case: &Case) -> Vec<String> {
-        let innermost = |stack: &[Frame]| {
-            let frame = stack.iter().find(|frame| case.owns(&frame.file))?;
-            let name = Path::new(&frame.file).file_name()?;
-            Some(format!("{}:{}", name.to_string_lossy(), frame.line))
-        };
+        let innermost = |stack: &[Frame]| stack.iter().find(|frame| case.owns(&frame.file))?.name();
         match self.kind.as_str() {
             "deadlock" | "livelock" => {
                 let mut places: Vec<String> =
@@ -110,10 +114,29 @@ pub fn ask<T: DeserializeOwned>(
     arguments: &[String],
     codes: &[i32],
 ) -> Result<T, String> {
+    let text = ask_text(tool, case, arguments, codes)?;
+    // The program's own output may stand before it.
+    let last = text.lines().last().unwrap_or_default();
+    let start = last.find('{').unwrap_or_default();
+    serde_json::from_str(&last[start..])
+        .map_err(|error| format!("{}: not the JSON expected: {error}", shown(arguments)))
+}
+
+fn shown(arguments: &[String]) -> String {
+    format!("unravel {}", arguments.join(" "))
+}
+
+/// The same, with all of standard output as it is.
+pub fn ask_text(
+    tool: &Path,
+    case: &Case,
+    arguments: &[String],
+    codes: &[i32],
+) -> Result<String, String> {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", PATIENCE]).arg(tool).args(arguments);
     command.current_dir(&case.folder).stdin(Stdio::null());
-    let shown = format!("unravel {}", arguments.join(" "));
+    let shown = shown(arguments);
     let output = command.output().map_err(|error| format!("cannot start {shown}: {error}"))?;
     let errors = String::from_utf8_lossy(&output.stderr);
     let code = output.status.code();
@@ -127,10 +150,5 @@ pub fn ask<T: DeserializeOwned>(
             output.status
         ));
     }
-    // The program's own output may stand before it.
-    let text = String::from_utf8_lossy(&output.stdout);
-    let last = text.lines().last().unwrap_or_default();
-    let start = last.find('{').unwrap_or_default();
-    serde_json::from_str(&last[start..])
-        .map_err(|error| format!("{shown}: not the JSON expected: {error}"))
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -65,11 +65,14 @@ pub struct Bug {
     pub root_cause: Vec<String>,
     #[expect(dead_code, reason = "the truth for `unravel causes`, which does not exist yet")]
     pub causes: Option<u32>,
-    #[expect(dead_code, reason = "the truth for `unravel diagnose`, which does not exist yet")]
+    #[expect(dead_code, reason = "a path that differs is marked, whether it has to differ or not")]
     #[serde(default)]
     pub path_dependent: bool,
     /// Why a search with default settings misses the bug. The case complains once it is found.
     pub known_gap: Option<String>,
+    /// With a known gap: flags of a search that finds it all the same, so that it can be diagnosed.
+    #[serde(default)]
+    pub find_with: Vec<String>,
 }
 
 /// All folders two levels down, in order.
@@ -140,6 +143,9 @@ impl Case {
         }
         if FailureKind::from_name(&bug.outcome).is_none() {
             return Err(format!("no kind of failure is called '{}'", bug.outcome));
+        }
+        if bug.known_gap.is_some() == bug.find_with.is_empty() {
+            return Err("'known-gap' and 'find-with' belong together".into());
         }
         let mut lines: Vec<&str> =
             bug.at.iter().chain(&bug.racy_lines).map(String::as_str).collect();
@@ -217,6 +223,7 @@ root-cause = ["a.c:1 -> a.c:2"]
             (FIXED, "fixed = [\"b.c\"]", "there is no file b.c"),
             ("\"assertion\"", "\"asertion\"", "called 'asertion'"),
             ("at = [\"a.c:2\"]", "at = [\"a.c:3\"]", "a.c:3 is an empty line or beyond"),
+            ("[bug]", "[bug]\nknown-gap = \"why\"", "'find-with' belong together"),
             (" -> ", " before ", "is not of the form file:line -> file:line"),
         ] {
             assert!(GOOD.contains(right));

@@ -4,9 +4,12 @@
 //!    failure at an expected line. A case with a `known-gap` inverts this: it complains once it is found.
 //! 2. A second search, with another number of workers, writes the same trace to the byte, and the trace
 //!    replays 20 times to the same outcome and the same events.
-//! 3. The fixed twin passes 500 schedules of every strategy, with exit code 0 and nothing inconclusive.
+//! 3. The trace is diagnosed ([`diagnosis`]); with a `known-gap`, that of a search with the flags `find-with`.
+//! 4. The fixed twin passes 500 schedules of every strategy, with exit code 0 and nothing inconclusive.
 //!
 //! With [`Depth::Full`] also: whatever any strategy finds in the buggy program replays.
+
+mod diagnosis;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +21,8 @@ use super::case::Case;
 const STRATEGIES: [&str; 5] = ["run-to-block", "round-robin", "random", "pct:3", "mix"];
 /// How many schedules of each the twin must stand.
 const TWIN_SCHEDULES: u64 = 500;
+/// What the first claim allows a search.
+const LIMITS: [&str; 4] = ["--schedules", "2000", "--time", "20s"];
 /// How often a trace is replayed.
 const REPLAYS: u32 = 20;
 
@@ -38,6 +43,18 @@ pub fn check(tool: &Path, case: &Case, depth: Depth) -> Vec<String> {
     complaints
 }
 
+/// A trace of the bug.
+pub fn trace(tool: &Path, case: &Case, scratch: &Path) -> Result<PathBuf, String> {
+    let lab = Lab { tool, case, scratch };
+    let flags: Vec<&str> = match case.expect.bug.find_with.as_slice() {
+        [] => LIMITS.to_vec(),
+        flags => flags.iter().map(String::as_str).collect(),
+    };
+    let search = lab.find(&case.expect.sources, &flags, "found", 1)?;
+    let finding = search.findings.into_iter().next();
+    Ok(finding.ok_or("it was not found")?.trace)
+}
+
 /// A case with what is needed to try it.
 struct Lab<'a> {
     tool: &'a Path,
@@ -46,12 +63,11 @@ struct Lab<'a> {
 }
 
 impl Lab<'_> {
-    /// Claims 1 and 2.
+    /// Claims 1 to 3.
     fn bug(&self) -> Result<(), String> {
         let bug = &self.case.expect.bug;
         let expected = format!("{} at {}", bug.outcome, bug.at.join(" or "));
-        let limits = ["--schedules", "2000", "--time", "20s"];
-        let search = self.find(&self.case.expect.sources, &limits, "first", 1)?;
+        let search = self.find(&self.case.expect.sources, &LIMITS, "first", 1)?;
         let gap = bug.known_gap.as_deref();
         let finding = match (search.findings.first(), gap) {
             (Some(finding), None) => finding,
@@ -62,7 +78,7 @@ impl Lab<'_> {
                     search.schedules
                 ));
             }
-            (None, Some(_)) => return Ok(()),
+            (None, Some(_)) => return self.gap(),
             (Some(finding), Some(gap)) => {
                 return Err(format!(
                     "expected the known gap '{gap}', seen {} in schedule {}: the gap is closed, remove known-gap",
@@ -77,8 +93,9 @@ impl Lab<'_> {
             return Err(format!("expected {expected}, seen {}", outcome.describe(self.case)));
         }
         self.replay(finding)?;
+        diagnosis::check(self.tool, self.case, &finding.trace)?;
         // The number of workers must not matter.
-        let again = self.find(&self.case.expect.sources, &limits, "second", 2)?;
+        let again = self.find(&self.case.expect.sources, &LIMITS, "second", 2)?;
         let trace = again.findings.first().map(|f| f.trace.clone()).unwrap_or_default();
         if self.read(&trace)? != self.read(&finding.trace)? {
             return Err("expected the same trace from two searches with one seed, seen two".into());
@@ -86,7 +103,21 @@ impl Lab<'_> {
         Ok(())
     }
 
-    /// Claim 3.
+    /// A bug that a search with default settings misses is replayed and diagnosed like any other.
+    fn gap(&self) -> Result<(), String> {
+        let flags: Vec<&str> = self.case.expect.bug.find_with.iter().map(String::as_str).collect();
+        let search = self.find(&self.case.expect.sources, &flags, "gap", 1)?;
+        let finding = search.findings.first().ok_or_else(|| {
+            format!(
+                "expected a finding with {}, seen none",
+                self.case.expect.bug.find_with.join(" ")
+            )
+        })?;
+        self.replay(finding)?;
+        diagnosis::check(self.tool, self.case, &finding.trace)
+    }
+
+    /// Claim 4.
     fn twin(&self, strategy: &str, seed: u64, schedules: u64) -> Result<(), String> {
         // The first strategy has one schedule only.
         let least = if strategy == STRATEGIES[0] { 1 } else { TWIN_SCHEDULES };

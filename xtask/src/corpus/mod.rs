@@ -7,7 +7,7 @@ mod answer;
 mod case;
 mod claims;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::tally::Tally;
 use crate::workspace;
+
+pub use case::name;
 
 use case::Case;
 
@@ -29,14 +31,25 @@ pub enum Depth {
 /// Cases slower than this are named at the end, so that the suite stays quick.
 const SLOW: Duration = Duration::from_secs(30);
 
-/// Runs the cases whose name contains `filter`. Prints a line for each that fails.
-pub fn run(filter: Option<&str>, depth: Depth) -> Result<Tally, Error> {
-    let tool = workspace::build_tool()?;
+/// The folders of the cases whose name contains `filter`.
+pub fn cases(filter: Option<&str>) -> Result<Vec<PathBuf>, Error> {
     let mut cases = case::list(&workspace::root().join("corpus"))?;
     cases.retain(|path| filter.is_none_or(|f| case::name(path).contains(f)));
     if cases.is_empty() {
         return Err(Error::NoCase(filter.unwrap_or_default().to_owned()));
     }
+    Ok(cases)
+}
+
+/// A failing trace of a case, found as its claims say.
+pub fn find(tool: &Path, folder: &Path, scratch: &Path) -> Result<PathBuf, String> {
+    claims::trace(tool, &Case::read(folder)?, scratch)
+}
+
+/// Runs the cases whose name contains `filter`. Prints a line for each that fails.
+pub fn run(filter: Option<&str>, depth: Depth) -> Result<Tally, Error> {
+    let tool = workspace::build_tool()?;
+    let cases = cases(filter)?;
     workspace::announce(&format!("corpus: {} cases", cases.len()));
     let next = AtomicUsize::new(0);
     let tally = Mutex::new(Tally::default());

@@ -63,6 +63,10 @@ impl Encoder<'_> {
         for (event, slots) in events {
             let of_event = known.iter().filter(|(_, reader)| *reader == event);
             let of_near: Vec<Option<u32>> = of_event.map(|(writer, _)| *writer).collect();
+            if of_near.is_empty() {
+                // F ends before this read.
+                continue;
+            }
             let read = *model.read(slots[0]);
             let unexecuted = self.after_end(self.read_point(&read));
             let selectors: Vec<_> = slots.iter().map(|slot| self.selectors(*slot)).collect();

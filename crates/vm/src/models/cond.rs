@@ -79,6 +79,7 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
         );
     }
     let held = mutex_model::release(lock);
+    m.guided_take(lock, false);
     let me = ThreadId(m.current as u32);
     let spurious = m.limits.spurious_wakes && m.choose(Question::SpuriousWake, 2) == 1;
     let early = timed && m.limits.early_timeouts && m.choose(Question::EarlyTimeout, 2) == 1;

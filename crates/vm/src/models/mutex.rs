@@ -71,6 +71,9 @@ impl Machine {
     }
 
     pub fn owns_mutex(&self, address: u64) -> bool {
+        if let Some(holds) = self.guided_holds(address) {
+            return holds;
+        }
         mutex::lock(address) != 0 && mutex::owner(address) == self.me()
     }
 }
@@ -167,13 +170,14 @@ pub(crate) fn take(m: &mut Machine, address: u64, count: u32) {
     mutex::set_lock(address, 1);
     mutex::set_owner(address, m.me());
     mutex::set_count(address, count);
+    m.guided_take(address, true);
 }
 
 pub(crate) fn try_lock(m: &mut Machine, address: u64, site: SiteId) -> Flow {
     m.check_mutex(address, site);
     m.point(Op::Acquire, address, mutex::BYTES as u32, site, Need::Nothing);
     m.check_mutex(address, site);
-    let free = mutex::lock(address) == 0;
+    let free = m.guided_answer(mutex::lock(address) == 0);
     if free {
         take(m, address, 1);
     } else if m.owns_mutex(address) && mutex::kind(address) & 3 == RECURSIVE {
@@ -208,6 +212,7 @@ pub(crate) fn unlock(m: &mut Machine, address: u64, site: SiteId) -> Flow {
         m.fail_sync(address, mutex::BYTES, site, what);
     }
     release(address);
+    m.guided_take(address, false);
     m.record_sync(site, (address, mutex::BYTES), |at| EventKind::Unlock { at });
     OK
 }
@@ -252,7 +257,7 @@ fn spin_try_lock(m: &mut Machine, a: Args) -> Flow {
     m.point(Op::Acquire, address, SPIN_BYTES as u32, a.site(), Need::Nothing);
     m.check_sync(address, SPIN_BYTES, true);
     // SAFETY: checked.
-    let free = unsafe { *spin_word(address) == 0 };
+    let free = m.guided_answer(unsafe { *spin_word(address) == 0 });
     if free {
         unsafe { *spin_word(address) = m.me() };
     }

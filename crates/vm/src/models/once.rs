@@ -25,7 +25,7 @@ impl Machine {
     fn begin_once(&mut self, address: u64, site: SiteId, is_done: fn(u64) -> bool) -> bool {
         self.check_sync(address, BYTES, true);
         self.point(Op::Acquire, address, BYTES as u32, site, Need::Once(address));
-        let won = !is_done(address);
+        let won = self.guided_answer(!is_done(address));
         if won {
             self.once_running.insert(address, self.current as u32);
             self.made_progress();

@@ -106,7 +106,8 @@ fn try_lock(m: &mut Machine, a: Args, shared: bool) -> Flow {
     let op = if shared { Op::AcquireShared } else { Op::Acquire };
     m.point(op, address, rwlock::BYTES as u32, a.site(), Need::Nothing);
     m.check_rwlock(address, a.site());
-    let acquired = rwlock::writer(address) == 0 && (shared || rwlock::readers(address) == 0);
+    let free = rwlock::writer(address) == 0 && (shared || rwlock::readers(address) == 0);
+    let acquired = m.guided_answer(free);
     if acquired {
         m.take_rwlock(address, shared);
     }

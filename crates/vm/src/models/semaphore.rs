@@ -118,7 +118,7 @@ fn wait(m: &mut Machine, a: Args, timed: bool) -> Flow {
         });
         return fail_with_errno(libc::ETIMEDOUT);
     }
-    semaphore::set_value(address, semaphore::value(address) - 1);
+    semaphore::set_value(address, semaphore::value(address).saturating_sub(1));
     m.made_progress();
     m.record_sync(a.site(), (address, BYTES), |at| EventKind::SemWait { at });
     OK
@@ -130,9 +130,9 @@ fn try_wait(m: &mut Machine, a: Args) -> Flow {
     m.point(Op::Acquire, address, BYTES as u32, a.site(), Need::Nothing);
     m.check_semaphore(address, a.site());
     let value = semaphore::value(address);
-    let acquired = value > 0;
+    let acquired = m.guided_answer(value > 0);
     if acquired {
-        semaphore::set_value(address, value - 1);
+        semaphore::set_value(address, value.saturating_sub(1));
         m.made_progress();
     }
     m.record_sync(a.site(), (address, BYTES), |at| EventKind::SemTryWait { at, acquired });

@@ -121,6 +121,7 @@ pub(crate) fn fork(
     thread.handle = HANDLES + ((thread.slot as u64) << 20) + (u64::from(child.0) << 4);
     m.made_progress();
     m.record(site, EventKind::Fork { child });
+    m.guided_fork(child);
     child
 }
 

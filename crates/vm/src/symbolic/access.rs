@@ -55,8 +55,10 @@ impl Machine {
                 unsafe { concolic.memory.load(&mut concolic.graph, address, u64::from(bytes)) };
             let memory = concolic.graph.value_of(&held);
             let value = concolic.graph.value(memory);
+            let symbol = concolic.accesses.len() as u32;
             let seen = if concolic.is_explained(address, value, bytes) {
-                let symbol = concolic.accesses.len() as u32;
+                let value = self.guessed(symbol, value);
+                let concolic = &mut self.concolic;
                 let id = concolic.graph.symbol(symbol, 8 * bytes, value, thread);
                 concolic.accesses.push(Recorded {
                     event,
@@ -71,7 +73,7 @@ impl Machine {
             } else {
                 memory
             };
-            concolic.thread(thread).seen.push((address, bytes, seen));
+            self.concolic.thread(thread).seen.push((address, bytes, seen));
         }
     }
 
@@ -132,6 +134,9 @@ impl Machine {
         self.concolic.thread(thread).seen.clear();
         let mut frame = self.frame_at(fp);
         frame.give_bytes(dst, &value);
+        if frame.concolic.guide.is_on() {
+            frame.take_guess(dst, slots);
+        }
         // Only the low bits count.
         let (last, bits) = match bits {
             0 | 64 | 128 => return,

@@ -308,6 +308,7 @@ impl Machine {
             match arg.abi {
                 Abi::Pointer => {
                     if self.frame_at(fp).is_symbolic(arg.reg) {
+                        self.wait_for_argument(fp, arg.reg);
                         self.fix_address(fp, arg.reg);
                     }
                 }
@@ -329,6 +330,7 @@ impl Machine {
             let graph = &mut frame.concolic.graph;
             let truth = graph.differs(value, 0);
             let taken = graph.value(value) != 0;
+            let taken = self.guided_truth(fp, reg, taken);
             self.add_branch(truth, taken);
         }
     }
@@ -340,6 +342,7 @@ impl Machine {
             let code = graph.resize(id, 8);
             let truth = graph.differs(code, 0);
             let taken = graph.value(code) != 0;
+            let taken = taken || self.expects_exit_code();
             self.add_branch(truth, taken);
         }
     }

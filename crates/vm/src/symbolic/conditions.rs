@@ -17,12 +17,16 @@ impl Machine {
         if concolic.graph.exprs.as_const(holds).is_some() {
             return;
         }
-        debug_assert_eq!(concolic.graph.value(holds), 1, "a condition holds in this run");
+        debug_assert!(
+            concolic.guide.is_on() || concolic.graph.value(holds) == 1,
+            "a condition holds in this run"
+        );
         let next = concolic.conditions.len();
         let index = *concolic.asserted.entry((thread, holds)).or_insert(next);
         // Nothing is symbolic before the first event of the run, which is the start of the main thread.
         let after = concolic.thread(thread).last_event.unwrap_or(0);
         concolic.thread(thread).last_condition = Some(index);
+        concolic.thread(thread).plain_branches = 0;
         if index == next {
             let thread = ThreadId(thread as u32);
             concolic.conditions.push(Condition { thread, after, holds, site, why });
@@ -37,6 +41,7 @@ impl Machine {
 
     /// Keeps an expression at the value it has.
     pub(super) fn fix(&mut self, id: ExprId, why: ConditionKind) {
+        self.keep_guess(id);
         let value = self.concolic.graph.value(id);
         let holds = self.concolic.graph.equals(id, value);
         self.add_condition(holds, why);

@@ -47,6 +47,7 @@ impl Concolic {
             shadows: shadows(&self.accesses, &order, events),
             steps: std::mem::take(&mut self.steps),
             initial: self.initial_memory(&order),
+            order: if self.guide.is_on() { KnownOrder::Unknown } else { KnownOrder::Observed },
             ..Symbolic::default()
         };
         for access in &order {
@@ -59,11 +60,12 @@ impl Concolic {
             let holds = rebuilt.expr(self, condition.holds);
             match rebuilt.exprs.as_const(holds) {
                 None => symbolic.conditions.push(Condition { holds, ..condition }),
+                Some(0) if self.guide.is_on() => self.guide.contradiction = true,
                 Some(value) => debug_assert_eq!(value, 1, "a condition holds in this run"),
             }
         }
         symbolic.conditions.sort_by_key(|condition| condition.after);
-        symbolic.bug = self.decide(verdict, &last, &mut rebuilt, &mut symbolic.conditions);
+        self.decide(verdict, &last, &mut rebuilt, &mut symbolic);
         symbolic.exprs = rebuilt.exprs;
         symbolic
     }
@@ -79,15 +81,19 @@ impl Concolic {
         verdict: Verdict,
         last: &[Option<ExprId>],
         rebuilt: &mut Rebuilt,
-        conditions: &mut Vec<Condition>,
-    ) -> Bug {
+        symbolic: &mut Symbolic,
+    ) {
         let (thread, otherwise) = match verdict {
-            Verdict::Is(bug) => return bug,
+            Verdict::Is(bug) => {
+                symbolic.bug = bug;
+                return;
+            }
             Verdict::Fails { thread, after, fails } => {
                 let fails = rebuilt.expr(self, fails);
                 let thread = ThreadId(thread as u32);
                 if rebuilt.exprs.as_const(fails).is_none() {
-                    return Bug::Condition { thread, after, fails };
+                    symbolic.bug = Bug::Condition { thread, after, fails };
+                    return;
                 }
                 (thread.index(), Bug::Reached { thread, after })
             }
@@ -95,14 +101,16 @@ impl Concolic {
         };
         let last = last.get(thread).copied().flatten().map(|holds| rebuilt.expr(self, holds));
         let decides = |c: &Condition| c.thread.index() == thread && c.why != ConditionKind::Alive;
+        let conditions = &mut symbolic.conditions;
         let exactly = conditions.iter().rposition(|c| decides(c) && Some(c.holds) == last);
-        match exactly.or_else(|| conditions.iter().rposition(decides)) {
-            Some(last) => {
-                let Condition { thread, after, holds, .. } = conditions.remove(last);
-                Bug::Condition { thread, after, fails: holds }
-            }
-            None => otherwise,
-        }
+        let Some(last) = exactly.or_else(|| conditions.iter().rposition(decides)) else {
+            symbolic.bug = otherwise;
+            return;
+        };
+        let Condition { thread, after, holds, site, .. } = conditions.remove(last);
+        symbolic.bug = Bug::Condition { thread, after, fails: holds };
+        let later = self.threads[thread.index()].plain_branches > 0;
+        symbolic.parted_at = later.then_some(site);
     }
 
     /// Reads that decide the bug matter although nobody wrote what they read: the write is yet to come, and that

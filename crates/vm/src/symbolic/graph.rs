@@ -1,5 +1,6 @@
 //! The expressions of the run so far, each with its value in this run and whose reads it depends on.
 
+use rustc_hash::FxHashMap;
 use unravel_trace::{CompareOp, ExprId, Exprs, Node, SymbolId};
 
 use super::Byte;
@@ -28,6 +29,7 @@ pub(super) struct Graph {
     /// Indexed by [`ExprId`]; completed when asked for.
     values: Vec<u128>,
     owners: Vec<Owner>,
+    symbols: FxHashMap<u32, ExprId>,
 }
 
 impl Graph {
@@ -38,11 +40,18 @@ impl Graph {
         assert_eq!(id.index(), self.values.len(), "a symbol is made once");
         self.values.push(value);
         self.owners.push(Owner::Thread(thread));
+        self.symbols.insert(symbol, id);
         id
     }
 
     pub fn value(&mut self, id: ExprId) -> u128 {
         self.complete();
+        self.values[id.index()]
+    }
+
+    /// The value of a symbol, which it has from the start.
+    pub fn known(&self, symbol: SymbolId) -> u128 {
+        let id = self.symbols.get(&symbol.0).expect("a symbol that was made");
         self.values[id.index()]
     }
 

@@ -49,7 +49,9 @@ impl Machine {
             }
             let history = histories.entry(object.address).or_default();
             let frees = matches!(event.kind, EventKind::Free { .. });
-            history.reused |= history.freed && Some(index as u32) != failing;
+            // A guided run has an order of its own: it may free before it uses.
+            let after_free = history.freed && Some(index as u32) != failing;
+            history.reused |= after_free && !self.concolic.guide.is_on();
             history.freed |= frees;
             history.uses.push((index as u32, event.thread.index(), frees));
         }

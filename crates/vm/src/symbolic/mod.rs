@@ -20,12 +20,15 @@ mod calls;
 mod conditions;
 mod finish;
 mod graph;
+mod guide;
 mod intrinsics;
 mod liveness;
 mod memory;
+mod paths;
 mod registers;
 mod step;
 mod threads;
+mod turns;
 
 use rustc_hash::FxHashMap;
 use unravel_trace::{Condition, ExprId, Step};
@@ -33,6 +36,7 @@ use unravel_trace::{Condition, ExprId, Step};
 pub(crate) use bug::Fault;
 use calls::Treatment;
 use graph::Graph;
+pub(crate) use guide::Guide;
 use memory::MemoryShadow;
 use registers::RegisterShadow;
 
@@ -64,6 +68,12 @@ pub(crate) struct Concolic {
     treatments: Vec<Treatment>,
     /// What the failing access was, if an access failed.
     fault: Option<Fault>,
+    /// Which way the branch goes that is being executed.
+    pub direction: u32,
+    /// Of a run along given paths.
+    pub guide: Guide,
+    /// Steps that no point began, by their number.
+    pub unscheduled: Vec<u32>,
     /// Shadows of the last result handed from the program to Rust.
     returned: [Option<ExprId>; 2],
 }
@@ -77,7 +87,11 @@ struct ThreadShadow {
     /// The shadow of the current library call's result.
     result: [Option<ExprId>; 2],
     last_event: Option<u32>,
+    /// Which way it went at each branch.
+    outcomes: Vec<u32>,
     last_condition: Option<usize>,
+    /// Branches without a symbol since then.
+    plain_branches: u32,
     /// The address that the current instruction uses, if it is symbolic.
     address: Option<ExprId>,
     /// Of the argument it was started with, and of its result.
@@ -104,12 +118,23 @@ impl Concolic {
     pub fn begin(&mut self, on: bool) {
         if self.on || on {
             let treatments = std::mem::take(&mut self.treatments);
-            *self = Concolic { on, treatments, ..Concolic::default() };
+            let guide = std::mem::take(&mut self.guide);
+            *self = Concolic { on, treatments, guide, ..Concolic::default() };
         }
     }
 
     pub fn is_on(&self) -> bool {
         self.on
+    }
+
+    /// The next run is led along paths.
+    pub fn follow(&mut self, guide: Guide) {
+        self.guide = guide;
+    }
+
+    /// Which way a thread went at each of its branches.
+    pub fn outcomes(&self, thread: usize) -> &[u32] {
+        self.threads.get(thread).map_or(&[], |thread| &thread.outcomes)
     }
 
     fn thread(&mut self, index: usize) -> &mut ThreadShadow {
@@ -127,6 +152,11 @@ impl Concolic {
     /// Event number `index` was recorded.
     pub fn recorded(&mut self, thread: usize, index: usize) {
         self.thread(thread).last_event = Some(index as u32);
+        // In a guided run others may have had their turn since this thread's last point.
+        if self.guide.is_on() && self.steps.last().is_none_or(|s| s.thread.index() != thread) {
+            self.unscheduled.push(self.steps.len() as u32);
+            self.begin_step(unravel_trace::ThreadId(thread as u32), index);
+        }
         if let Some(step) = self.steps.last_mut() {
             step.events += 1;
         }

@@ -53,6 +53,11 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
+    /// A branch is taken; if it depends on a symbol, its condition starts the count anew.
+    pub fn pass_branch(&mut self) {
+        self.concolic.thread(self.thread).plain_branches += 1;
+    }
+
     fn registers(&mut self) -> &mut RegisterShadow {
         &mut self.concolic.thread(self.thread).registers
     }
@@ -172,6 +177,18 @@ impl Frame<'_> {
         for (reg, part) in (reg..).zip(bytes.chunks(8)) {
             let id = self.concolic.graph.assemble(part);
             self.set(reg, id);
+        }
+    }
+
+    /// Gives slots the values that their shadows have: a read was guessed to return something else than memory
+    /// holds.
+    pub fn take_guess(&mut self, reg: Reg, slots: u32) {
+        for reg in reg..reg + slots {
+            if let Some(id) = self.get(reg) {
+                let value = self.concolic.graph.value(id) as u64;
+                // SAFETY: a slot of the frame that is being executed, which nobody else refers to.
+                unsafe { *self.fp.cast_mut().add(reg as usize) = value };
+            }
         }
     }
 

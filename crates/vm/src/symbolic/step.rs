@@ -17,6 +17,10 @@ impl Machine {
     /// `pc` is the current thread's next instruction and saved as its position, in the frame at `fp` with memory at
     /// `base`.
     pub unsafe fn shadow_step(&mut self, pc: *const Inst, fp: *mut u64, base: u64) {
+        if self.concolic.guide.is_on() {
+            // SAFETY: as promised above.
+            unsafe { self.guide_step(pc, fp) };
+        }
         #[cfg(debug_assertions)]
         self.assert_registers_agree(pc, fp);
         // SAFETY: as promised above.
@@ -186,15 +190,18 @@ impl Machine {
             Inst::CopyToFrame { src, .. } => self.fix_address(fp, src),
 
             Inst::Branch { cond, .. } => {
-                if frame.is_symbolic(cond) {
-                    let bit = frame.operand(cond, 1);
-                    let taken = frame.value(cond) & 1 != 0;
+                frame.pass_branch();
+                let bit = frame.is_symbolic(cond).then(|| frame.operand(cond, 1));
+                let taken = frame.value(cond) & 1 != 0;
+                let taken = self.direct(u32::from(taken), bit.is_some()) != 0;
+                if let Some(bit) = bit {
                     self.add_branch(bit, taken)
                 }
             }
             Inst::BranchEq { a, b, .. } => {
                 self.shadow_branch(fp, CompareOp::Eq, None, a, b, |x, y| x == y)
             }
+            // Goes on to the same condition the other way round.
             Inst::BranchNe { a, b, .. } => {
                 self.shadow_branch(fp, CompareOp::Eq, None, a, b, |x, y| x == y)
             }
@@ -212,9 +219,13 @@ impl Machine {
                 self.shadow_branch(fp, CompareOp::Ult, None, a, b, |x, y| x < y)
             }
             Inst::Switch { value, table } => {
-                if let Some(id) = frame.get(value) {
-                    let value = frame.value(value);
-                    self.shadow_switch(id, value, table)
+                frame.pass_branch();
+                let (id, value) = (frame.get(value), frame.value(value));
+                let switch = &self.program.switches[table as usize];
+                let to = switch.cases.get(&value).copied().unwrap_or(switch.default);
+                let went = self.direct(to, id.is_some());
+                if let Some(id) = id {
+                    self.shadow_switch(id, (value, to == went), table, went)
                 }
             }
             Inst::IndirectJump { ptr } => self.fix_address(fp, ptr),
@@ -343,25 +354,30 @@ impl Machine {
         holds: fn(u64, u64) -> bool,
     ) {
         let mut frame = self.frame_at(fp);
-        if frame.is_symbolic(a) || frame.is_symbolic(b) {
-            let taken = holds(frame.value(a), frame.value(b));
-            let condition = frame.comparison(op, bits, a, b);
+        frame.pass_branch();
+        let symbolic = frame.is_symbolic(a) || frame.is_symbolic(b);
+        let condition = symbolic.then(|| frame.comparison(op, bits, a, b));
+        let taken = holds(frame.value(a), frame.value(b));
+        let taken = self.direct(u32::from(taken), symbolic) != 0;
+        if let Some(condition) = condition {
             self.add_branch(condition, taken);
         }
     }
 
-    /// The value is one of those that lead where it led.
-    fn shadow_switch(&mut self, id: ExprId, value: u64, table: u32) {
+    /// The value is one of those that lead where it led. `leads` says whether the concrete value is one of them; in a
+    /// guided run it need not be.
+    fn shadow_switch(&mut self, id: ExprId, (value, leads): (u64, bool), table: u32, to: u32) {
         let switch = &self.program.switches[table as usize];
-        let target = switch.cases.get(&value).copied();
+        let by_default =
+            if leads { !switch.cases.contains_key(&value) } else { switch.default == to };
         let mut cases: Vec<u64> = switch
             .cases
             .iter()
-            .filter(|(_, to)| target.is_none() || target == Some(**to))
+            .filter(|(_, target)| by_default || **target == to)
             .map(|(case, _)| *case)
             .collect();
         cases.sort_unstable();
-        if cases.len() > MANY_CASES {
+        if cases.len() > MANY_CASES && leads {
             return self.fix(id, ConditionKind::Branch);
         }
         let graph = &mut self.concolic.graph;
@@ -372,7 +388,7 @@ impl Machine {
             let is = graph.equals(id, u128::from(case));
             any = graph.exprs.binary(BinaryOp::Or, any, is);
         }
-        self.add_branch(any, target.is_some());
+        self.add_branch(any, !by_default);
     }
 
     /// The shadow says what the registers say, in debug builds.

@@ -1,0 +1,253 @@
+//! From each thread's branches alone to a failing schedule, as Symbiosis does it: neither the order of the failing run
+//! nor any value of it is used.
+//!
+//! The paths are rebuilt by a guided run (`Executor::guided`), whose symbolic side says what each thread did but not
+//! when; a failing order is walked to at random or asked of the solver ([`crate::imported::failing_schedule`]), and
+//! executed. If a thread cannot be led along its path, or no order fails, a value that was guessed is wrong: other
+//! values that were written to the same place are tried, the attempts being a bounded search, depth first while
+//! threads are stuck and breadth first once all paths are complete.
+//!
+//! *Not modelled*: failures that only execution can tell (wrong output, livelocks, the user's checks). What is shared
+//! (the visible set) is taken from executions of the program, which a static analysis would have to say otherwise. Errs
+//! on the side of finding nothing: a schedule is only reported if its execution showed the same failure.
+
+use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
+
+use unravel_solve::{Evaluator, Model, Solver, StepId};
+use unravel_trace::{
+    Bug, BugId, Detail, Diagnosis, Effort, EventKind, Guess, Guided, Outcome, Paths, Run, Schedule,
+    Segment, Symbolic, Trace, VisibleSet,
+};
+
+use crate::diagnose::{DiagnoseError, Options, Stage, diagnose};
+use crate::imported::{failing_schedule, reduce_fully};
+use crate::settle::settle;
+use crate::subject::{Subject, ending};
+use crate::world::Ending;
+
+/// Attempts at rebuilding the run.
+const MOST_ATTEMPTS: u32 = 96;
+/// Attempts whose paths were complete and in which no order failed.
+const MOST_COMPLETE: u32 = 24;
+/// For each query of the solver.
+const SOLVER_TIME: Duration = Duration::from_secs(5);
+
+/// Diagnoses a failing run of which only the paths are taken.
+pub fn diagnose_paths(
+    subject: &mut Subject<'_>,
+    program: &str,
+    recorded: &Run,
+    solver: &mut dyn Solver,
+    options: &Options,
+    progress: &mut dyn FnMut(Stage),
+) -> Result<Diagnosis, DiagnoseError> {
+    let bug = recorded.outcome.failure().ok_or(DiagnoseError::NoFailure)?.id();
+    progress(Stage::Replaying);
+    let paths = paths_of(subject, recorded, &bug)?;
+    let mut effort = Effort::default();
+    let found = rebuild(subject, &paths, &bug, solver, options, &mut effort)?;
+    let mut diagnosis = diagnose(subject, program, &found.run, solver, options, progress)?;
+    diagnosis.effort.evaluated += effort.evaluated;
+    diagnosis.effort.queries += effort.queries;
+    diagnosis.notes.insert(0, found.note);
+    Ok(diagnosis)
+}
+
+/// One replay, of which everything but the paths is forgotten.
+fn paths_of(
+    subject: &mut Subject<'_>,
+    recorded: &Run,
+    bug: &BugId,
+) -> Result<Paths, DiagnoseError> {
+    let settled = settle(subject, &recorded.schedule, bug);
+    let run = subject.replay(settled.as_ref().unwrap_or(&recorded.schedule), Detail::Symbolic);
+    if ending(&run.outcome, bug) != Ending::Failed {
+        return Err(DiagnoseError::NotReproduced(run.outcome.to_string()));
+    }
+    subject.paths(&run.outcome).ok_or(DiagnoseError::NotSymbolic)
+}
+
+/// A failing run, and how it was found.
+struct Found {
+    run: Run,
+    note: String,
+}
+
+/// What became of an attempt.
+enum Attempt {
+    Found { run: Box<Run>, by: &'static str },
+    /// A thread did not get along its path.
+    Stuck(String),
+    /// All did, but no order of their steps was found that fails, in the model or when executed.
+    Complete(String),
+    /// There is no use in trying on.
+    Hopeless(String),
+}
+
+fn rebuild(
+    subject: &mut Subject<'_>,
+    paths: &Paths,
+    bug: &BugId,
+    solver: &mut dyn Solver,
+    options: &Options,
+    effort: &mut Effort,
+) -> Result<Found, DiagnoseError> {
+    let options = Options { goal_time: options.goal_time.min(SOLVER_TIME), ..options.clone() };
+    let mut todo: VecDeque<Vec<Guess>> = VecDeque::from([Vec::new()]);
+    let mut seen: HashSet<Vec<Guess>> = HashSet::new();
+    let (mut attempts, mut complete) = (0, 0);
+    let mut reason: Option<String> = None;
+    while let Some(guesses) = todo.pop_front() {
+        if attempts >= MOST_ATTEMPTS || complete >= MOST_COMPLETE || !subject.may_go_on() {
+            break;
+        }
+        attempts += 1;
+        let guided = subject.guided(paths, &guesses).ok_or(DiagnoseError::NotSymbolic)?;
+        let more = guided.others.iter().map(|other| {
+            let mut all = guesses.clone();
+            all.push(other.clone());
+            all.sort_by(|a, b| (&a.thread, a.index).cmp(&(&b.thread, b.index)));
+            all
+        });
+        let more: Vec<Vec<Guess>> = more.filter(|all| seen.insert(all.clone())).collect();
+        match attempt(subject, &guided, bug, solver, &options, effort) {
+            Attempt::Found { run, by } => {
+                let note = format!(
+                    "--paths-only: the failing schedule was found from {} branches of {} threads, without their \
+                     order or any value: by {by}, in {attempts} attempt{}",
+                    paths.branches(),
+                    paths.threads.len(),
+                    if attempts == 1 { "" } else { "s" },
+                );
+                return Ok(Found { run: *run, note });
+            }
+            Attempt::Stuck(why) => {
+                more.into_iter().rev().for_each(|guesses| todo.push_front(guesses));
+                // That no order fails says more than that a thread is stuck.
+                if complete == 0 {
+                    reason.get_or_insert(why);
+                }
+            }
+            Attempt::Complete(why) => {
+                todo.extend(more);
+                if complete == 0 {
+                    reason = Some(why);
+                }
+                complete += 1;
+            }
+            Attempt::Hopeless(why) => {
+                return Err(DiagnoseError::NoFailingSchedule(why));
+            }
+        }
+    }
+    let why = reason.unwrap_or_else(|| "the time was up".to_owned());
+    let attempts = format!("{attempts} attempt{}", if attempts == 1 { "" } else { "s" });
+    Err(DiagnoseError::NoFailingSchedule(format!(
+        "the paths alone do not lead to one in {attempts}: {why}"
+    )))
+}
+
+fn attempt(
+    subject: &mut Subject<'_>,
+    guided: &Guided,
+    bug: &BugId,
+    solver: &mut dyn Solver,
+    options: &Options,
+    effort: &mut Effort,
+) -> Attempt {
+    if let Outcome::Inconclusive { reason, .. } = &guided.run.outcome {
+        return Attempt::Stuck(reason.clone());
+    }
+    let Some(symbolic) = &guided.run.symbolic else {
+        return Attempt::Hopeless("the run has no symbolic side".to_owned());
+    };
+    if symbolic.bug == Bug::Opaque {
+        return Attempt::Hopeless("only an execution can tell that it fails".to_owned());
+    }
+    let trace = &guided.run.trace;
+    let mut model = match Model::new(trace, symbolic) {
+        Ok(model) => model,
+        Err(error) => return Attempt::Complete(error.to_string()),
+    };
+    let asked = effort.queries;
+    let order = match failing_schedule(&mut model, solver, options, effort) {
+        Ok(order) => order,
+        Err(DiagnoseError::NoFailingSchedule(why)) => return Attempt::Complete(why),
+        Err(other) => return Attempt::Complete(other.to_string()),
+    };
+    let by = if effort.queries > asked { "the solver" } else { "a random walk" };
+    let (reduced, evaluated) = reduce_fully(&model, order.clone());
+    effort.evaluated += evaluated;
+    let mut refused = String::new();
+    for order in [reduced, order] {
+        let executable = Executable { model: &model, trace, symbolic, guided };
+        let schedule = executable.schedule(&order, subject.visible());
+        let run = subject.replay(&schedule, Detail::Outcome);
+        if ending(&run.outcome, bug) == Ending::Failed {
+            return Attempt::Found { run: Box::new(run), by };
+        }
+        refused = run.outcome.to_string();
+    }
+    Attempt::Complete(format!(
+        "an order of the steps fails in the model, but not when it is executed ({refused})"
+    ))
+}
+
+/// An order of steps as decisions of a schedule.
+struct Executable<'a> {
+    model: &'a Model,
+    trace: &'a Trace,
+    symbolic: &'a Symbolic,
+    guided: &'a Guided,
+}
+
+impl Executable<'_> {
+    /// In a real run an access is a point only while others are alive, which depends on the order; in a guided run
+    /// every access is.
+    fn schedule(&self, order: &[StepId], visible: &VisibleSet) -> Schedule {
+        let mut evaluator = Evaluator::new(self.model);
+        evaluator.evaluate(order);
+        let mut segments: Vec<Segment> = Vec::new();
+        let mut alive = 1;
+        for step in evaluator.performed().iter().filter(|s| !self.model.is_request(**s)) {
+            let events = &self.trace.events[self.symbolic.steps[step.index()].range()];
+            let first = events.first().map(|event| &event.kind);
+            let counts = !self.guided.unscheduled.contains(&(step.index() as u32))
+                && (alive > 1 || !first.is_some_and(needs_company));
+            let thread = self.model.owner(*step).0;
+            match segments.last_mut() {
+                Some(last) if last.thread == thread => last.events += u32::from(counts),
+                _ => segments.push(Segment { thread, events: u32::from(counts) }),
+            }
+            for event in events {
+                match event.kind {
+                    EventKind::Fork { .. } => alive += 1,
+                    EventKind::Exit => alive -= 1,
+                    _ => {}
+                }
+            }
+        }
+        segments.retain(|segment| segment.events > 0);
+        Schedule {
+            threads: self.trace.threads.clone(),
+            segments,
+            choices: evaluator.choices().to_vec(),
+            visible: visible.clone(),
+        }
+    }
+}
+
+/// Whether an event is a point only if more than one thread is alive.
+fn needs_company(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::Read { .. }
+            | EventKind::Write { .. }
+            | EventKind::ReadModifyWrite { .. }
+            | EventKind::Fence
+            | EventKind::AtomicBegin
+            | EventKind::Free { .. }
+            | EventKind::External { .. }
+    )
+}

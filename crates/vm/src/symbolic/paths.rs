@@ -1,0 +1,63 @@
+//! The paths of a run, and runs along given paths: the way in and out of [`super::guide`].
+
+use unravel_trace::{
+    Choice, Detail, FailureKind, Guess, Guided, Input, Outcome, Paths, Scheduler, ThreadPath,
+    View, VisibleSet, Want,
+};
+
+use super::Guide;
+use crate::machine::Machine;
+
+/// Only the first thread is ever asked for.
+struct First;
+
+impl Scheduler for First {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        Choice { thread: view.enabled[0].thread, events: 1 }
+    }
+}
+
+impl Machine {
+    /// Which way each thread of the last run went, if it was executed with shadows.
+    pub fn paths(&self, failed: &Outcome) -> Option<Paths> {
+        let failure = failed.failure().filter(|_| self.concolic.is_on())?.clone();
+        let is_deadlock = failure.kind == FailureKind::Deadlock;
+        let path = |index: usize| ThreadPath {
+            name: self.names[index].clone(),
+            outcomes: self.concolic.outcomes(index).to_vec(),
+            blocked_at: (is_deadlock && !self.threads[index].ended)
+                .then(|| self.threads[index].pending.site),
+        };
+        Some(Paths { threads: (0..self.names.len()).map(path).collect(), failure })
+    }
+
+    /// One attempt at leading every thread along its path.
+    pub fn run_guided(
+        &mut self,
+        input: &Input,
+        visible: &VisibleSet,
+        paths: &Paths,
+        guesses: &[Guess],
+    ) -> Guided {
+        self.concolic.follow(Guide::new(paths, guesses));
+        let want = Want { detail: Detail::Symbolic, learn: false };
+        let mut run = self.run(input, visible, &mut First, want);
+        let guide = &mut self.concolic.guide;
+        let others = guide.take_others();
+        if let Outcome::Failed(_) = run.outcome {
+            let reason = if guide.is_contradicted() {
+                Some("a value that only one thread writes contradicts its path")
+            } else if !guide.has_failed() && paths.failure.kind != FailureKind::Deadlock {
+                Some("a native function crashed")
+            } else {
+                None
+            };
+            if let Some(reason) = reason {
+                run.outcome = Outcome::Inconclusive { reason: reason.to_owned(), at: None };
+            }
+        }
+        let unscheduled = std::mem::take(&mut self.concolic.unscheduled);
+        self.concolic.follow(Guide::default());
+        Guided { run, others, unscheduled }
+    }
+}

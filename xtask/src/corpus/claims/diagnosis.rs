@@ -1,0 +1,167 @@
+//! What `unravel diagnose` must say of a trace that was found.
+//!
+//! 1. It is confirmed: the same bug, in no more context switches than were given, and an alternate that was executed
+//!    and passed.
+//! 2. The root cause has orders, each with a run that reverses it alone and passes, and either schedules that kept
+//!    all of them were tried (and failed), or a note says that they were not. The lines to look at have a racy one.
+//! 3. Of the data-flow variations: a single one is proved to be the fewest. Where a path differs, so does a branch,
+//!    and fewer may be possible on paths nobody took; there the proof is not demanded.
+//! 4. A second diagnosis says the same, to the byte.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::corpus::answer::{Frame, Outcome, ask_text};
+use crate::corpus::case::Case;
+
+#[derive(Debug, Deserialize)]
+struct Diagnosis {
+    status: Status,
+    failure: Outcome,
+    failing: Run,
+    context_switches: Switches,
+    root_cause: Option<RootCause>,
+    alternates: Vec<Alternate>,
+    lines: Vec<Frame>,
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Status {
+    kind: String,
+    reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Run {
+    outcome: Outcome,
+}
+
+#[derive(Debug, Deserialize)]
+struct Switches {
+    given: u64,
+    reduced: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct RootCause {
+    orders: Vec<Order>,
+    kept_and_failed: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Order {
+    object: String,
+    witness: Option<Vec<serde_json::Value>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Alternate {
+    run: Run,
+    same_path: bool,
+    minimality: Minimality,
+    distance: Distance,
+    projection: Projection,
+}
+
+#[derive(Debug, Deserialize)]
+struct Minimality {
+    proved: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Distance {
+    data_flow: u32,
+    operations: u32,
+}
+
+#[derive(Debug, Deserialize)]
+struct Projection {
+    branches: Vec<serde_json::Value>,
+}
+
+/// Everything that does not hold, in words.
+pub fn check(tool: &Path, case: &Case, trace: &Path) -> Result<(), String> {
+    let arguments = ["diagnose", &trace.display().to_string(), "--json"].map(str::to_owned);
+    let text = ask_text(tool, case, &arguments, &[1])?;
+    let diagnosis: Diagnosis = serde_json::from_str(&text)
+        .map_err(|error| format!("unravel diagnose: not the JSON expected: {error}"))?;
+    let mut complaints = Vec::new();
+    diagnosis.confirmed(case, &mut complaints);
+    diagnosis.caused(case, &mut complaints);
+    diagnosis.near(&mut complaints);
+    if ask_text(tool, case, &arguments, &[1])? != text {
+        complaints.push("the same of the same trace, seen two diagnoses".to_owned());
+    }
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    Err(format!("diagnosis: expected {}", complaints.join("; expected ")))
+}
+
+impl Diagnosis {
+    /// Claim 1.
+    fn confirmed(&self, case: &Case, complaints: &mut Vec<String>) {
+        let bug = &case.expect.bug;
+        if self.status.kind != "confirmed" {
+            let reason = self.status.reason.as_deref().unwrap_or("no reason");
+            complaints.push(format!("it confirmed, seen {}: {reason}", self.status.kind));
+        }
+        for outcome in [&self.failure, &self.failing.outcome] {
+            let places = outcome.places(case);
+            if outcome.kind != bug.outcome || !places.iter().any(|place| bug.at.contains(place)) {
+                complaints.push(format!("the same bug, seen {}", outcome.describe(case)));
+            }
+        }
+        let Switches { given, reduced } = self.context_switches;
+        if reduced > given {
+            complaints.push(format!("no more than {given} context switches, seen {reduced}"));
+        }
+        if !self.alternates.iter().any(|alternate| alternate.run.outcome.kind == "exited") {
+            complaints.push("an alternate that passes, seen none".to_owned());
+        }
+    }
+
+    /// Claim 2.
+    fn caused(&self, case: &Case, complaints: &mut Vec<String>) {
+        let Some(cause) = &self.root_cause else {
+            complaints.push("a root cause, seen none".to_owned());
+            return;
+        };
+        if cause.orders.is_empty() {
+            complaints.push("orders in the root cause, seen none".to_owned());
+        }
+        for order in cause.orders.iter().filter(|order| order.witness.is_none()) {
+            complaints.push(format!("a witness for the order of {}, seen none", order.object));
+        }
+        let racy = &case.expect.bug.racy_lines;
+        if !self.lines.iter().filter_map(Frame::name).any(|line| racy.contains(&line)) {
+            complaints.push(format!("one of {} among the lines to look at", racy.join(", ")));
+        }
+        let said = self.notes.iter().any(|note| note.contains("root cause"));
+        if cause.kept_and_failed == 0 && !said {
+            complaints.push("schedules that keep the root cause, seen none and no note".to_owned());
+        }
+    }
+
+    /// Claim 3.
+    fn near(&self, complaints: &mut Vec<String>) {
+        for alternate in &self.alternates {
+            let Distance { data_flow, operations } = alternate.distance;
+            if operations == 0 {
+                complaints.push("operations that differ, seen none".to_owned());
+            }
+            if alternate.same_path && data_flow <= 1 && !alternate.minimality.proved {
+                complaints.push(format!("{data_flow} data-flow variations proved to be minimal"));
+            }
+            if alternate.same_path != alternate.projection.branches.is_empty() {
+                complaints.push(format!(
+                    "branches where the path differs, seen {} with same_path {}",
+                    alternate.projection.branches.len(),
+                    alternate.same_path
+                ));
+            }
+        }
+    }
+}
