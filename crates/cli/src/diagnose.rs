@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use unravel_diagnose::{
-    DiagnoseError, Options, Stage, Subject, diagnose_imported, diagnose_paths,
-};
+use unravel_diagnose::{DiagnoseError, Options, Stage, Subject, diagnose_imported, diagnose_paths};
 use unravel_explore::Silence;
 use unravel_report::{Sources, dot, json, terminal};
 use unravel_solve::{Dumping, Solver, Z3};
@@ -203,7 +201,6 @@ impl Progress {
             Stage::Reducing => "removing context switches",
             Stage::SeekingAlternate => "looking for the nearest schedule that passes",
             Stage::SeekingCause => "looking for the root cause",
-            Stage::Proving => "proving",
         };
         if let Some(out) = &mut self.out {
             let _ = write!(out, "\r\x1b[K{what} …");

@@ -33,7 +33,6 @@ impl Stopwatch {
             Stage::Reducing => "reducing",
             Stage::SeekingAlternate => "alternate",
             Stage::SeekingCause => "cause",
-            Stage::Proving => "proving",
         };
         self.began.push((name, Instant::now()));
     }

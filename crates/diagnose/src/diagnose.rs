@@ -27,6 +27,8 @@ use crate::world::{Ending, Tried, World};
 
 /// Steps that the search for an alternate may evaluate.
 const EVALUATION_BUDGET: u64 = 4_000_000;
+/// Runs with more steps look for witnesses of their root cause in the model first.
+const LONG: usize = 300;
 /// Alternates of the model that are executed to see whether they pass.
 const MAX_CONFIRMED: usize = 64;
 /// Instructions that the search for an alternate, and that for the root cause, may execute.
@@ -68,7 +70,6 @@ pub enum Stage {
     Reducing,
     SeekingAlternate,
     SeekingCause,
-    Proving,
 }
 
 /// There is nothing to diagnose.
@@ -130,15 +131,21 @@ pub fn diagnose(
         candidates = nearest(&mut world, &mut reference, options.alternates, options.alternates);
     }
     progress(Stage::SeekingCause);
-    let passing = candidates.iter().filter_map(|c| c.tried.clone()).collect();
+    let mut passing: Vec<Schedule> =
+        candidates.iter().filter_map(|c| Some(c.tried.as_ref()?.schedule.clone())).collect();
+    if let Some(model) = model.as_ref().filter(|m| m.len() > LONG && !candidates.is_empty()) {
+        passing.extend(modelled_witnesses(&failing, model, &mut effort));
+    }
     let passing = replayed(&mut world, passing);
     world.subject().allow(CAUSE_STEPS);
     let path = model.as_ref().map(|model| (model, &failing.observed));
     let (cause, proved) = cause_of(&mut world, passing, path, solver, options, &mut effort);
-    if candidates.is_empty()
-        && let Some(cause) = &cause
-    {
-        candidates = from_witnesses(world.subject(), cause, &failing.bug, &mut reference, options);
+    if let Some(cause) = cause.as_ref().filter(|_| options.goal == Goal::Local) {
+        let more = from_witnesses(world.subject(), cause, &failing.bug, &mut reference, options);
+        candidates.extend(more);
+        candidates.sort_by_key(rank);
+        candidates.dedup_by(|a, b| a.lineup.edges == b.lineup.edges);
+        candidates.truncate(options.alternates.max(1));
     }
     let root_cause = cause.as_ref().map(|cause| {
         let others: Vec<Option<Trace>> = cause
@@ -155,6 +162,11 @@ pub fn diagnose(
     // Where nothing on the path passes there is nothing to prove.
     let proved = proved && candidates.iter().any(|c| c.same_path);
     effort.executed = world.subject().executed();
+    if cause.as_ref().is_some_and(|c| c.complete && c.kept_and_failed == 0) {
+        notes.push(
+            "no schedule that was tried at random kept all orders of the root cause: it may lack orders".to_owned(),
+        );
+    }
     if cause.as_ref().is_some_and(|c| !c.complete) {
         notes.push("the search for the root cause was cut short: it may lack orders".to_owned());
     }
@@ -283,7 +295,7 @@ pub fn published(
         }
         Sought::None => {
             notes.push(format!(
-                "--goal {goal}: no schedule on the recorded path that it can reach passes"
+                "--goal {goal}: no order of the recorded steps that it can reach passes"
             ));
             Default::default()
         }
@@ -330,9 +342,22 @@ fn confirm(
 }
 
 /// The same runs with the keys of this world.
-fn replayed(world: &mut Execution<'_, '_>, tried: Vec<Tried>) -> Vec<Tried> {
-    let again = tried.into_iter().map(|t| world.replay(&t.schedule));
+fn replayed(world: &mut Execution<'_, '_>, schedules: Vec<Schedule>) -> Vec<Tried> {
+    let again = schedules.iter().map(|schedule| world.replay(schedule));
     again.filter(|t| t.ending == Ending::Passed).collect()
+}
+
+/// Passing schedules of a long run that break few orders, found where trying is cheap: in its model.
+fn modelled_witnesses(failing: &Failing, model: &Model, effort: &mut Effort) -> Vec<Schedule> {
+    let (Some(symbolic), Some(order)) = (&failing.symbolic, model.observed()) else {
+        return Vec::new();
+    };
+    let visible = failing.observed.schedule.visible.clone();
+    let trace = &failing.observed.trace;
+    let mut world = Modelled::new(model, trace, symbolic, order, visible, EVALUATION_BUDGET);
+    let cause = root_cause(&mut world, Vec::new(), 0, &mut NoRefuter);
+    effort.evaluated += world.evaluated();
+    cause.into_iter().flat_map(|cause| cause.witnesses).flatten().collect()
 }
 
 /// The runs that witness the root cause are passing runs too.

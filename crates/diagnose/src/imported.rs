@@ -179,7 +179,7 @@ pub fn failing_schedule(
 }
 
 /// Executes steps that can be executed without leaving a path, chosen at random, until it fails or nothing can.
-fn walk_at_random(model: &Model, mut rng: Rng) -> Option<Vec<StepId>> {
+pub fn walk_at_random(model: &Model, mut rng: Rng) -> Option<Vec<StepId>> {
     let mut evaluator = Evaluator::new(model);
     let mut next = vec![0usize; model.threads()];
     let mut order: Vec<StepId> = Vec::new();

@@ -4,10 +4,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::points::{Extents, Key, Point, Role, Touch};
 use crate::steer::Positions;
-use crate::world::Order;
+use crate::world::{Order, World};
 
-/// Conflicts of a point are looked for among this many points of its object before it.
-const LOOK_BACK: usize = 256;
+/// Conflicts of a point are looked for among this many points of its object before it, of which so many conflict.
+const LOOK_BACK: usize = 400;
+const MAX_CONFLICTS: usize = 128;
 /// Locks around a point are looked for among this many points before it.
 const MAX_SECTION: usize = 2000;
 /// No run is said to break more orders than this; the nearest ones are kept.
@@ -16,7 +17,7 @@ const MAX_BROKEN: usize = 4096;
 /// What points may conflict over.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Object {
-    /// Eight bytes of memory.
+    /// Four bytes of memory.
     Granule(u64),
     Sync(u64),
     /// A heap object that is freed.
@@ -46,8 +47,8 @@ fn by_object(points: &[Point], extents: &Extents) -> FxHashMap<Object, Vec<u32>>
             match *touch {
                 Touch::Nothing | Touch::Section(_) => {}
                 Touch::Memory { address, bytes, .. } => {
-                    let last = (address + u64::from(bytes.max(1)) - 1) >> 3;
-                    (address >> 3..=last)
+                    let last = (address + u64::from(bytes.max(1)) - 1) >> 2;
+                    (address >> 2..=last)
                         .take(64)
                         .for_each(|granule| add(Object::Granule(granule)));
                 }
@@ -73,11 +74,13 @@ pub fn immediate(points: &[Point], extents: &Extents) -> Vec<Order> {
             let point = &points[index as usize];
             // Backwards until something that orders everything before it: a conflicting write or operation of
             // another thread.
-            for &before in list[..at].iter().rev().take(LOOK_BACK) {
+            let conflicting = list[..at]
+                .iter()
+                .rev()
+                .take(LOOK_BACK)
+                .filter(|i| points[**i as usize].touch.conflicts(&point.touch, extents));
+            for &before in conflicting.take(MAX_CONFLICTS) {
                 let other = &points[before as usize];
-                if !other.touch.conflicts(&point.touch, extents) {
-                    continue;
-                }
                 if other.thread != point.thread {
                     found.push((before, index));
                 }
@@ -102,7 +105,8 @@ pub fn immediate(points: &[Point], extents: &Extents) -> Vec<Order> {
 
 /// The orders of the failing run that another run breaks: it executes both points the other way round. A point
 /// that the failing run lacks counts as after all of it.
-pub fn broken(failing: &Positions, points: &[Point], extents: &Extents) -> Vec<Order> {
+pub fn broken(failing: &Positions, points: &[Point], world: &dyn World) -> Vec<Order> {
+    let extents = world.extents();
     let position = |index: u32| failing.get(points[index as usize].key);
     let mut found: Vec<(u32, u32)> = Vec::new();
     for list in by_object(points, extents).values() {
@@ -118,20 +122,20 @@ pub fn broken(failing: &Positions, points: &[Point], extents: &Extents) -> Vec<O
         for (at, &index) in list.iter().enumerate() {
             let Some(here) = position(index) else { continue };
             let point = &points[index as usize];
-            for &before in list[..at].iter().rev().take(LOOK_BACK) {
-                let other = &points[before as usize];
-                let was_later = position(before).is_none_or(|there| there > here);
-                if was_later
+            let reversed = list[..at].iter().rev().take(LOOK_BACK).filter(|before| {
+                let other = &points[**before as usize];
+                position(**before).is_none_or(|there| there > here)
                     && other.thread != point.thread
                     && other.touch.conflicts(&point.touch, extents)
-                {
-                    found.push((index, before));
-                }
-            }
+            });
+            found.extend(reversed.take(MAX_CONFLICTS).map(|before| (index, *before)));
         }
     }
-    // Nearest in this run first.
-    found.sort_by_key(|(later, earlier)| (later - earlier, *later));
+    // What the failure depends on first, then the nearest in this run.
+    let rank = |index: &u32| world.relevance().rank(&points[*index as usize].touch, extents);
+    found.sort_by_cached_key(|(later, earlier)| {
+        (rank(later).max(rank(earlier)), later - earlier, *later)
+    });
     found.dedup();
     found.truncate(MAX_BROKEN);
     found.into_iter().map(|(a, b)| (points[a as usize].key, points[b as usize].key)).collect()

@@ -16,20 +16,25 @@ use std::time::Duration;
 
 use unravel_solve::{Evaluator, Model, Solver, StepId};
 use unravel_trace::{
-    Bug, BugId, Detail, Diagnosis, Effort, EventKind, Guess, Guided, Outcome, Paths, Run, Schedule,
-    Segment, Symbolic, Trace, VisibleSet,
+    Bug, BugId, Condition, ConditionKind, Detail, Diagnosis, Effort, EventKind, FailureKind, Guess,
+    Guided, Outcome, Paths, Rng, Run, Schedule, Segment, Symbolic, Trace, VisibleSet,
 };
 
 use crate::diagnose::{DiagnoseError, Options, Stage, diagnose};
-use crate::imported::{failing_schedule, reduce_fully};
+use crate::imported::{failing_schedule, reduce_fully, walk_at_random};
 use crate::settle::settle;
 use crate::subject::{Subject, ending};
 use crate::world::Ending;
 
 /// Attempts at rebuilding the run.
-const MOST_ATTEMPTS: u32 = 96;
+const MOST_ATTEMPTS: u32 = 200;
 /// Attempts whose paths were complete and in which no order failed.
 const MOST_COMPLETE: u32 = 24;
+/// Walks that take no notice of guesses, and how many of their orders are executed.
+const RELAXED_WALKS: u64 = 400;
+const RELAXED_EXECUTIONS: u32 = 12;
+/// Of what a stuck thread might try instead, how much is tried at once.
+const AT_ONCE: usize = 4;
 /// For each query of the solver.
 const SOLVER_TIME: Duration = Duration::from_secs(5);
 
@@ -76,7 +81,10 @@ struct Found {
 
 /// What became of an attempt.
 enum Attempt {
-    Found { run: Box<Run>, by: &'static str },
+    Found {
+        run: Box<Run>,
+        by: &'static str,
+    },
     /// A thread did not get along its path.
     Stuck(String),
     /// All did, but no order of their steps was found that fails, in the model or when executed.
@@ -93,6 +101,12 @@ fn rebuild(
     options: &Options,
     effort: &mut Effort,
 ) -> Result<Found, DiagnoseError> {
+    if is_opaque(bug.kind) {
+        return Err(DiagnoseError::NoFailingSchedule(format!(
+            "only an execution can tell that it fails ({})",
+            bug.kind
+        )));
+    }
     let options = Options { goal_time: options.goal_time.min(SOLVER_TIME), ..options.clone() };
     let mut todo: VecDeque<Vec<Guess>> = VecDeque::from([Vec::new()]);
     let mut seen: HashSet<Vec<Guess>> = HashSet::new();
@@ -123,7 +137,10 @@ fn rebuild(
                 return Ok(Found { run: *run, note });
             }
             Attempt::Stuck(why) => {
+                let mut more = more;
+                let later = more.split_off(more.len().min(AT_ONCE));
                 more.into_iter().rev().for_each(|guesses| todo.push_front(guesses));
+                todo.extend(later);
                 // That no order fails says more than that a thread is stuck.
                 if complete == 0 {
                     reason.get_or_insert(why);
@@ -146,6 +163,12 @@ fn rebuild(
     Err(DiagnoseError::NoFailingSchedule(format!(
         "the paths alone do not lead to one in {attempts}: {why}"
     )))
+}
+
+/// Failures that no condition over what was read says.
+fn is_opaque(kind: FailureKind) -> bool {
+    use FailureKind::{Check, DataRace, Livelock, Output, StackOverflow};
+    matches!(kind, Check | DataRace | Livelock | Output | StackOverflow)
 }
 
 fn attempt(
@@ -171,27 +194,59 @@ fn attempt(
         Err(error) => return Attempt::Complete(error.to_string()),
     };
     let asked = effort.queries;
-    let order = match failing_schedule(&mut model, solver, options, effort) {
-        Ok(order) => order,
-        Err(DiagnoseError::NoFailingSchedule(why)) => return Attempt::Complete(why),
-        Err(other) => return Attempt::Complete(other.to_string()),
-    };
-    let by = if effort.queries > asked { "the solver" } else { "a random walk" };
-    let (reduced, evaluated) = reduce_fully(&model, order.clone());
-    effort.evaluated += evaluated;
-    let mut refused = String::new();
-    for order in [reduced, order] {
-        let executable = Executable { model: &model, trace, symbolic, guided };
-        let schedule = executable.schedule(&order, subject.visible());
-        let run = subject.replay(&schedule, Detail::Outcome);
-        if ending(&run.outcome, bug) == Ending::Failed {
-            return Attempt::Found { run: Box::new(run), by };
+    let why = match failing_schedule(&mut model, solver, options, effort) {
+        Ok(order) => {
+            let by = if effort.queries > asked { "the solver" } else { "a random walk" };
+            let executable = Executable { model: &model, trace, symbolic, guided };
+            match executable.execute(subject, order, bug, effort) {
+                Ok(run) => return Attempt::Found { run, by },
+                Err(refused) => format!(
+                    "an order of the steps fails in the model, but not when it is executed ({refused})"
+                ),
+            }
         }
-        refused = run.outcome.to_string();
+        Err(DiagnoseError::NoFailingSchedule(why)) => why,
+        Err(other) => other.to_string(),
+    };
+    match relaxed(subject, guided, symbolic, bug, effort) {
+        Some(run) => {
+            Attempt::Found { run, by: "a random walk that let addresses go their own way" }
+        }
+        None => Attempt::Complete(why),
     }
-    Attempt::Complete(format!(
-        "an order of the steps fails in the model, but not when it is executed ({refused})"
-    ))
+}
+
+/// Orders that fail if guessed addresses and arguments are no conditions: which element of a buffer is written often
+/// does not matter to the failure. The model is wrong about what is read from there, so most of them are refused.
+fn relaxed(
+    subject: &mut Subject<'_>,
+    guided: &Guided,
+    symbolic: &Symbolic,
+    bug: &BugId,
+    effort: &mut Effort,
+) -> Option<Box<Run>> {
+    let guesses = |c: &Condition| matches!(c.why, ConditionKind::Address | ConditionKind::Fixed);
+    if !symbolic.conditions.iter().any(guesses) {
+        return None;
+    }
+    let mut relaxed = symbolic.clone();
+    relaxed.conditions.retain(|condition| !guesses(condition));
+    let trace = &guided.run.trace;
+    let model = Model::new(trace, &relaxed).ok()?;
+    let executable = Executable { model: &model, trace, symbolic: &relaxed, guided };
+    let mut executions = 0;
+    for walk in 0..RELAXED_WALKS {
+        effort.evaluated += 1;
+        let Some(order) = walk_at_random(&model, Rng::new(Rng::derive(5, walk))) else { continue };
+        if let Ok(run) = executable.execute(subject, order, bug, effort) {
+            return Some(run);
+        }
+        executions += 1;
+        if executions >= RELAXED_EXECUTIONS || !subject.may_go_on() {
+            break;
+        }
+    }
+    None
 }
 
 /// An order of steps as decisions of a schedule.
@@ -203,6 +258,29 @@ struct Executable<'a> {
 }
 
 impl Executable<'_> {
+    /// Executes an order, with as few context switches as fail in the model, then as it is. How it ended if not with
+    /// this bug.
+    fn execute(
+        &self,
+        subject: &mut Subject<'_>,
+        order: Vec<StepId>,
+        bug: &BugId,
+        effort: &mut Effort,
+    ) -> Result<Box<Run>, String> {
+        let (reduced, evaluated) = reduce_fully(self.model, order.clone());
+        effort.evaluated += evaluated;
+        let mut refused = String::new();
+        for order in [reduced, order] {
+            let schedule = self.schedule(&order, subject.visible());
+            let run = subject.replay(&schedule, Detail::Outcome);
+            if ending(&run.outcome, bug) == Ending::Failed {
+                return Ok(Box::new(run));
+            }
+            refused = run.outcome.to_string();
+        }
+        Err(refused)
+    }
+
     /// In a real run an access is a point only while others are alive, which depends on the order; in a guided run
     /// every access is.
     fn schedule(&self, order: &[StepId], visible: &VisibleSet) -> Schedule {

@@ -239,7 +239,7 @@ impl Search<'_> {
             Ending::Failed => false,
             Ending::FailedOtherwise | Ending::Unknown => return None,
         };
-        let broken = broken(&self.positions, &tried.points, self.world.extents());
+        let broken = broken(&self.positions, &tried.points, &*self.world);
         if broken.iter().any(|order| candidate.contains(order)) {
             return None;
         }
@@ -255,7 +255,7 @@ impl Search<'_> {
         for point in &tried.points {
             self.touches.entry(point.key).or_insert(point.touch);
         }
-        let broken = broken(&self.positions, &tried.points, self.world.extents());
+        let broken = broken(&self.positions, &tried.points, &*self.world);
         if broken.is_empty() {
             // No order of points tells it from the failing run: it says nothing about orders.
             return;
@@ -316,7 +316,7 @@ impl Search<'_> {
         if tried.ending != Ending::Passed {
             return None;
         }
-        let broken = broken(&self.positions, &tried.points, self.world.extents());
+        let broken = broken(&self.positions, &tried.points, &*self.world);
         let kept = !broken.iter().any(|order| keep.contains(order));
         if !kept || broken.is_empty() || broken.len() >= limit {
             return None;

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use unravel_explore::{Judge, Replay};
 use unravel_trace::{
-    BugId, Choice, Detail, Executor, Guess, Guided, Input, Outcome, Paths, Question, Run, Schedule, Scheduler, View,
-    VisibleSet, Want,
+    BugId, Choice, Detail, Executor, Guess, Guided, Input, Outcome, Paths, Question, Run, Schedule,
+    Scheduler, View, VisibleSet, Want,
 };
 
 use crate::points::{Counter, Keys, Point, Touch};

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Guess, Guided, Outcome, Paths, Schedule, SiteId, Symbolic, ThreadId, ThreadName, Trace, VisibleSet};
+use crate::{
+    Guess, Guided, Outcome, Paths, Schedule, SiteId, Symbolic, ThreadId, ThreadName, Trace,
+    VisibleSet,
+};
 
 /// What a run depends on besides its schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

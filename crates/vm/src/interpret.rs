@@ -86,8 +86,7 @@ impl Machine {
         // With shadows, [`Machine::shadow_step`] has said whether its condition holds; `$when` is what that means.
         macro_rules! branch {
             ($holds:expr, $when:expr, $then:expr, $other:expr) => {{
-                let taken =
-                    if SYMBOLIC { (self.concolic.direction != 0) == $when } else { $holds };
+                let taken = if SYMBOLIC { (self.concolic.direction != 0) == $when } else { $holds };
                 jump!(if taken { $then } else { $other })
             }};
         }

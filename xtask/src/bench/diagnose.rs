@@ -41,7 +41,7 @@ pub fn run(filter: Option<&str>, imported: &[PathBuf]) -> Result<(), Error> {
             Ok(trace) => trace,
             Err(problem) => {
                 println!("{name}: {problem}");
-                count.all += 1;
+                count.programs += 1;
                 continue;
             }
         };
@@ -63,8 +63,14 @@ pub fn run(filter: Option<&str>, imported: &[PathBuf]) -> Result<(), Error> {
     }
     let longest = growth::print(&bench.tool, &bench.scratch)?;
     println!(
-        "\ndiagnose: {} of {} confirmed, slowest {} {:.2} s; 100,000 events {longest:.1} s",
-        count.answered, count.all, count.slowest.0, count.slowest.1
+        "\ndiagnose: {} of {} confirmed, slowest {} {:.2} s; {} of {} imported modelled; \
+         longest generated {longest:.1} s",
+        count.confirmed,
+        count.programs,
+        count.slowest.0,
+        count.slowest.1,
+        count.modelled,
+        imported.len(),
     );
     Ok(())
 }
@@ -72,15 +78,22 @@ pub fn run(filter: Option<&str>, imported: &[PathBuf]) -> Result<(), Error> {
 /// What the headline says.
 #[derive(Default)]
 struct Count {
-    answered: u64,
-    all: u64,
+    confirmed: u64,
+    programs: u64,
+    /// Imported traces: nothing can be executed.
+    modelled: u64,
     slowest: (String, f64),
 }
 
 impl Count {
     fn add(&mut self, program: &str, measured: &Measured) {
-        self.all += 1;
-        self.answered += u64::from(measured.is_answered());
+        match measured.diagnosis.status.kind.as_str() {
+            "modelled" => self.modelled += 1,
+            kind => {
+                self.programs += 1;
+                self.confirmed += u64::from(kind == "confirmed");
+            }
+        }
         if measured.wall > self.slowest.1 {
             self.slowest = (program.to_owned(), measured.wall);
         }
@@ -113,7 +126,7 @@ impl Bench {
     fn row(&self, program: &str, trace: &Path, count: &mut Count) -> Result<(), Error> {
         let first = diagnose(&self.tool, trace, &[])?;
         count.add(program, &first);
-        let mut cells = vec![(cell(&first, GOALS[0]))];
+        let mut cells = vec![cell(&first, GOALS[0])];
         for goal in &GOALS[1..] {
             let flags = ["--goal", goal, GOAL_TIME[0], GOAL_TIME[1]];
             cells.push(match diagnose(&self.tool, trace, &flags) {

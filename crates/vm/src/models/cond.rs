@@ -83,6 +83,7 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
     let me = ThreadId(m.current as u32);
     let spurious = m.limits.spurious_wakes && m.choose(Question::SpuriousWake, 2) == 1;
     let early = timed && m.limits.early_timeouts && m.choose(Question::EarlyTimeout, 2) == 1;
+    m.guided_wait(address);
     m.sync.waiting.entry(address).or_default().push(me);
     if m.recorder.is_on() {
         let lock_location = m.location(lock, mutex::BYTES, site);
@@ -149,6 +150,7 @@ pub(crate) fn signal(m: &mut Machine, address: u64, site: SiteId) -> Flow {
         m.made_progress();
         Some(thread)
     };
+    let woken = m.guided_waiter(address, woken);
     m.record_sync(site, (address, cond::BYTES), |at| EventKind::Signal { at, woken });
     OK
 }

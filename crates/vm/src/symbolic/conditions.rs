@@ -36,6 +36,7 @@ impl Machine {
     /// A one-bit expression was true or false.
     pub(super) fn add_branch(&mut self, condition: ExprId, taken: bool) {
         let holds = if taken { condition } else { self.concolic.graph.exprs.not(condition) };
+        self.note_branch(holds);
         self.add_condition(holds, ConditionKind::Branch);
     }
 

@@ -14,11 +14,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_program::Inst;
 use unravel_trace::{
-    ExprId, FailureKind, Guess, Outcome, Paths, Place, SymbolId, ThreadName, user_place,
+    ExprId, FailureKind, Guess, Outcome, Paths, Place, SymbolId, ThreadId, ThreadName, user_place,
 };
 
 use super::turns::Turn;
 use crate::machine::Machine;
+use crate::memory::in_arena;
 
 /// Other values offered after an attempt.
 const MOST_OTHERS: usize = 48;
@@ -38,8 +39,12 @@ pub(crate) struct Guide {
     pub(super) replaceable: bool,
     /// The number of the guess behind a symbol.
     symbols: FxHashMap<u32, u32>,
+    /// Branches that a thread took because of one symbol alone.
+    branches: FxHashMap<u32, Vec<ExprId>>,
     /// Expressions that were kept at their guessed values, and answers of library functions, as they came.
     kept: Vec<(usize, Kept)>,
+    /// Condition variables and who waited on them.
+    waited: Vec<(u64, usize)>,
     pub(super) others: Vec<Guess>,
     pub(super) contradiction: bool,
 }
@@ -48,6 +53,8 @@ pub(crate) struct Guide {
 enum Kept {
     Value(ExprId),
     Answer(u32, bool),
+    /// Who would be woken by a signal on this condition variable.
+    Waiter(u32, u64),
 }
 
 /// A thread on its path.
@@ -155,29 +162,36 @@ impl Machine {
             }
             _ => return,
         };
+        let bytes = u64::from(bytes);
         if self.is_where_it_fails() {
             self.wait_for_others();
             let id = self.frame_at(fp).get(ptr);
             if let Some(id) = id
-                && self.memory.check(value(ptr), u64::from(bytes)).is_ok()
+                && self.memory.check(value(ptr), bytes).is_ok()
             {
                 // If it does not fail here after all, another address might.
                 self.concolic.guide.kept.push((self.current, Kept::Value(id)));
+                self.wait_for_address(fp, ptr, bytes);
             }
             return;
         }
-        self.wait_for_address(fp, ptr, u64::from(bytes));
+        self.wait_for_address(fp, ptr, bytes);
     }
 
     /// Waits until an address that was guessed is that of an object.
     pub(super) fn wait_for_address(&mut self, fp: *const u64, ptr: u32, bytes: u64) {
         let Some(id) = self.frame_at(fp).get(ptr) else { return };
         let address = self.frame_at(fp).value(ptr);
-        while let Err(fault) = self.memory.check(address, bytes) {
-            if is_tolerable(fault) {
-                return;
-            }
+        while !self.is_object(address, bytes) {
             self.retry_later(id, bytes);
+        }
+    }
+
+    /// Whether an address may be used; in the right order, if not in this one.
+    pub(super) fn is_object(&self, address: u64, bytes: u64) -> bool {
+        match self.memory.check(address, bytes) {
+            Ok(()) => in_arena(address) || is_mapped(address),
+            Err(fault) => is_tolerable(fault),
         }
     }
 
@@ -314,11 +328,54 @@ impl Machine {
         answer
     }
 
-    /// An expression is kept at its guessed value.
+    /// Whom a signal wakes if several wait: a guess like any other.
+    pub fn guided_waiter(&mut self, cond: u64, woken: Option<ThreadId>) -> Option<ThreadId> {
+        if !self.concolic.guide.on {
+            return woken;
+        }
+        let index = self.count_guess();
+        let me = self.current;
+        self.concolic.guide.kept.push((me, Kept::Waiter(index, cond)));
+        self.guess(index).map(|value| ThreadId(value as u32)).or(woken)
+    }
+
+    pub fn guided_wait(&mut self, cond: u64) {
+        let me = self.current;
+        let guide = &mut self.concolic.guide;
+        if guide.on && !guide.waited.contains(&(cond, me)) {
+            guide.waited.push((cond, me));
+        }
+    }
+
+    /// An expression is kept at its guessed value. A value that contradicts a branch leads nowhere: the others run on, so
+    /// that they write a better one.
     pub(super) fn keep_guess(&mut self, id: ExprId) {
         if self.concolic.guide.on {
             self.concolic.guide.kept.push((self.current, Kept::Value(id)));
+            let symbols = self.concolic.graph.exprs.symbols(id);
+            let graph = &self.concolic.graph;
+            if symbols.into_iter().any(|of| !self.fits_branches(of.0, graph.known(of))) {
+                loop {
+                    self.retry_later(id, 0);
+                }
+            }
         }
+    }
+
+    /// A branch was taken because this holds.
+    pub(super) fn note_branch(&mut self, holds: ExprId) {
+        if self.concolic.guide.on
+            && let [symbol] = self.concolic.graph.exprs.symbols(holds)[..]
+        {
+            self.concolic.guide.branches.entry(symbol.0).or_default().push(holds);
+        }
+    }
+
+    fn fits_branches(&self, symbol: u32, value: u128) -> bool {
+        let concolic = &self.concolic;
+        let branches = concolic.guide.branches.get(&symbol);
+        let holds = |id: &ExprId| concolic.graph.exprs.evaluate(*id, &|_| value) != 0;
+        branches.into_iter().flatten().all(holds)
     }
 
     /// Whether the current thread holds a lock, in its own eyes.
@@ -375,6 +432,7 @@ impl Machine {
 
     /// Other guesses of a thread: its last answers and values first.
     pub(super) fn suggest_for(&mut self, thread: usize) {
+        self.suggest_for_stuck();
         let all = self.concolic.guide.kept.iter().rev();
         let own = all.filter(|(of, _)| *of == thread).copied().collect();
         self.suggest(own, |_, _| true);
@@ -398,6 +456,7 @@ impl Machine {
                 Kept::Answer(index, answer) => {
                     self.flipped(thread, index, answer).into_iter().collect()
                 }
+                Kept::Waiter(index, cond) => self.waiters(thread, index, cond),
                 Kept::Value(id) => self.values_for(id, &fits),
             };
             for guess in found {
@@ -416,6 +475,19 @@ impl Machine {
         (!mine).then(|| Guess { thread, index, value: u128::from(!answer) })
     }
 
+    /// All who ever wait, if they are several.
+    fn waiters(&self, thread: usize, index: u32, cond: u64) -> Vec<Guess> {
+        let thread = self.names[thread].clone();
+        let guide = &self.concolic.guide;
+        let waited: Vec<usize> =
+            guide.waited.iter().filter(|(at, _)| *at == cond).map(|(_, who)| *who).collect();
+        if waited.len() < 2 || guide.guesses.contains_key(&(thread.clone(), index)) {
+            return Vec::new();
+        }
+        let guess = |who| Guess { thread: thread.clone(), index, value: who as u128 };
+        waited.into_iter().map(guess).collect()
+    }
+
     fn values_for(&mut self, id: ExprId, fits: &impl Fn(&Machine, u128) -> bool) -> Vec<Guess> {
         let symbols = self.concolic.graph.exprs.symbols(id);
         let mut found = Vec::new();
@@ -430,7 +502,7 @@ impl Machine {
                 let whole = graph.exprs.evaluate(id, &|of: SymbolId| {
                     if of.0 == symbol { value } else { graph.known(of) }
                 });
-                if fits(self, whole) {
+                if fits(self, whole) && self.fits_branches(symbol, value) {
                     found.push(Guess { thread: thread.clone(), index, value });
                 }
             }
@@ -458,6 +530,15 @@ impl Machine {
         values.retain(|value| seen.insert(*value));
         values
     }
+}
+
+/// Whether there is foreign memory at an address.
+fn is_mapped(address: u64) -> bool {
+    const PAGE: u64 = 4096;
+    let mut state = 0u8;
+    let page = (address & !(PAGE - 1)) as *mut libc::c_void;
+    // SAFETY: asks the system about one page, whatever it is.
+    unsafe { libc::mincore(page, 1, &mut state) == 0 }
 }
 
 fn is_tolerable(fault: crate::memory::Fault) -> bool {

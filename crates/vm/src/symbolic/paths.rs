@@ -1,8 +1,8 @@
 //! The paths of a run, and runs along given paths: the way in and out of [`super::guide`].
 
 use unravel_trace::{
-    Choice, Detail, FailureKind, Guess, Guided, Input, Outcome, Paths, Scheduler, ThreadPath,
-    View, VisibleSet, Want,
+    Choice, Detail, FailureKind, Guess, Guided, Input, Outcome, Paths, Scheduler, ThreadPath, View,
+    VisibleSet, Want,
 };
 
 use super::Guide;

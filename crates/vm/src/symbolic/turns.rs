@@ -94,6 +94,9 @@ impl Machine {
     fn give_turn(&mut self) {
         let me = self.current;
         self.choose_turn();
+        if self.outcome.is_some() {
+            self.leave_for_good();
+        }
         if self.current != me {
             self.suspend();
         }
@@ -142,7 +145,8 @@ impl Machine {
             _ => false,
         });
         let events = self.events;
-        let changed = |t: &usize| matches!(turn(self, *t), Turn::Retries { since, .. } if since < events);
+        let changed =
+            |t: &usize| matches!(turn(self, *t), Turn::Retries { since, .. } if since < events);
         if let Some(next) = ready.or_else(|| alive.iter().copied().find(changed)) {
             return Some(next);
         }
@@ -163,27 +167,38 @@ impl Machine {
             match (surely || fails, joins(t)) {
                 (true, false) => Some(0),
                 (false, false) => Some(1),
-                (true, true) => Some(2),
+                // Whoever is joined did end, if it is not stuck.
+                (true, true) if self.stuck().is_none() => Some(2),
+                (true, true) => None,
                 (false, true) => None,
             }
         };
         alive.iter().filter(waits).filter_map(|t| Some((rank(*t)?, *t))).min().map(|(_, t)| t)
     }
 
+    /// The first thread whose guess of an address is no object, with the address.
+    fn stuck(&self) -> Option<(usize, ExprId, u64)> {
+        let guided = self.concolic.guide.threads.iter().enumerate();
+        guided.filter(|(t, _)| !self.threads[*t].ended).find_map(|(t, guided)| match guided.turn {
+            Turn::Retries { address, bytes, .. } => Some((t, address, bytes)),
+            _ => None,
+        })
+    }
+
+    /// Other addresses for a thread that is stuck.
+    pub(super) fn suggest_for_stuck(&mut self) {
+        if let Some((_, address, bytes)) = self.stuck() {
+            self.suggest_value(address, |machine, value| {
+                bytes == 0 || machine.is_object(value as u64, bytes)
+            });
+        }
+    }
+
     /// Nobody can go on: either all paths are complete, or somebody is stuck.
     fn end_guided(&mut self) {
-        let stuck = (0..self.thread_count).find_map(|t| match self.concolic.guide.threads[t].turn {
-            Turn::Retries { address, bytes, .. } if !self.threads[t].ended => {
-                Some((t, address, bytes))
-            }
-            _ => None,
-        });
-        let outcome = if let Some((thread, address, bytes)) = stuck {
+        let outcome = if let Some((thread, _, _)) = self.stuck() {
             self.current = thread;
             let place = self.place_now();
-            self.suggest_value(address, |machine, value| {
-                machine.memory.check(value as u64, bytes).is_ok()
-            });
             self.suggest_for(thread);
             let reason = format!(
                 "{} uses a pointer at {place} that nobody is known to have written",

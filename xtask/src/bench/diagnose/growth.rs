@@ -3,11 +3,12 @@
 //! They have no program, so that the diagnosis is modelled; their order is known.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use unravel_solve::generate::{Generated, large};
 use unravel_trace::{
-    Failure, FailureKind, Input, Outcome, ProgramRef, Rules, Run, Schedule, ThreadName, TraceFile,
-    VisibleSet,
+    Failure, FailureKind, Input, Outcome, Place, ProgramRef, Rules, Run, Schedule, Site,
+    ThreadName, TraceFile, VisibleSet,
 };
 
 use super::measured::diagnose;
@@ -58,6 +59,16 @@ pub fn print(tool: &Path, scratch: &Path) -> Result<f64, Error> {
 }
 
 fn write(generated: &Generated, scratch: &Path) -> Result<PathBuf, Error> {
+    let mut trace = generated.trace.clone();
+    // Every event has a site of its own; the reader wants all of them described.
+    let (function, file): (Arc<str>, Arc<str>) = ("work".into(), "generated.c".into());
+    trace.sites = (trace.events.iter().zip(1..))
+        .map(|(event, line)| {
+            let (function, file) = (function.clone(), file.clone());
+            let place = Place { function, file, line, column: 1 };
+            (event.site, Site { place, inlined_at: Vec::new() })
+        })
+        .collect();
     let failure = Failure {
         kind: FailureKind::Assertion,
         message: "an update was lost".into(),
@@ -72,7 +83,7 @@ fn write(generated: &Generated, scratch: &Path) -> Result<PathBuf, Error> {
         strategy: "generated".into(),
         seed: Some(SEED),
         run: Run {
-            trace: generated.trace.clone(),
+            trace,
             schedule: Schedule::default(),
             outcome: Outcome::Failed(Box::new(failure)),
             steps: 0,

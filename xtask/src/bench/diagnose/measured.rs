@@ -77,14 +77,6 @@ pub struct Timings {
     pub total: f64,
 }
 
-impl Measured {
-    /// Whether the failing schedule failed and an alternate passed, in execution or, of an imported trace, in its
-    /// model.
-    pub fn is_answered(&self) -> bool {
-        matches!(self.diagnosis.status.kind.as_str(), "confirmed" | "modelled")
-    }
-}
-
 /// Diagnoses a trace with these flags.
 pub fn diagnose(tool: &Path, trace: &Path, flags: &[&str]) -> Result<Measured, Error> {
     let mut command = Command::new("timeout");
