@@ -28,21 +28,22 @@ const WIDTH: usize = 100;
 pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
     let paths = Paths::new(flags);
-    let diagnosis = match &paths.smt {
-        None => match make(flags, &file, &mut Z3::new()) {
-            Err(CliError::Diagnose(error)) if gave_up(flags, &error) => {
-                return Ok(say_inconclusive(flags, &error));
-            }
-            made => made?,
-        },
+    let made = match &paths.smt {
+        None => make(flags, &file, &mut Z3::new()),
         Some(directory) => {
             let write = |source| CliError::Write { path: directory.clone(), source };
             let mut solver = Dumping::new(Z3::new(), directory).map_err(write)?;
-            let diagnosis = make(flags, &file, &mut solver)?;
+            let made = make(flags, &file, &mut solver);
             let queries = solver.finish().map_err(write)?;
             eprintln!("{queries} queries written to {}", directory.display());
-            diagnosis
+            made
         }
+    };
+    let diagnosis = match made {
+        Err(CliError::Diagnose(error)) if gave_up(flags, &error) => {
+            return Ok(say_inconclusive(flags, &error));
+        }
+        made => made?,
     };
     let sources = Sources::under(&file.program.cwd);
     if let Some(path) = &paths.dot {

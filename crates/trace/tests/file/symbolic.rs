@@ -33,6 +33,7 @@ pub fn sample() -> Symbolic {
             site: SiteId(12),
             why: ConditionKind::Branch,
         }],
+        parted_at: Some(SiteId(12)),
         initial: vec![
             Initial { address: 0x1000, bytes: 4, value: Some(7) },
             Initial { address: 0x1004, bytes: 5, value: None },
@@ -81,6 +82,7 @@ pub fn symbolic(trace: &Trace, seed: u64) -> Symbolic {
     make.initial();
     make.sync();
     make.bug();
+    make.out.parted_at = (make.rng.below(3) == 0).then_some(SiteId(3));
     if make.rng.below(2) == 0 {
         make.out.order = KnownOrder::Unknown;
     }
