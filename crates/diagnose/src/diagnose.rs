@@ -140,7 +140,9 @@ pub fn diagnose(
     world.subject().allow(CAUSE_STEPS);
     let path = model.as_ref().map(|model| (model, &failing.observed));
     let (cause, proved) = cause_of(&mut world, passing, path, solver, options, &mut effort);
-    if let Some(cause) = cause.as_ref().filter(|_| options.goal == Goal::Local) {
+    if let Some(cause) = &cause
+        && (options.goal == Goal::Local || candidates.is_empty())
+    {
         let more = from_witnesses(world.subject(), cause, &failing.bug, &mut reference, options);
         candidates.extend(more);
         candidates.sort_by_key(rank);
