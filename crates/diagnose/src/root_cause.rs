@@ -97,22 +97,28 @@ pub fn root_cause(
 /// What is tried first: reversals of neighbouring conflicts, then delays of single points.
 fn moves(failing: &[Point], world: &dyn World) -> Vec<Vec<Order>> {
     let positions = Positions::new(failing);
-    let mut moves: Vec<Vec<Order>> = Vec::new();
+    let rank = |touch: &Touch| world.relevance().rank(touch, world.extents());
+    let mut moves: Vec<(u32, Vec<Order>)> = Vec::new();
     let mut pairs = immediate(failing, world.extents());
-    pairs.sort_by_key(|(_, second)| {
-        let touch = positions.get(*second).map_or(Touch::Nothing, |at| failing[at as usize].touch);
-        world.relevance().rank(&touch, world.extents())
-    });
+    let touch_of =
+        |key: Key| positions.get(key).map_or(Touch::Nothing, |at| failing[at as usize].touch);
+    pairs.sort_by_cached_key(|(_, second)| rank(&touch_of(*second)));
     for (first, second) in pairs.into_iter().take(MAX_MOVES) {
-        moves.push(vec![(second, first)]);
+        let near = rank(&touch_of(second));
+        moves.push((near, vec![(second, first)]));
         let at = positions.get(first).map_or(0, |at| at as usize);
         let locks = enclosing_locks(failing, at);
-        moves.extend(locks.into_iter().map(|lock| vec![(second, lock)]));
+        moves.extend(locks.into_iter().map(|lock| (near, vec![(second, lock)])));
     }
     moves.truncate(MAX_MOVES);
-    let touching = failing.iter().rev().filter(|p| p.touch != Touch::Nothing);
-    moves.extend(touching.take(MAX_MOVES / 4).map(|p| vec![(NEVER, p.key)]));
-    moves
+    let mut delays: Vec<&Point> =
+        failing.iter().rev().filter(|p| p.touch != Touch::Nothing).collect();
+    delays.sort_by_cached_key(|p| rank(&p.touch));
+    let delays = delays.into_iter().take(MAX_MOVES / 4);
+    moves.extend(delays.map(|p| (rank(&p.touch), vec![(NEVER, p.key)])));
+    // What the failure depends on first, reversed or delayed.
+    moves.sort_by_key(|(near, _)| *near);
+    moves.into_iter().map(|(_, orders)| orders).collect()
 }
 
 /// A point that is never executed: what has to come after it comes last.
