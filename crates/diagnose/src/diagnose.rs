@@ -33,7 +33,7 @@ const LONG: usize = 300;
 const MAX_CONFIRMED: usize = 64;
 /// Instructions that the search for an alternate, and that for the root cause, may execute.
 const ALTERNATE_STEPS: u64 = 80_000_000;
-const CAUSE_STEPS: u64 = 240_000_000;
+const CAUSE_STEPS: u64 = 160_000_000;
 
 /// What to look for and how hard.
 #[derive(Clone, Debug)]
