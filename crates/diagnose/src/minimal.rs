@@ -18,6 +18,7 @@ use crate::alternate::{self, Candidate, Reference, rank};
 use crate::closure::is_refuted;
 use crate::modelled::Modelled;
 use crate::points::Key;
+use crate::relevance::dependencies;
 use crate::world::{Ending, Mode, Order, World};
 
 /// Longer runs are not searched further once a single change was found to do.
@@ -240,23 +241,8 @@ fn other_sources(model: &Model, slots: &[SlotId], sources: &[Source]) -> (Vec<Ch
 }
 
 /// The reads that the bug condition depends on, through the writes they read from.
-pub fn slice(model: &Model, sources: &[Source]) -> Vec<SlotId> {
-    let mut todo: Vec<ExprId> = model.bug_condition().into_iter().collect();
-    let mut seen: FxHashSet<SymbolId> = FxHashSet::default();
-    let mut slots = Vec::new();
-    while let Some(expression) = todo.pop() {
-        for symbol in model.exprs().symbols(expression) {
-            if !seen.insert(symbol) {
-                continue;
-            }
-            for slot in model.slots_of(symbol).map(SlotId) {
-                slots.push(slot);
-                if let Source::Write(write) = sources[slot.index()] {
-                    todo.push(model.write(write).value);
-                }
-            }
-        }
-    }
+fn slice(model: &Model, sources: &[Source]) -> Vec<SlotId> {
+    let mut slots = dependencies(model, sources, model.bug_condition().into_iter());
     slots.sort();
     slots
 }

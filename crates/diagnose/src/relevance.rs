@@ -82,7 +82,7 @@ impl Memory {
 }
 
 /// The reads that expressions depend on, through the writes they read from.
-fn dependencies(
+pub fn dependencies(
     model: &Model,
     sources: &[Source],
     of: impl Iterator<Item = ExprId>,
