@@ -15,8 +15,10 @@ use crate::world::{Order, World};
 
 /// Longer traces are not given to the solver for proofs that nobody asked for.
 pub const MAX_PROOF_STEPS: usize = 250;
-/// Queries for one root cause.
+/// Queries for one root cause; fewer for runs with more than `FEW_STEPS`, whose answers take longer.
 const MAX_QUERIES: u64 = 12;
+const MAX_LONG_QUERIES: u64 = 3;
+const FEW_STEPS: usize = 80;
 
 /// Asks a solver about the recorded path.
 pub struct PathRefuter<'a> {
@@ -44,7 +46,8 @@ impl Refuter for NoRefuter {
 impl Refuter for PathRefuter<'_> {
     fn refute(&mut self, world: &dyn World, orders: &[Order]) -> Option<Schedule> {
         self.proved = None;
-        if self.model.len() > MAX_PROOF_STEPS || self.queries >= MAX_QUERIES {
+        let most = if self.model.len() > FEW_STEPS { MAX_LONG_QUERIES } else { MAX_QUERIES };
+        if self.model.len() > MAX_PROOF_STEPS || self.queries >= most {
             return None;
         }
         // The points of the failing run are the steps of the model.
