@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
-use unravel_explore::{Finding, Plan, SearchResult, Stopped, Strategy, Tally, search};
-use unravel_trace::{ProgramRef, TraceFile};
+use unravel_explore::{AfterFirst, Finding, Plan, SearchResult, Strategy, search};
+use unravel_trace::{ProgramRef, Stopped, Tally, TraceFile};
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -67,7 +67,7 @@ fn plan(flags: &FindFlags, config: &Config, loaded: &Loaded) -> Plan {
         schedules: if strategy.is_random() { schedules.unwrap_or(u64::MAX) } else { 9 },
         time,
         jobs: flags.jobs.or(wishes.jobs).unwrap_or(cores),
-        all: flags.all,
+        after_first: if flags.all { AfterFirst::GoOn } else { AfterFirst::Stop },
         rules: loaded.rules.clone(),
         known: config.known_bugs(),
     }
@@ -126,7 +126,7 @@ fn free_name(directory: &Path, stem: &str, number: usize) -> PathBuf {
 }
 
 fn exit(result: &SearchResult) -> Exit {
-    let tally = &result.tally;
+    let tally = &result.explored.tally;
     if !result.findings.is_empty() {
         Exit::Finding
     } else if tally.discarded < tally.schedules && tally.inconclusive * FEW < tally.schedules {
@@ -168,8 +168,8 @@ fn print_text(
     if flags.quiet {
         return;
     }
-    let tally = &result.tally;
-    let searched = status(tally, result.elapsed);
+    let tally = &result.explored.tally;
+    let searched = status(tally, result.explored.elapsed);
     let extent = format!(
         "at most {} and {} a run, sequential consistency",
         count(tally.most_threads, "thread"),
@@ -219,11 +219,11 @@ fn print_text(
             tally.discarded
         );
     }
-    if tally.known > 0 {
+    let put_aside: u64 = tally.put_aside.iter().sum();
+    if put_aside > 0 {
         let _ = writeln!(
             out,
-            "note: {} of them failed with a bug that unravel.toml puts aside",
-            tally.known
+            "note: {put_aside} of them failed with a bug that unravel.toml puts aside"
         );
     }
     if let Some(code) = tally.exit_code.filter(|_| tally.nonzero_exits > 0) {
@@ -236,7 +236,7 @@ fn print_text(
     for note in &tally.notes {
         let _ = writeln!(out, "note: {note}");
     }
-    match result.stopped {
+    match result.explored.stopped {
         Stopped::Interrupted => {
             let _ = writeln!(out, "interrupted; what was found is kept");
         }
@@ -265,15 +265,7 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
             })
         })
         .collect();
-    let tally = &result.tally;
-    let stopped = match result.stopped {
-        Stopped::Found => "found",
-        Stopped::Schedules => "schedules",
-        Stopped::OneSchedule => "one schedule",
-        Stopped::AllInconclusive => "all inconclusive",
-        Stopped::Time => "time",
-        Stopped::Interrupted => "interrupted",
-    };
+    let tally = &result.explored.tally;
     println!(
         "{}",
         json!({
@@ -282,12 +274,12 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
             "seed": plan.seed,
             "findings": findings,
             "schedules": tally.schedules,
-            "seconds": result.elapsed.as_secs_f64(),
-            "stopped": stopped,
+            "seconds": result.explored.elapsed.as_secs_f64(),
+            "stopped": result.explored.stopped.name(),
             "inconclusive": tally.inconclusive,
             "reason": tally.reason,
             "discarded": tally.discarded,
-            "suppressed": tally.known,
+            "suppressed": tally.put_aside.iter().sum::<u64>(),
             "most_threads": tally.most_threads,
             "most_events": tally.most_events,
             "visible_sites": result.visible.len(),

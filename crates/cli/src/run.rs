@@ -64,7 +64,7 @@ fn learn(loaded: &mut program::Loaded, flags: &RunFlags) -> Result<VisibleSet, C
         schedules: 8,
         time: Some(std::time::Duration::from_secs(10)),
         jobs: 1,
-        all: true,
+        after_first: unravel_explore::AfterFirst::GoOn,
         rules: loaded.rules.clone(),
         known: Vec::new(),
     };

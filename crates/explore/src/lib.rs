@@ -17,5 +17,5 @@ pub use random::Random;
 pub use replay::{Divergence, Replay};
 pub use round_robin::RoundRobin;
 pub use run_to_block::RunToBlock;
-pub use search::{Finding, Plan, SearchError, SearchResult, Stopped, Tally, search};
+pub use search::{AfterFirst, Finding, Plan, SearchError, SearchResult, search};
 pub use strategy::{Strategy, UnknownStrategy};

@@ -8,7 +8,9 @@
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use unravel_trace::{BugId, Executor, Input, Rules, Run, VisibleSet};
+use unravel_trace::{
+    BugId, Executor, Explored, Input, Rules, Run, Stopped, Tally, VisibleSet,
+};
 
 use crate::Strategy;
 use crate::worker::{Order, Report, Worker, WorkerEnd};
@@ -24,11 +26,39 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// Worker processes.
     pub jobs: usize,
-    /// Go on after the first bug and collect distinct ones.
-    pub all: bool,
+    pub after_first: AfterFirst,
     pub rules: Rules,
     /// Bugs to pass over.
     pub known: Vec<BugId>,
+}
+
+/// What a search does when it has found a bug.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AfterFirst {
+    Stop,
+    /// Collect distinct bugs to the end.
+    GoOn,
+    /// Collect distinct bugs until so many times the schedules that the first one took, and at least `least`, have been
+    /// tried; at most so long after it.
+    GoOnFor { times: u64, least: u64, time: Duration },
+}
+
+impl AfterFirst {
+    pub(crate) fn stops(self) -> bool {
+        self == AfterFirst::Stop
+    }
+
+    /// The number of schedules that are tried if the first bug is in schedule `index`.
+    fn limit(self, index: u64) -> Option<u64> {
+        match self {
+            // Runs before the first finding decide which bug is reported; later ones do not matter.
+            AfterFirst::Stop => Some(index),
+            AfterFirst::GoOn => None,
+            AfterFirst::GoOnFor { times, least, .. } => {
+                Some((index + 1).saturating_mul(times).max(index.saturating_add(least)))
+            }
+        }
+    }
 }
 
 /// A failing run, with its trace.
@@ -42,48 +72,11 @@ pub struct Finding {
     pub replayed: bool,
 }
 
-/// Why a search ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stopped {
-    Found,
-    Schedules,
-    /// The program has no threads and no nondeterministic input: every run is the same.
-    OneSchedule,
-    /// Not one of the first runs could be followed to its end.
-    AllInconclusive,
-    Time,
-    Interrupted,
-}
-
-/// How far a search has come.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    pub schedules: u64,
-    pub inconclusive: u64,
-    /// The first reason given.
-    pub reason: Option<String>,
-    /// Runs that left what the program assumes.
-    pub discarded: u64,
-    /// Runs that failed with a bug the user knows already.
-    pub known: u64,
-    /// Runs that ended with an exit code other than 0, and the first such code.
-    pub nonzero_exits: u64,
-    pub exit_code: Option<i32>,
-    pub steps: u64,
-    pub most_events: u64,
-    pub most_threads: u64,
-    /// Some run asked for a nondeterministic value.
-    pub nondet: bool,
-    pub notes: Vec<String>,
-}
-
 #[derive(Debug)]
 pub struct SearchResult {
     pub findings: Vec<Finding>,
-    pub tally: Tally,
-    pub stopped: Stopped,
+    pub explored: Explored,
     pub visible: VisibleSet,
-    pub elapsed: Duration,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +109,7 @@ pub fn search<E: Executor>(
         tally: Tally::default(),
         visible: VisibleSet::default(),
         longest: 0,
+        found_at: None,
     };
     let jobs = plan.jobs.max(1);
     let mut workers = Vec::new();
@@ -156,17 +150,21 @@ pub fn search<E: Executor>(
         epoch = if learn_all { EPOCH } else { (epoch * 2).min(EPOCH_LIMIT) };
     };
     state.findings.sort_by_key(|f| f.index);
-    if !plan.all {
-        state.findings.truncate(1);
+    match (plan.after_first.stops(), state.limit(plan)) {
+        (true, _) => state.findings.truncate(1),
+        // What a slower search would not have met is left out.
+        (false, Some(limit)) => state.findings.retain(|f| f.index < limit),
+        (false, None) => {}
     }
     watch(&state.tally, started.elapsed());
-    Ok(SearchResult {
-        findings: state.findings,
+    let explored = Explored {
+        strategy: plan.strategy.to_string(),
+        seed: plan.seed,
         tally: state.tally,
         stopped,
-        visible: state.visible,
         elapsed: started.elapsed(),
-    })
+    };
+    Ok(SearchResult { findings: state.findings, explored, visible: state.visible })
 }
 
 struct State {
@@ -174,6 +172,28 @@ struct State {
     tally: Tally,
     visible: VisibleSet,
     longest: u64,
+    /// When the first bug was found.
+    found_at: Option<Instant>,
+}
+
+impl State {
+    /// The number of schedules after which a search with findings ends.
+    fn limit(&self, plan: &Plan) -> Option<u64> {
+        let first = self.findings.iter().map(|f| f.index).min()?;
+        plan.after_first.limit(first)
+    }
+
+    /// How much time is left.
+    fn left(&self, plan: &Plan, started: Instant) -> Option<Duration> {
+        let whole = plan.time.map(|time| time.saturating_sub(started.elapsed()));
+        let more = match (plan.after_first, self.found_at) {
+            (AfterFirst::GoOnFor { time, .. }, Some(found)) => {
+                Some(time.saturating_sub(found.elapsed()))
+            }
+            _ => None,
+        };
+        whole.into_iter().chain(more).min()
+    }
 }
 
 /// The runs of an epoch that nobody has taken yet.
@@ -215,10 +235,10 @@ fn run_epoch<E: Executor>(
     let mut learned = VisibleSet::default();
     let mut longest = state.longest;
     let mut last_tick = Instant::now();
+    let mut late: Option<Instant> = None;
     loop {
-        let left = plan.time.map(|t| t.saturating_sub(started.elapsed()));
-        // Runs before the first finding decide which bug is reported; later ones no longer matter.
-        let limit = (!plan.all).then(|| state.findings.iter().map(|f| f.index).min()).flatten();
+        let left = state.left(plan, started);
+        let limit = state.limit(plan);
         for worker in workers.iter_mut().filter(|w| w.is_idle()) {
             if left.is_some_and(|l| l.is_zero()) {
                 break;
@@ -230,14 +250,11 @@ fn run_epoch<E: Executor>(
                 learn_all,
                 visible: state.visible.clone(),
                 longest: state.longest,
-                known: if plan.all {
-                    state
-                        .findings
-                        .iter()
-                        .filter_map(|f| Some(f.run.outcome.failure()?.id()))
-                        .collect()
-                } else {
+                known: if plan.after_first.stops() {
                     Vec::new()
+                } else {
+                    let failures = state.findings.iter().filter_map(|f| f.run.outcome.failure());
+                    failures.map(|failure| failure.id()).collect()
                 },
                 milliseconds: left.map(|l| l.as_millis() as u64),
                 confirm: None,
@@ -253,8 +270,9 @@ fn run_epoch<E: Executor>(
                         for finding in &mut report.findings {
                             workers[index].confirm(finding)?;
                         }
-                        if report.done < count {
-                            pending.retry.push((start + report.done, count - report.done));
+                        let done = report.tally.schedules;
+                        if done < count {
+                            pending.retry.push((start + done, count - done));
                         }
                     }
                     take_report(state, &mut learned, &mut longest, report);
@@ -281,24 +299,24 @@ fn run_epoch<E: Executor>(
                 return Ok(Some(Stopped::Interrupted));
             }
         }
-        let late = plan.time.is_some_and(|t| started.elapsed() >= t);
+        let left = state.left(plan, started);
         if workers.iter().all(Worker::is_idle) {
-            if !plan.all && !state.findings.is_empty() {
+            if state.limit(plan).is_some_and(|limit| pending.next >= limit) {
                 return Ok(Some(Stopped::Found));
             }
-            if late {
-                return Ok(Some(Stopped::Time));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(Some(out_of_time(state)));
             }
             if pending.next >= pending.end && pending.retry.is_empty() {
                 break;
             }
-        } else if plan.time.is_some_and(|t| started.elapsed() >= t + GRACE) {
+            late = None;
+        } else if left.is_some_and(|left| left.is_zero()) {
             // A run that takes long; it is killed with its worker.
-            return Ok(Some(if state.findings.is_empty() {
-                Stopped::Time
-            } else {
-                Stopped::Found
-            }));
+            let since = *late.get_or_insert_with(Instant::now);
+            if since.elapsed() >= GRACE {
+                return Ok(Some(out_of_time(state)));
+            }
         }
     }
     state.visible.merge(&learned);
@@ -309,28 +327,14 @@ fn run_epoch<E: Executor>(
 /// How long a run may go on after the time is up.
 const GRACE: Duration = Duration::from_secs(2);
 
+fn out_of_time(state: &State) -> Stopped {
+    if state.findings.is_empty() { Stopped::Time } else { Stopped::Found }
+}
+
 fn take_report(state: &mut State, learned: &mut VisibleSet, longest: &mut u64, report: Report) {
     learned.merge(&report.learned);
     *longest = (*longest).max(report.longest);
-    let tally = &mut state.tally;
-    tally.schedules += report.done;
-    tally.inconclusive += report.inconclusive;
-    if tally.reason.is_none() {
-        tally.reason = report.reason;
-    }
-    tally.discarded += report.discarded;
-    tally.known += report.known;
-    tally.nonzero_exits += report.nonzero_exits;
-    tally.exit_code = tally.exit_code.or(report.exit_code);
-    tally.steps += report.steps;
-    tally.most_events = tally.most_events.max(report.most_events);
-    tally.most_threads = tally.most_threads.max(report.most_threads);
-    tally.nondet |= report.nondet;
-    for note in report.notes {
-        if !tally.notes.contains(&note) {
-            tally.notes.push(note);
-        }
-    }
+    state.tally.add(report.tally);
     for finding in report.findings {
         let id = finding.run.outcome.failure().map(|f| f.id());
         let same =
@@ -339,7 +343,10 @@ fn take_report(state: &mut State, learned: &mut VisibleSet, longest: &mut u64, r
             // Keep the first occurrence of each bug.
             Some(other) if other.index > finding.index => *other = finding,
             Some(_) => {}
-            None => state.findings.push(finding),
+            None => {
+                state.found_at.get_or_insert_with(Instant::now);
+                state.findings.push(finding);
+            }
         }
     }
 }

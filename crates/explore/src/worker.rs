@@ -35,24 +35,13 @@ pub(crate) struct Order {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Report {
-    pub done: u64,
+    pub tally: Tally,
     pub learned: VisibleSet,
-    pub most_events: u64,
-    /// The same without runs that may switch anywhere: what strategies should expect.
+    /// The most events of a run that may not switch anywhere: what strategies should expect.
     pub longest: u64,
-    pub most_threads: u64,
-    pub nondet: bool,
     /// The worker must be replaced; its last finding was not executed again.
     pub damaged: bool,
     pub findings: Vec<Finding>,
-    pub inconclusive: u64,
-    pub reason: Option<String>,
-    pub discarded: u64,
-    pub known: u64,
-    pub nonzero_exits: u64,
-    pub exit_code: Option<i32>,
-    pub steps: u64,
-    pub notes: Vec<String>,
 }
 
 pub(crate) enum WorkerEnd {
@@ -285,45 +274,26 @@ fn execute<E: Executor>(
         let want = Want { detail: Detail::Outcome, learn: order.learn_all || full };
         let mut run = executor.run(&input_of(input, index), used, &mut *scheduler, want);
         judge.judge(&mut run);
-        report.done += 1;
-        report.steps += run.steps;
         let events = run.schedule.events();
-        report.most_events = report.most_events.max(events);
         if !full {
             report.longest = report.longest.max(events);
         }
-        report.most_threads = report.most_threads.max(run.schedule.threads.len() as u64);
-        report.nondet |= !run.nondet.is_empty();
         report.learned.merge(&run.learned);
-        match &run.outcome {
-            Outcome::Exited { code: 0 } => {}
-            Outcome::Exited { code } => {
-                report.nonzero_exits += 1;
-                report.exit_code.get_or_insert(*code);
+        count(&mut report.tally, &run, events);
+        if let Outcome::Failed(failure) = &run.outcome {
+            let id = failure.id();
+            match plan.known.iter().position(|known| covers(known, &id)) {
+                Some(number) => report.tally.count_put_aside(number, 1),
+                None => report.tally.count_failed(id.clone(), 1),
             }
-            Outcome::Discarded => report.discarded += 1,
-            Outcome::Inconclusive { .. } => {
-                report.inconclusive += 1;
-                report.reason.get_or_insert_with(|| run.outcome.to_string());
-            }
-            Outcome::Failed(failure) => {
-                let id = failure.id();
-                if plan.known.iter().any(|k| covers(k, &id)) {
-                    report.known += 1;
-                } else if !seen.contains(&id) {
-                    seen.push(id);
-                    run.schedule.visible = used.clone();
-                    report.findings.push(if executor.is_damaged() {
-                        Finding { index, run: run.clone(), replayed: false }
-                    } else {
-                        confirm(executor, input, index, run.clone(), judge)
-                    });
-                }
-            }
-        }
-        for note in &run.notes {
-            if !report.notes.contains(note) {
-                report.notes.push(note.clone());
+            if report.tally.times(&id) > 0 && !seen.contains(&id) {
+                seen.push(id);
+                run.schedule.visible = used.clone();
+                report.findings.push(if executor.is_damaged() {
+                    Finding { index, run: run.clone(), replayed: false }
+                } else {
+                    confirm(executor, input, index, run.clone(), judge)
+                });
             }
         }
         if order.learn_all {
@@ -332,11 +302,37 @@ fn execute<E: Executor>(
         }
         let late = order.milliseconds.is_some_and(|ms| started.elapsed().as_millis() as u64 >= ms);
         report.damaged = executor.is_damaged();
-        if late || report.damaged || !plan.all && !report.findings.is_empty() {
+        if late || report.damaged || plan.after_first.stops() && !report.findings.is_empty() {
             break;
         }
     }
     report
+}
+
+/// What a run did, but for how it failed.
+fn count(tally: &mut Tally, run: &Run, events: u64) {
+    let mut this = Tally {
+        schedules: 1,
+        steps: run.steps,
+        most_events: events,
+        most_threads: run.schedule.threads.len() as u64,
+        nondet: !run.nondet.is_empty(),
+        notes: run.notes.clone(),
+        ..Tally::default()
+    };
+    match &run.outcome {
+        Outcome::Exited { code: 0 } | Outcome::Failed(_) => {}
+        Outcome::Exited { code } => {
+            this.nonzero_exits = 1;
+            this.exit_code = Some(*code);
+        }
+        Outcome::Discarded => this.discarded = 1,
+        Outcome::Inconclusive { .. } => {
+            this.inconclusive = 1;
+            this.reason = Some(run.outcome.to_string());
+        }
+    }
+    tally.add(this);
 }
 
 /// The input of a run: the same as the user's, but with other nondeterministic values every few runs, unless

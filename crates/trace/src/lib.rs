@@ -4,6 +4,8 @@
 mod check;
 mod diagnosis;
 mod event;
+mod explanation;
+mod explored;
 mod expr;
 pub mod file;
 mod ids;
@@ -17,6 +19,8 @@ mod symbolic;
 
 pub use diagnosis::*;
 pub use event::*;
+pub use explanation::*;
+pub use explored::*;
 pub use expr::{
     BinaryOp, CompareOp, ConvertOp, ExprId, Exprs, FloatOp, Node, SymbolId, mask, signed,
 };
