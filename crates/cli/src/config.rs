@@ -19,6 +19,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use unravel_explain::Known;
 use unravel_trace::{BugId, FailureKind};
 
 use crate::error::CliError;
@@ -56,10 +57,9 @@ pub struct Search {
 #[serde(deny_unknown_fields)]
 pub struct Suppression {
     pub kind: String,
-    /// `file:line`.
+    /// `file:line`, or a whole file.
     pub site: String,
     /// Why, for whoever reads the file; every suppression must give one.
-    #[expect(dead_code, reason = "demanded of the user, used by nobody yet")]
     pub reason: String,
 }
 
@@ -106,13 +106,14 @@ impl Config {
         Ok(config)
     }
 
-    pub fn known_bugs(&self) -> Vec<BugId> {
-        self.suppress
-            .iter()
-            .filter_map(|s| {
-                Some(BugId { kind: FailureKind::from_name(&s.kind)?, places: vec![s.site.clone()] })
-            })
-            .collect()
+    /// The bugs to put aside.
+    pub fn known(&self) -> Vec<Known> {
+        let known = |s: &Suppression| {
+            let kind = FailureKind::from_name(&s.kind)?;
+            let bug = BugId { kind, places: vec![s.site.clone()] };
+            Some(Known { bug, reason: s.reason.clone() })
+        };
+        self.suppress.iter().filter_map(known).collect()
     }
 }
 

@@ -1,12 +1,11 @@
 //! `unravel diagnose`: why a recorded run failed, and the nearest schedule that passes.
 
-use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use unravel_diagnose::{DiagnoseError, Options, Stage, Subject, diagnose_imported, diagnose_paths};
+use unravel_diagnose::{DiagnoseError, Options, Subject, diagnose_imported, diagnose_paths};
 use unravel_explore::Silence;
 use unravel_report::{Sources, dot, json, terminal};
 use unravel_solve::{Dumping, Solver, Z3};
@@ -16,14 +15,13 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::DiagnoseFlags;
 use crate::interrupt::{self, INTERRUPTED};
+use crate::progress::{self, Progress};
 use crate::recorded::{self, Opened};
-use crate::show::terminal_width;
+use crate::style;
 use crate::timings::Stopwatch;
 
 /// How long schedules are tried if the user does not say.
 const TIME: Duration = Duration::from_secs(30);
-/// Columns of the report where nobody says how many there are.
-const WIDTH: usize = 100;
 
 pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
@@ -54,9 +52,9 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
         println!("{}", json::diagnosis(&diagnosis));
     } else {
         let replay = file.is_executable().then(|| {
-            format!("unravel replay {}", crate::story::shell_word(&flags.trace.to_string_lossy()))
+            format!("unravel replay {}", unravel_trace::shell_word(&flags.trace.to_string_lossy()))
         });
-        print!("{}", terminal::diagnosis(&diagnosis, &sources, style(), replay.as_deref()));
+        print!("{}", terminal::diagnosis(&diagnosis, &sources, style::style(), replay.as_deref()));
     }
     Ok(match diagnosis.status {
         Status::Inconclusive { .. } => Exit::Inconclusive,
@@ -77,20 +75,6 @@ fn say_inconclusive(flags: &DiagnoseFlags, error: &DiagnoseError) -> Exit {
         println!("inconclusive: {error}");
     }
     Exit::Inconclusive
-}
-
-fn style() -> terminal::Style {
-    let out = std::io::stdout();
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
-    terminal::Style {
-        color: out.is_terminal() && !no_color,
-        width: terminal_width().unwrap_or(WIDTH),
-        // Without any locale somebody reads a log; those are UTF-8.
-        unicode: locale.is_none_or(|l| l.to_uppercase().replace('-', "").contains("UTF8")),
-    }
 }
 
 /// Where things are written, whatever directory the program is run in.
@@ -125,10 +109,10 @@ fn make(
     let name = &file.program.name;
     let mut watch = Stopwatch::start();
     if !file.is_executable() {
-        let mut progress = Progress::new(std::io::stderr().is_terminal().then(stderr).flatten());
+        let mut progress = Progress::new(true);
         let show = &mut |stage| {
             watch.begin(stage);
-            progress.show(stage);
+            progress.show(progress::stage(stage));
         };
         let diagnosis = diagnose_imported(name, &file.run, solver, &options, show)?;
         drop(progress);
@@ -147,7 +131,7 @@ fn make(
     interrupt::listen();
     let shown = !flags.json && std::io::stderr().is_terminal();
     let (silence, judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
-    let mut progress = Progress::new(if shown { silence.stderr().ok() } else { None });
+    let mut progress = Progress::on(if shown { silence.stderr().ok() } else { None });
     let deadline = Instant::now() + flags.time.unwrap_or(TIME);
     let visible = file.run.schedule.visible.clone();
     let mut subject = Subject::new(&mut vm, judge, file.run.input(&file.input), visible)
@@ -155,7 +139,7 @@ fn make(
     let by = if flags.paths_only { diagnose_paths } else { unravel_diagnose::diagnose };
     let diagnosis = by(&mut subject, name, &file.run, solver, &options, &mut |stage| {
         watch.begin(stage);
-        progress.show(stage)
+        progress.show(progress::stage(stage));
     });
     if flags.timings
         && let Ok(diagnosis) = &diagnosis
@@ -179,40 +163,4 @@ fn make(
         diagnosis.notes.push("the time was up: more may be found with a larger --time".to_owned());
     }
     Ok(diagnosis)
-}
-
-fn stderr() -> Option<File> {
-    use std::os::fd::AsFd;
-    Some(File::from(std::io::stderr().as_fd().try_clone_to_owned().ok()?))
-}
-
-/// One line on the terminal that says what is being done.
-struct Progress {
-    out: Option<File>,
-}
-
-impl Progress {
-    fn new(out: Option<File>) -> Progress {
-        Progress { out }
-    }
-
-    fn show(&mut self, stage: Stage) {
-        let what = match stage {
-            Stage::Replaying => "replaying the failing run",
-            Stage::Reducing => "removing context switches",
-            Stage::SeekingAlternate => "looking for the nearest schedule that passes",
-            Stage::SeekingCause => "looking for the root cause",
-        };
-        if let Some(out) = &mut self.out {
-            let _ = write!(out, "\r\x1b[K{what} …");
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if let Some(out) = &mut self.out {
-            let _ = write!(out, "\r\x1b[K");
-        }
-    }
 }

@@ -17,6 +17,8 @@ pub enum CliError {
     #[error(transparent)]
     Search(#[from] unravel_explore::SearchError),
     #[error(transparent)]
+    Explain(#[from] unravel_explain::ExplainError),
+    #[error(transparent)]
     Trace(#[from] unravel_trace::FileError),
     #[error(transparent)]
     #[diagnostic(help("a Symbiosis trace is a folder with a file a thread: T0, T1, …"))]

@@ -8,11 +8,9 @@ use unravel_diagnose::Goal;
 use unravel_explore::Strategy;
 
 /// Gets to the bottom of concurrency bugs in C and C++ programs.
-///
-/// PROGRAM is one or more C or C++ sources, an LLVM bitcode file, or what `unravel build` made.
-/// Exit codes: 0 nothing found, 1 a finding, 2 an error, 3 inconclusive.
 #[derive(Debug, Parser)]
 #[command(name = "unravel", version, max_term_width = 100)]
+#[command(after_help = include_str!("help/unravel.txt"))]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -20,26 +18,39 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Compile a program once, for later commands.
-    Build(BuildFlags),
+    /// Find the bugs of a program and explain them.
+    #[command(after_long_help = include_str!("help/explain.txt"))]
+    Explain(ExplainFlags),
     /// Search for a schedule that fails.
+    #[command(after_long_help = include_str!("help/find.txt"))]
     Find(FindFlags),
-    /// Run a recorded schedule again, exactly.
+    /// Run a recorded schedule again, exactly, or step through it.
+    #[command(after_long_help = include_str!("help/replay.txt"))]
     Replay(ReplayFlags),
-    /// Run the program once, under one schedule.
-    Run(RunFlags),
     /// Say why a recorded run failed, and show the nearest schedule that passes.
+    #[command(after_long_help = include_str!("help/diagnose.txt"))]
     Diagnose(DiagnoseFlags),
+    /// Run the program once, under one schedule.
+    #[command(after_long_help = include_str!("help/run.txt"))]
+    Run(RunFlags),
     /// Look into a trace.
     Trace(TraceFlags),
+    /// Compile a program once, for later commands.
+    #[command(after_long_help = include_str!("help/build.txt"))]
+    Build(BuildFlags),
     /// Make a trace of what another tool recorded.
     Import(ImportFlags),
     /// Say what is installed and what is missing.
+    #[command(after_long_help = include_str!("help/doctor.txt"))]
     Doctor(DoctorFlags),
+    /// Print a script that completes commands and flags in a shell.
+    #[command(after_long_help = include_str!("help/completions.txt"))]
+    Completions(CompletionsFlags),
 }
 
 /// Flags for compiling.
 #[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "How to compile it")]
 pub struct CompileFlags {
     /// Directory with headers.
     #[arg(short = 'I', value_name = "DIR")]
@@ -57,6 +68,7 @@ pub struct CompileFlags {
 
 /// What the program is given.
 #[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "What it is given")]
 pub struct InputFlags {
     /// File to use as standard input (default: ours, if it is a file or a pipe with something in it).
     #[arg(long, value_name = "FILE")]
@@ -80,6 +92,7 @@ pub struct InputFlags {
 
 /// What counts as a failure besides assertions, crashes, memory errors and deadlocks.
 #[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "What counts as a failure")]
 pub struct RuleFlags {
     /// An exit code other than 0 is a failure.
     #[arg(long)]
@@ -103,6 +116,7 @@ pub struct BuildFlags {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub compile: CompileFlags,
+    /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
     /// Flags for the compiler.
@@ -126,13 +140,14 @@ pub struct ProgramFlags {
     pub args: Vec<String>,
 }
 
+/// How to search, and how long.
 #[derive(Debug, Args)]
-pub struct FindFlags {
-    #[command(flatten)]
-    pub program: ProgramFlags,
+#[command(next_help_heading = "How to search")]
+pub struct SearchFlags {
     /// mix, random, pct, pct:DEPTH, round-robin or run-to-block.
     #[arg(long, value_name = "NAME")]
     pub strategy: Option<Strategy>,
+    /// Which schedules: the same seed tries the same ones (default 1).
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Try at most this many schedules.
@@ -144,6 +159,14 @@ pub struct FindFlags {
     /// Worker processes (default: one a core).
     #[arg(long, short, value_name = "N")]
     pub jobs: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub struct FindFlags {
+    #[command(flatten)]
+    pub program: ProgramFlags,
+    #[command(flatten)]
+    pub search: SearchFlags,
     /// Go on after the first bug and collect distinct ones.
     #[arg(long)]
     pub all: bool,
@@ -153,6 +176,30 @@ pub struct FindFlags {
     /// Print nothing but findings.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainFlags {
+    #[command(flatten)]
+    pub program: ProgramFlags,
+    #[command(flatten)]
+    pub search: SearchFlags,
+    /// Ask for the reason of a bug at most this long.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub diagnose_time: Option<Duration>,
+    /// Directory for the page, the traces and the other files.
+    #[arg(long, value_name = "DIR", default_value = "unravel-out")]
+    pub out: PathBuf,
+    /// Print also lines that GitHub shows beside the code.
+    #[arg(long)]
+    pub annotations: bool,
+    /// Print a line a bug and nothing else.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print JSON (unravel.explanation/1) instead of text.
     #[arg(long)]
     pub json: bool,
 }
@@ -168,6 +215,18 @@ pub struct ReplayFlags {
     /// Replay this many times.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub times: u32,
+    /// Step through the events of the run, forward and back, with values and breakpoints.
+    ///
+    /// Commands are gdb's: next, back, continue, reverse-continue, break, watch, print, info, list, help, quit. They
+    /// are read from standard input, also from a pipe; the program's own input comes from the trace. Events are
+    /// operations on what two threads touch: the variables of one thread alone are not shown. A trace that was
+    /// imported can be stepped too, though it is not executed.
+    #[arg(long, conflicts_with_all = ["times", "json"])]
+    pub step: bool,
+    /// With --step: carry out this command instead of reading them (several times, or several with `;`).
+    #[arg(short = 'x', long = "command", value_name = "CMD", requires = "step")]
+    pub commands: Vec<String>,
+    /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
 }
@@ -207,6 +266,7 @@ pub struct DiagnoseFlags {
     /// Print what the stages took to standard error, for benchmarks.
     #[arg(long, hide = true)]
     pub timings: bool,
+    /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
 }
@@ -218,11 +278,13 @@ pub struct RunFlags {
     /// mix, random, pct, pct:DEPTH, round-robin or run-to-block.
     #[arg(long, value_name = "NAME", default_value = "run-to-block")]
     pub strategy: Strategy,
+    /// Which schedule, of a strategy that has several.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Write the trace of the run to this file.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
 }
@@ -236,16 +298,19 @@ pub struct TraceFlags {
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
     /// Show the events of a trace, a column a thread.
+    #[command(after_long_help = include_str!("help/show.txt"))]
     Show(ShowFlags),
 }
 
 #[derive(Debug, Args)]
 pub struct ShowFlags {
+    /// A trace that `explain`, `find`, `run` or `import` wrote.
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
     /// Columns of the output (default: the terminal's, or 120).
     #[arg(long, value_name = "N")]
     pub width: Option<usize>,
+    /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
 }
@@ -266,6 +331,7 @@ pub enum ImportCommand {
 
 #[derive(Debug, Args)]
 pub struct SymbiosisFlags {
+    /// The folder of the trace.
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
     /// Where to write the trace.
@@ -274,14 +340,22 @@ pub struct SymbiosisFlags {
     /// Of a thread with several files T2_0, T2_1, …, read this one (default: the lowest).
     #[arg(long, value_name = "THREAD=PATH", value_parser = parse_path)]
     pub path: Vec<(u32, String)>,
+    /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct DoctorFlags {
+    /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsFlags {
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
 }
 
 /// `30s`, `5m`, `1h`, or a number of seconds.

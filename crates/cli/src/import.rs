@@ -56,6 +56,6 @@ fn print_text(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
     for note in &file.run.notes {
         println!("note: {note}");
     }
-    let output = story::shell_word(&flags.output.display().to_string());
+    let output = unravel_trace::shell_word(&flags.output.display().to_string());
     println!("look at it with: unravel trace show {output}");
 }

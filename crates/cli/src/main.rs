@@ -1,21 +1,27 @@
 //! Room `cli`: flags, wiring, exit codes. A command a file; nothing is computed here.
 
 mod build;
+mod completions;
 mod config;
 mod diagnose;
 mod doctor;
 mod error;
 mod exit;
+mod explain;
 mod find;
 mod flags;
 mod import;
 mod interrupt;
+mod plan;
 mod program;
+mod progress;
 mod recorded;
 mod replay;
 mod run;
 mod show;
+mod step;
 mod story;
+mod style;
 mod timings;
 
 use std::process::ExitCode;
@@ -37,6 +43,7 @@ fn main() -> ExitCode {
     };
     fix_addresses();
     let result = match cli.command {
+        Command::Explain(flags) => explain::explain(&flags),
         Command::Build(flags) => build::build(&flags),
         Command::Find(flags) => find::find(&flags),
         Command::Replay(flags) => replay::replay(&flags),
@@ -47,6 +54,7 @@ fn main() -> ExitCode {
         Command::Diagnose(flags) => diagnose::diagnose(&flags),
         Command::Import(flags) => import::import(&flags.command),
         Command::Doctor(flags) => doctor::doctor(&flags),
+        Command::Completions(flags) => completions::completions(&flags),
     };
     match result {
         Ok(exit) => exit.into(),

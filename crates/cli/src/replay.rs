@@ -11,9 +11,12 @@ use crate::exit::Exit;
 use crate::flags::ReplayFlags;
 use crate::recorded::{self, Opened};
 use crate::run::exit_for;
-use crate::story;
+use crate::{step, story};
 
 pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
+    if flags.step {
+        return step::step(flags);
+    }
     let file = TraceFile::read(&flags.trace)?;
     if !file.is_executable() {
         return Err(CliError::NotExecutable { path: flags.trace.clone() });
@@ -42,15 +45,16 @@ pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
     Ok(if report.same { exit_for(&report.run.outcome) } else { Exit::Inconclusive })
 }
 
-struct Report {
-    run: Run,
-    same: bool,
+/// A replay, and whether it is what was recorded.
+pub struct Report {
+    pub run: Run,
+    pub same: bool,
     /// Where the replay left the recording, in words.
-    difference: Option<String>,
+    pub difference: Option<String>,
 }
 
 impl Report {
-    fn new(recorded: &Run, run: Run, divergence: Option<Divergence>) -> Report {
+    pub fn new(recorded: &Run, run: Run, divergence: Option<Divergence>) -> Report {
         let first = first_difference(&recorded.trace, &run.trace);
         let same_end = match (&recorded.outcome, &run.outcome) {
             (Outcome::Failed(_), Outcome::Failed(_)) => recorded.outcome.is_same_bug(&run.outcome),

@@ -8,12 +8,7 @@ const FRAMES: usize = 6;
 
 /// A failure: what happened, where, and what belongs to it.
 pub fn failure(failure: &Failure, run: &Run) -> String {
-    let mut text = format!("{}: {}\n", failure.kind, failure.message);
-    text += &stack(&failure.stack, Some(&failure.thread));
-    for related in &failure.related {
-        text += &format!("  {}\n", related.message);
-        text += &stack(&related.stack, None);
-    }
+    let mut text = without_size(failure);
     let switches = match run.schedule.context_switches() {
         _ if !is_order_known(run) => "in an unknown order".into(),
         1 => "1 context switch".into(),
@@ -24,6 +19,17 @@ pub fn failure(failure: &Failure, run: &Run) -> String {
         count(run.schedule.threads.len() as u64, "thread"),
         count(events(run), "event"),
     );
+    text
+}
+
+/// A failure without the size of its run.
+pub fn without_size(failure: &Failure) -> String {
+    let mut text = format!("{}: {}\n", failure.kind, failure.message);
+    text += &stack(&failure.stack, Some(&failure.thread));
+    for related in &failure.related {
+        text += &format!("  {}\n", related.message);
+        text += &stack(&related.stack, None);
+    }
     text
 }
 
@@ -109,26 +115,4 @@ pub fn run_json(run: &Run) -> Value {
         "steps": run.steps,
         "notes": run.notes,
     })
-}
-
-/// A path or argument as a shell needs it.
-pub fn shell_word(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::shell_word;
-
-    #[test]
-    fn words_are_quoted_only_if_needed() {
-        assert_eq!(shell_word("a/b-1.trace"), "a/b-1.trace");
-        assert_eq!(shell_word("it's"), r"'it'\''s'");
-        assert_eq!(shell_word(""), "''");
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use unravel_solve::{Bounds, Model, Solver, StepId};
 use unravel_trace::{
     Alternate, BugId, Detail, Diagnosis, Effort, Minimality, Observed, Outcome, RootCause, Run,
@@ -64,7 +65,7 @@ impl Default for Options {
 }
 
 /// What is being done, for progress.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Stage {
     Replaying,
     Reducing,

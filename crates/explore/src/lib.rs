@@ -3,6 +3,7 @@
 
 mod judge;
 mod pct;
+mod process;
 mod random;
 mod replay;
 mod round_robin;
@@ -13,6 +14,7 @@ mod worker;
 
 pub use judge::{Judge, Silence};
 pub use pct::Pct;
+pub use process::{Apart, Received};
 pub use random::Random;
 pub use replay::{Divergence, Replay};
 pub use round_robin::RoundRobin;

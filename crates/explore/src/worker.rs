@@ -6,14 +6,14 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use unravel_trace::*;
 
 use crate::judge::Judge;
+use crate::process::{Child, Shared, pipe, read_message, ready, write_message};
 use crate::search::{Finding, Plan, SearchError};
 use crate::{Replay, Strategy};
 
@@ -54,11 +54,11 @@ pub(crate) enum WorkerEnd {
 }
 
 pub(crate) struct Worker {
-    pid: i32,
+    child: Child,
     orders: File,
     reports: File,
     /// The run being executed, in memory shared with the worker.
-    current: *mut u64,
+    current: Shared<AtomicU64>,
     assigned: Option<(u64, u64)>,
     last_assigned: (u64, u64),
 }
@@ -69,41 +69,14 @@ impl Worker {
         input: &Input,
         plan: &Plan,
     ) -> Result<Worker, SearchError> {
-        let (their_orders, orders) = pipe()?;
-        let (reports, their_reports) = pipe()?;
-        // SAFETY: one shared page, and a fork of a process without other threads that hold locks.
-        unsafe {
-            let current = libc::mmap(
-                std::ptr::null_mut(),
-                8,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-            .cast::<u64>();
-            // What is buffered would be written twice.
-            libc::fflush(std::ptr::null_mut());
-            match libc::fork() {
-                -1 => Err(SearchError::Fork(std::io::Error::last_os_error())),
-                0 => {
-                    drop((orders, reports));
-                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                    libc::signal(libc::SIGINT, libc::SIG_IGN);
-                    executor.after_fork();
-                    serve(executor, input, plan, their_orders, their_reports, current);
-                    libc::_exit(0)
-                }
-                pid => Ok(Worker {
-                    pid,
-                    orders,
-                    reports,
-                    current,
-                    assigned: None,
-                    last_assigned: (0, 0),
-                }),
-            }
-        }
+        let (their_orders, orders) = pipe().map_err(SearchError::Pipe)?;
+        let (reports, their_reports) = pipe().map_err(SearchError::Pipe)?;
+        let current = Shared::new().map_err(SearchError::Fork)?;
+        let child = Child::fork(executor, |executor| {
+            serve(executor, input, plan, their_orders, their_reports, &current);
+        })
+        .map_err(SearchError::Fork)?;
+        Ok(Worker { child, orders, reports, current, assigned: None, last_assigned: (0, 0) })
     }
 
     pub fn is_idle(&self) -> bool {
@@ -117,8 +90,7 @@ impl Worker {
     pub fn send(&mut self, order: Order) -> Result<(), SearchError> {
         self.assigned = Some((order.start, order.count));
         self.last_assigned = (order.start, order.count);
-        // SAFETY: the shared page.
-        unsafe { self.current.write_volatile(order.start) };
+        self.current.store(order.start, Ordering::Relaxed);
         write_message(&mut self.orders, &order).map_err(SearchError::Pipe)
     }
 
@@ -150,29 +122,10 @@ impl Worker {
         match read_message::<Report>(&mut self.reports) {
             Ok(report) => Ok(WorkerEnd::Report(report)),
             Err(_) => {
-                let mut status = 0;
-                // SAFETY: our own child; the shared page outlives it.
-                let run = unsafe {
-                    libc::waitpid(self.pid, &mut status, 0);
-                    self.current.read_volatile()
-                };
-                self.pid = -1;
-                let signal = if libc::WIFSIGNALED(status) { libc::WTERMSIG(status) } else { 0 };
+                let signal = self.child.wait();
+                let run = self.current.load(Ordering::Relaxed);
                 Ok(WorkerEnd::Died { run, signal })
             }
-        }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // SAFETY: our own child and mapping.
-        unsafe {
-            if self.pid > 0 {
-                libc::kill(self.pid, libc::SIGKILL);
-                libc::waitpid(self.pid, std::ptr::null_mut(), 0);
-            }
-            libc::munmap(self.current.cast(), 8);
         }
     }
 }
@@ -180,45 +133,8 @@ impl Drop for Worker {
 /// Waits until a busy worker has something to say; returns which.
 pub(crate) fn wait(workers: &[Worker], at_most: Duration) -> Vec<usize> {
     let busy: Vec<usize> = (0..workers.len()).filter(|i| !workers[*i].is_idle()).collect();
-    let mut polls: Vec<libc::pollfd> = busy
-        .iter()
-        .map(|i| libc::pollfd {
-            fd: workers[*i].reports.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        })
-        .collect();
-    if polls.is_empty() {
-        return Vec::new();
-    }
-    // SAFETY: descriptors we own.
-    unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as u64, at_most.as_millis() as i32) };
-    busy.into_iter().zip(&polls).filter(|(_, p)| p.revents != 0).map(|(i, _)| i).collect()
-}
-
-fn pipe() -> Result<(File, File), SearchError> {
-    let mut ends = [0; 2];
-    // SAFETY: a new pipe whose ends we own.
-    unsafe {
-        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
-            return Err(SearchError::Pipe(std::io::Error::last_os_error()));
-        }
-        Ok((File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])))
-    }
-}
-
-fn write_message<T: Serialize>(to: &mut File, message: &T) -> std::io::Result<()> {
-    let bytes = postcard::to_stdvec(message).map_err(std::io::Error::other)?;
-    to.write_all(&(bytes.len() as u64).to_le_bytes())?;
-    to.write_all(&bytes)
-}
-
-fn read_message<T: for<'a> Deserialize<'a>>(from: &mut File) -> std::io::Result<T> {
-    let mut length = [0; 8];
-    from.read_exact(&mut length)?;
-    let mut bytes = vec![0; u64::from_le_bytes(length) as usize];
-    from.read_exact(&mut bytes)?;
-    postcard::from_bytes(&bytes).map_err(std::io::Error::other)
+    let pipes: Vec<&File> = busy.iter().map(|i| &workers[*i].reports).collect();
+    ready(&pipes, at_most).into_iter().map(|i| busy[i]).collect()
 }
 
 /// The worker's loop.
@@ -228,7 +144,7 @@ fn serve<E: Executor>(
     plan: &Plan,
     mut orders: File,
     mut reports: File,
-    current: *mut u64,
+    current: &AtomicU64,
 ) {
     let Ok(mut judge) = Judge::silent(&plan.rules) else { return };
     while let Ok(order) = read_message::<Order>(&mut orders) {
@@ -257,7 +173,7 @@ fn execute<E: Executor>(
     plan: &Plan,
     order: &Order,
     judge: &mut Judge,
-    current: *mut u64,
+    current: &AtomicU64,
 ) -> Report {
     let started = Instant::now();
     let mut report = Report::default();
@@ -266,8 +182,7 @@ fn execute<E: Executor>(
     let mut longest = order.longest;
     let mut seen = order.known.clone();
     for index in order.start..order.start + order.count {
-        // SAFETY: the page shared with the parent.
-        unsafe { current.write_volatile(index) };
+        current.store(index, Ordering::Relaxed);
         let mut scheduler = scheduler(plan.strategy, plan.seed, index, longest);
         let full = if order.learn_all { index % 2 == 1 } else { index % learn_every(index) == 0 };
         let used = if full { &all } else { &visible };
@@ -348,9 +263,14 @@ fn input_of(input: &Input, index: u64) -> Cow<'_, Input> {
     }
 }
 
-/// Whether a bug the user knows is this one: the same kind, at one of the same places.
+/// Whether a bug the user knows is this one: the same kind, at one of the same places (a line, or a whole file).
 fn covers(known: &BugId, found: &BugId) -> bool {
-    known.kind == found.kind && known.places.iter().any(|p| found.places.contains(p))
+    let is_at = |site: &String| {
+        found.places.iter().any(|place| {
+            place == site || place.rsplit_once(':').is_some_and(|(file, _)| file == site)
+        })
+    };
+    known.kind == found.kind && known.places.iter().any(is_at)
 }
 
 fn scheduler(strategy: Strategy, seed: u64, index: u64, longest: u64) -> Box<dyn Scheduler> {

@@ -4,11 +4,21 @@
 //! selection (which events a person should see), layout, and the text of source lines. Everything that comes from the
 //! program under test (names, messages, source lines) is data: what a terminal or Graphviz would obey is escaped.
 
+pub mod annotations;
+mod differences;
 pub mod dot;
 mod escape;
+mod evidence;
+pub mod html;
 pub mod json;
+mod names;
+mod numbers;
+pub mod sarif;
+pub mod searched;
 mod side;
+mod site;
 mod source;
+pub mod stepper;
 pub mod terminal;
 pub mod words;
 

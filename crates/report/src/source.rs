@@ -39,11 +39,23 @@ impl Sources {
 
     /// The text of a place's line without the blanks around it; `None` if there is none, or nothing but blanks.
     pub fn line(&self, place: &Place) -> Option<String> {
+        let line = self.whole_line(place)?;
+        let text = line.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// The text of a place's line as it is in the file.
+    pub fn whole_line(&self, place: &Place) -> Option<String> {
         let index = place.line.checked_sub(1)? as usize;
         let mut files = self.files.borrow_mut();
         let lines = files.entry(place.file.to_string()).or_insert_with(|| self.read(&place.file));
-        let text = lines.as_ref()?.get(index)?.trim();
-        (!text.is_empty()).then(|| text.to_owned())
+        lines.as_ref()?.get(index).cloned()
+    }
+
+    /// All lines of a file, as they are; `None` if there is no such file.
+    pub fn lines(&self, file: &str) -> Option<Vec<String>> {
+        let mut files = self.files.borrow_mut();
+        files.entry(file.to_owned()).or_insert_with(|| self.read(file)).clone()
     }
 
     fn read(&self, file: &str) -> Option<Vec<String>> {

@@ -1,18 +1,19 @@
-//! A diagnosis for a person at a terminal: what failed, why, the two schedules side by side, what to do next.
+//! A diagnosis or an explanation for a person at a terminal: what failed, why, the two schedules side by side, what to do next.
 //!
 //! No line is wider than the style says, but for the command that the caller gives: it is there to be copied.
 
 mod cause;
 mod columns;
+mod explanation;
 mod headline;
-mod line;
-mod names;
+pub(crate) mod line;
 mod numbers;
 mod page;
 mod schedules;
 
-use unravel_trace::Diagnosis;
+use unravel_trace::{Diagnosis, ExplainedBug, Explanation};
 
+use crate::escape;
 use crate::source::Sources;
 use page::Page;
 
@@ -42,15 +43,15 @@ pub fn diagnosis(
     style: Style,
     replay: Option<&str>,
 ) -> String {
-    let style = Style { width: style.width.max(NARROWEST), ..style };
     let mut page = Page::new(style);
-    headline::write(&mut page, diagnosis);
+    headline::failure(&mut page, &diagnosis.failure, &diagnosis.program, Some(diagnosis));
+    headline::status(&mut page, &diagnosis.status);
     if let Some(cause) = &diagnosis.root_cause {
         cause::write(&mut page, diagnosis, cause, sources);
     }
     schedules::write(&mut page, diagnosis, sources);
     numbers::write(&mut page, diagnosis);
-    notes(&mut page, diagnosis);
+    notes(&mut page, &diagnosis.notes);
     if let Some(command) = replay {
         page.section("Replay");
         page.command(command);
@@ -58,12 +59,33 @@ pub fn diagnosis(
     page.finish()
 }
 
-fn notes(page: &mut Page, diagnosis: &Diagnosis) {
-    if diagnosis.notes.is_empty() {
+/// What `explain` found out. `html` is where its page is.
+pub fn explanation(
+    explanation: &Explanation,
+    sources: &Sources,
+    style: Style,
+    html: Option<&str>,
+) -> String {
+    let mut page = Page::new(style);
+    explanation::write(&mut page, explanation, sources, html);
+    page.finish()
+}
+
+/// A line a bug: what, where, the command that replays it.
+pub fn brief(explanation: &Explanation) -> String {
+    let line = |bug: &ExplainedBug| {
+        let text = format!("{}: {}  {}", explanation.program, bug.id, bug.replay);
+        format!("{}\n", escape::visible(&text))
+    };
+    explanation.bugs.iter().map(line).collect()
+}
+
+fn notes(page: &mut Page, notes: &[String]) {
+    if notes.is_empty() {
         return;
     }
     page.section("Notes");
-    for note in &diagnosis.notes {
+    for note in notes {
         let bullet = format!("{} ", page.glyphs.bullet);
         page.prose(&format!("  {bullet}"), note, line::Tone::Plain);
     }

@@ -1,8 +1,8 @@
 //! Events in words, the same in all reports: `read accounts[3].balance = 100`.
 
 use unravel_trace::{
-    CausalOrder, Diagnosis, Event, EventKind, Failure, FailureKind, Participant, Place, Projection,
-    Trace, WakeCause, user_place,
+    CausalOrder, Diagnosis, Event, EventKind, ExplainedBug, Failure, FailureKind, Participant,
+    Pattern, Place, Projection, Status, Trace, Verdict, WakeCause, user_place,
 };
 
 /// An event in words, in parts, so that a narrow report can shorten the name and keep the value.
@@ -82,6 +82,22 @@ pub fn failure(failure: &Failure) -> String {
     } else {
         format!("{}: {}", failure.kind, failure.message)
     }
+}
+
+/// Why it is not known why a bug happens; `None` if it is known.
+pub fn undiagnosed(bug: &ExplainedBug) -> Option<&str> {
+    match &bug.verdict {
+        Verdict::Undiagnosed { reason } => Some(reason),
+        Verdict::Diagnosed(diagnosis) => match &diagnosis.status {
+            Status::Inconclusive { reason } => Some(reason),
+            Status::Confirmed | Status::Modelled => None,
+        },
+    }
+}
+
+/// The name of a pattern in files, as other names there: `lost-update`.
+pub fn pattern_name(pattern: Pattern) -> String {
+    pattern.to_string().replace(' ', "-")
 }
 
 /// What is said of an event that a thread waits for in vain.

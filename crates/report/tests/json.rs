@@ -1,14 +1,27 @@
-//! The document that programs read.
+//! The documents that programs read.
 
 mod support;
 
+use std::fs;
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
-use unravel_report::json;
+use support::explained;
+use unravel_report::json::{self, DiagnosisDocument, ExplanationDocument, ReadError};
+use unravel_trace::{Diagnosis, Explanation};
+
+fn diagnosis(diagnosis: &Diagnosis) -> Value {
+    serde_json::to_value(json::diagnosis(diagnosis)).unwrap()
+}
+
+fn explanation(explanation: &Explanation) -> Value {
+    serde_json::to_value(json::explanation(explanation)).unwrap()
+}
 
 #[test]
 fn names_are_resolved() {
-    let (diagnosis, _) = support::lost_update();
-    let document = json::diagnosis(&diagnosis);
+    let (lost_update, _) = support::lost_update();
+    let document = diagnosis(&lost_update);
     assert_eq!(document["schema"], "unravel.diagnosis/1");
     assert_eq!(document["status"], json!({ "kind": "confirmed", "reason": null }));
     assert_eq!(document["memory_model"], "sequential consistency");
@@ -32,6 +45,7 @@ fn names_are_resolved() {
     );
     assert_eq!(alternate["minimality"], json!({ "proved": true, "gap": 0 }));
     assert_eq!(alternate["run"]["outcome"], json!({ "kind": "exited", "code": 0 }));
+    assert_eq!(document["failing"]["outcome"], document["failure"]);
     assert_eq!(alternate["run"]["schedule"][0], json!({ "thread": "T0", "events": 4 }));
     assert_eq!(
         alternate["projection"]["flows"][0]["alternate"]["from"],
@@ -53,28 +67,214 @@ fn names_are_resolved() {
 
 #[test]
 fn absent_things_are_null_and_addresses_hexadecimal() {
-    let (diagnosis, _) = support::order_violation();
-    let document = json::diagnosis(&diagnosis);
+    let (order_violation, _) = support::order_violation();
+    let document = diagnosis(&order_violation);
     assert_eq!(document["root_cause"]["orders"][0]["second"]["event"], Value::Null);
     let projection = &document["alternates"][0]["projection"];
     assert_eq!(projection["flows"][0]["failing"]["from"], Value::Null);
     assert_eq!(projection["flows"][0]["alternate"]["to"]["value"], "0x100000004020");
     assert_eq!(projection["branches"][0]["failing"], Value::Null);
-    let (diagnosis, _) = support::inconclusive();
-    let document = json::diagnosis(&diagnosis);
+    let (inconclusive, _) = support::inconclusive();
+    let document = diagnosis(&inconclusive);
     assert_eq!(document["status"]["kind"], "inconclusive");
     assert_eq!(document["root_cause"], Value::Null);
     assert_eq!(document["alternates"], json!([]));
 }
 
 #[test]
-fn every_diagnosis_survives_the_way_through_text() {
-    for (name, diagnosis, _) in support::all() {
-        let document = json::diagnosis(&diagnosis);
+fn an_explanation_says_what_was_explored_and_what_is_known_of_each_bug() {
+    let (several, _) = explained::several();
+    let document = explanation(&several);
+    assert_eq!(document["schema"], "unravel.explanation/1");
+    assert_eq!(document["program"], "bank");
+    assert_eq!(document["command"], "unravel explain src/bank.c --seed 7");
+    assert_eq!(
+        document["explored"],
+        json!({
+            "strategy": "mix",
+            "seed": 7,
+            "schedules": 120,
+            "seconds": 1.235,
+            "stopped": "found",
+            "inconclusive": 0,
+            "reason": null,
+            "discarded": 0,
+            "failed": 9,
+            "nonzero_exits": 0,
+            "exit_code": null,
+            "most_threads": 3,
+            "most_events": 11,
+            "steps": 4800,
+            "nondeterministic": false,
+            "notes": [],
+        })
+    );
+    let bugs = &document["bugs"];
+    assert_eq!(bugs[0]["bug"], "assertion at bank.c:31");
+    assert_eq!(
+        (&bugs[0]["kind"], &bugs[0]["places"]),
+        (&json!("assertion"), &json!(["bank.c:31"]))
+    );
+    assert_eq!(
+        bugs[0]["found"],
+        json!({
+            "schedule": 12, "times": 3, "replayed": true, "threads": 3, "events": 11, "context_switches": 9,
+        })
+    );
+    assert_eq!(bugs[0]["suppress"], json!({ "kind": "assertion", "site": "bank.c:31" }));
+    assert_eq!(bugs[0]["diagnosis"], diagnosis(several.bugs[0].verdict.diagnosis().unwrap()));
+    assert_eq!(bugs[0]["undiagnosed"], Value::Null);
+    assert_eq!(bugs[1]["same_cause_as"], 0);
+    assert_eq!(bugs[2]["diagnosis"], Value::Null);
+    assert_eq!(bugs[2]["undiagnosed"], "the time was up");
+    for place in ["causes", "repairs"] {
+        assert_eq!(bugs[0].get(place), Some(&Value::Null), "{place}: not looked for yet");
+    }
+    assert_eq!(
+        document["put_aside"][0],
+        json!({
+            "kind": "deadlock", "sites": ["bank.c:88"], "reason": "known, see ticket 17", "times": 4,
+        })
+    );
+    assert_eq!(document["notes"], json!(["one worker ended early"]));
+}
+
+#[test]
+fn every_document_survives_the_way_through_text() {
+    for (name, made, _) in support::all() {
+        let document = json::diagnosis(&made);
         let text = document.to_string();
         assert!(!text.contains(|c: char| c < ' '), "{name}");
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document, "{name}");
-        let keys: Vec<&String> = document.as_object().unwrap().keys().collect();
-        assert_eq!(keys.len(), 12, "{name}: {keys:?}: the header of json.rs names every key");
+        let read = DiagnosisDocument::read(&text).unwrap();
+        assert_eq!(read, document, "{name}");
+        assert_eq!(read.to_string(), text, "{name}");
     }
+    for (name, made, _) in explained::explanations() {
+        let document = json::explanation(&made);
+        let text = document.to_string();
+        let read = ExplanationDocument::read(&text).unwrap();
+        assert_eq!(read, document, "{name}");
+        assert_eq!(read.to_string(), text, "{name}");
+    }
+}
+
+#[test]
+fn outcomes_of_all_kinds_survive() {
+    let (mut made, _) = support::lost_update();
+    let at = Some(support::place(9));
+    for outcome in [
+        unravel_trace::Outcome::Exited { code: -1 },
+        unravel_trace::Outcome::Discarded,
+        unravel_trace::Outcome::Inconclusive { reason: "a signal".into(), at },
+        unravel_trace::Outcome::Inconclusive { reason: "a signal".into(), at: None },
+    ] {
+        made.failing.outcome = outcome;
+        let text = json::diagnosis(&made).to_string();
+        assert_eq!(DiagnosisDocument::read(&text).unwrap().to_string(), text);
+    }
+}
+
+/// Adds a field to every object.
+fn add_unknown(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(add_unknown);
+            fields.insert("a_field_of_tomorrow".into(), json!([1, { "deep": null }]));
+        }
+        Value::Array(items) => items.iter_mut().for_each(add_unknown),
+        _ => {}
+    }
+}
+
+#[test]
+fn fields_of_later_programs_are_passed_over() {
+    let (several, _) = explained::several();
+    let document = json::explanation(&several);
+    let mut newer = serde_json::to_value(&document).unwrap();
+    add_unknown(&mut newer);
+    assert_eq!(ExplanationDocument::read(&newer.to_string()).unwrap(), document);
+    newer["bugs"][0]["repairs"] = json!([{ "patch": "…" }]);
+    newer["bugs"][0]["failure"]["kind"] = json!("a-kind-of-tomorrow");
+    let read = ExplanationDocument::read(&newer.to_string()).unwrap();
+    assert_eq!(read.bugs[0].repairs, Some(vec![json!({ "patch": "…" })]));
+}
+
+#[test]
+fn other_documents_and_versions_are_refused_in_words() {
+    let says = |text: &str| DiagnosisDocument::read(text).unwrap_err().to_string();
+    assert!(says("no").starts_with("this is not JSON: "), "{}", says("no"));
+    assert_eq!(says("[]"), "this is no unravel.diagnosis/1: it has no field 'schema'");
+    assert_eq!(
+        says(r#"{ "schema": "unravel.diagnosis/2" }"#),
+        "this is 'unravel.diagnosis/2', but only 'unravel.diagnosis/1' can be read; a newer version of unravel may \
+         know it"
+    );
+    assert!(matches!(
+        DiagnosisDocument::read(&json::explanation(&explained::explanation(vec![])).to_string()),
+        Err(ReadError::OtherSchema { .. })
+    ));
+    let half = says(r#"{ "schema": "unravel.diagnosis/1", "program": "bank" }"#);
+    assert!(half.contains("missing field `status`"), "{half}");
+}
+
+/// The committed schema of a document.
+fn schema_file(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(name)
+}
+
+#[test]
+fn the_committed_schemas_are_those_of_the_types() {
+    for (name, schema) in [
+        ("unravel.diagnosis-1.json", DiagnosisDocument::schema()),
+        ("unravel.explanation-1.json", ExplanationDocument::schema()),
+    ] {
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        let file = schema_file(name);
+        if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, &text).unwrap();
+        }
+        let committed = fs::read_to_string(&file).unwrap_or_default();
+        assert!(
+            committed == text,
+            "docs/schema/{name} is not what the types say; UPDATE_SCHEMAS=1 cargo test -p unravel-report rewrites it"
+        );
+    }
+}
+
+#[test]
+fn every_document_obeys_its_schema() {
+    let validator = |name: &str| {
+        let schema: Value =
+            serde_json::from_str(&fs::read_to_string(schema_file(name)).unwrap()).unwrap();
+        assert!(jsonschema::meta::is_valid(&schema), "{name}");
+        jsonschema::validator_for(&schema).unwrap()
+    };
+    let complaints = |validator: &jsonschema::Validator, document: &Value| -> Vec<String> {
+        validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path)).collect()
+    };
+    let diagnoses = validator("unravel.diagnosis-1.json");
+    for (name, made, _) in support::all() {
+        assert_eq!(complaints(&diagnoses, &diagnosis(&made)), [""; 0], "{name}");
+    }
+    let explanations = validator("unravel.explanation-1.json");
+    for (name, made, _) in explained::explanations() {
+        assert_eq!(complaints(&explanations, &explanation(&made)), [""; 0], "{name}");
+    }
+    // A schema that accepts everything would pass the above.
+    let (several, _) = explained::several();
+    for (field, wrong) in
+        [("schema", json!("unravel.explanation/2")), ("bugs", json!({})), ("explored", Value::Null)]
+    {
+        let mut document = explanation(&several);
+        document[field] = wrong;
+        assert_ne!(complaints(&explanations, &document), [""; 0], "{field}");
+    }
+    let mut document = explanation(&several);
+    document["bugs"][0].as_object_mut().unwrap().remove("suppress");
+    assert_ne!(
+        complaints(&explanations, &document),
+        [""; 0],
+        "every field is there, if only as null"
+    );
 }

@@ -69,12 +69,11 @@ fn a_lost_update_is_told_in_two_screens() {
         &text,
         "
   context switches    9 in the run given, 4 after reduction
-  operations          7 of 11 events (36 % fewer)
-  data flows          2 of 4 data flows (50 % fewer)
-  difference          DF 2 (proved minimal), BS 1, CTX 2, OP 7
-  effort              1204 schedules evaluated by the model, 312 executed, 4 queries to z3
+  what differs        7 of 11 events (36 % fewer), 2 of 4 data flows (50 % fewer)
+  distance            2 data flows (proved minimal), 1 broken segment, 2 context switches
+  effort              1204 schedules evaluated by the model, 312 executed, 4 queries to z3;
+                      sequential consistency
   lines to look at    bank.c:12, bank.c:13, bank.c:25, bank.c:29, bank.c:31
-  memory model        sequential consistency
 ",
     );
     assert!(text.ends_with(&format!("\nReplay\n  {COMMAND}\n")));
@@ -113,7 +112,7 @@ fn an_event_that_the_failing_run_lacks_is_shown_after_its_end() {
         &text,
         "↯ T0 takes another path after bank.c:41: it ends there in the failing run\n",
     );
-    assert_has(&text, "DF 1 (best found, gap at most 1)");
+    assert_has(&text, "1 data flow (best found, gap at most 1)");
     assert_has(&text, "Notes\n  • condition waits without a signal were not explored\n");
 }
 
@@ -135,7 +134,7 @@ fn a_deadlock_shows_who_waits_where() {
                                                  ║  ✓ passed
 ",
     );
-    assert_has(&text, "  data flows          none differ\n");
+    assert_has(&text, ", no data flow differs\n");
     assert_eq!(text.matches("T0.1 waits for mutex 'b', held by T0.2").count(), 1);
 }
 
@@ -153,7 +152,7 @@ fn many_threads_stand_one_below_the_other_and_then_in_a_list() {
     assert_has(&text, "\n\n✓ passing: 6 context switches\n T0    T0.1");
     assert_has(
         &text,
-        "Other runs that pass\n  2  DF 1 (proved minimal), BS 1, CTX 2, OP 13; another path",
+        "Other runs that pass\n  2  1 data flow (proved minimal), 1 broken segment, 2 context switches; another path",
     );
     assert_has(&text, "     T0:99 reads sum from T0.1:13 instead of T0.6:13\n");
     let text = plain(support::many(6, "sum", 1, 1), 40);

@@ -2,6 +2,7 @@
 //! `Outcome` = how a run ended. Knows alone the file formats.
 
 mod check;
+mod command;
 mod diagnosis;
 mod event;
 mod explanation;
@@ -17,6 +18,7 @@ mod run;
 mod schedule;
 mod symbolic;
 
+pub use command::{replay_command, shell_word};
 pub use diagnosis::*;
 pub use event::*;
 pub use explanation::*;

@@ -1,10 +1,11 @@
 //! The root cause: its pattern, one sentence, the orders with their source lines, and what should hold instead.
 
-use unravel_trace::{CausalOrder, Diagnosis, Participant, Place, RootCause, Status};
+use unravel_trace::{CausalOrder, Diagnosis, Participant, Place, RootCause};
 
 use super::line::{Line, Tone, columns};
 use super::page::Page;
 use crate::escape;
+use crate::evidence;
 use crate::side::{self, RegionKind};
 use crate::source::Sources;
 use crate::words;
@@ -95,36 +96,11 @@ fn clause(who: &Participant, object: &str) -> String {
 
 /// Why these orders are enough, and why each of them is needed.
 fn evidence(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause) {
-    let orders = cause.orders.len();
-    if orders == 0 {
-        return;
-    }
-    let mut enough: Vec<String> = Vec::new();
-    match (cause.kept_and_failed, orders) {
-        (0, _) => {}
-        (1, 1) => enough.push("1 schedule that keeps this order: it fails".to_owned()),
-        (1, _) => enough.push("1 schedule that keeps these orders: it fails".to_owned()),
-        (n, 1) => enough.push(format!("{n} schedules that keep this order: all fail")),
-        (n, _) => enough.push(format!("{n} schedules that keep these orders: all fail")),
-    }
-    if cause.proved_on_path {
-        enough.push("proved on the recorded path".to_owned());
-    }
-    let witnesses = cause.orders.iter().filter(|order| order.witness.is_some()).count();
-    let executed = if diagnosis.status == Status::Confirmed { " (executed)" } else { "" };
-    let passes = format!("with that one alone reversed the program passes{executed}");
-    let needed = match (orders, witnesses) {
-        (_, 0) => String::new(),
-        (1, _) => format!("with it reversed the program passes{executed}"),
-        (_, some) if some == orders => format!("each is needed: {passes}"),
-        (_, some) => format!("{some} of {orders} are known to be needed: {passes}"),
-    };
-    if !enough.is_empty() || !needed.is_empty() {
+    let sentences = evidence::sentences(diagnosis, cause);
+    if !sentences.is_empty() {
         page.blank();
     }
-    for text in [enough.join("; "), needed].iter().filter(|text| !text.is_empty()) {
-        page.prose("  ", text, Tone::Plain);
-    }
+    sentences.iter().for_each(|text| page.prose("  ", text, Tone::Plain));
 }
 
 /// The lines of the region in a bracket, or the order with an arrow.

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use unravel_trace::{EventKind, ThreadName, Trace};
 
 use super::line::{Line, Tone, columns, keep_end, keep_start, wrap};
-use super::names::Names;
 use super::page::{Glyphs, Page};
 use crate::escape;
+use crate::names::Names;
 use crate::side::{Item, Missing, Region, RegionKind, Side, Step};
 use crate::source::Sources;
 use crate::words::{self, count};

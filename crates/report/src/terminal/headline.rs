@@ -1,6 +1,6 @@
 //! What failed, where, in which thread, and how far the diagnosis may be trusted.
 
-use unravel_trace::{Diagnosis, Place, Status, user_place};
+use unravel_trace::{Diagnosis, Failure, Place, Status, user_place};
 
 use super::line::{Line, Tone};
 use super::page::Page;
@@ -9,18 +9,14 @@ use crate::words;
 /// Other places of a failure that are shown; a deadlock of many threads has many.
 const MOST_RELATED: usize = 8;
 
-pub fn write(page: &mut Page, diagnosis: &Diagnosis) {
-    let failure = &diagnosis.failure;
+/// What failed, and where. A diagnosis, if there is one, may say the rest.
+pub fn failure(page: &mut Page, failure: &Failure, program: &str, diagnosis: Option<&Diagnosis>) {
     let lead = format!("{} ", page.glyphs.fail);
     page.prose(&lead, &words::failure(failure), Tone::Bad);
     let place = failure.place().map_or(String::new(), |place| format!("{}, ", whereabouts(place)));
-    page.prose(
-        "  ",
-        &format!("{place}thread {}, program {}", failure.thread, diagnosis.program),
-        Tone::Plain,
-    );
+    page.prose("  ", &format!("{place}thread {}, program {program}", failure.thread), Tone::Plain);
     // The root cause of a deadlock says who waits for what.
-    let cause = diagnosis.root_cause.as_ref().map_or("", |cause| &cause.sentence);
+    let cause = diagnosis.and_then(|d| d.root_cause.as_ref()).map_or("", |cause| &cause.sentence);
     let related: Vec<_> = (failure.related.iter())
         .filter(|related| related.message.is_empty() || !cause.contains(&related.message))
         .collect();
@@ -32,11 +28,15 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis) {
     if let Some(more) = related.len().checked_sub(MOST_RELATED + 1) {
         page.line(Line::new().with(&format!("  {} more", more + 1), Tone::Dim));
     }
-    let tone = match diagnosis.status {
+}
+
+/// How far a diagnosis may be trusted.
+pub fn status(page: &mut Page, status: &Status) {
+    let tone = match status {
         Status::Confirmed => Tone::Good,
         Status::Modelled | Status::Inconclusive { .. } => Tone::Strong,
     };
-    page.prose("  ", &diagnosis.status.to_string(), tone);
+    page.prose("  ", &status.to_string(), tone);
 }
 
 /// `bank.c:31 in main`.

@@ -1,7 +1,7 @@
 //! The text as it grows: lines, sections, prose, and the signs we draw with.
 
-use super::Style;
 use super::line::{Line, Tone, columns, wrap};
+use super::{NARROWEST, Style};
 use crate::escape;
 
 /// The signs of a report.
@@ -29,6 +29,8 @@ pub struct Glyphs {
     pub divide: &'static str,
     pub bullet: &'static str,
     pub ellipsis: &'static str,
+    /// A part of a line across the page.
+    pub rule: &'static str,
 }
 
 const DRAWN: Glyphs = Glyphs {
@@ -49,6 +51,7 @@ const DRAWN: Glyphs = Glyphs {
     divide: "║",
     bullet: "•",
     ellipsis: "…",
+    rule: "─",
 };
 
 const PLAIN: Glyphs = Glyphs {
@@ -69,6 +72,7 @@ const PLAIN: Glyphs = Glyphs {
     divide: "#",
     bullet: "-",
     ellipsis: "...",
+    rule: "-",
 };
 
 pub struct Page {
@@ -79,6 +83,7 @@ pub struct Page {
 
 impl Page {
     pub fn new(style: Style) -> Page {
+        let style = Style { width: style.width.max(NARROWEST), ..style };
         let glyphs = if style.unicode { DRAWN } else { PLAIN };
         Page { style, glyphs, text: String::new() }
     }

@@ -1,12 +1,13 @@
 //! The failing and the passing schedule, what the signs mean, where paths part, and the other alternates.
 
-use unravel_trace::{Alternate, BranchChange, Diagnosis, Flow, Observed, Trace};
+use unravel_trace::{Alternate, BranchChange, Diagnosis, Observed};
 
 use super::columns::{Columns, Verdict};
 use super::line::{Line, Tone};
-use super::names::{self, Names};
-use super::numbers;
 use super::page::Page;
+use crate::differences;
+use crate::names::{self, Names};
+use crate::numbers;
 use crate::side::{self, Item, RegionKind, Side};
 use crate::source::Sources;
 use crate::words::{self, count};
@@ -92,16 +93,8 @@ fn legend(page: &mut Page, sides: &[&Side<'_>]) {
 
 fn branches(page: &mut Page, branches: &[BranchChange]) {
     for branch in branches.iter().take(MOST_BRANCHES) {
-        let after =
-            branch.after.as_ref().map_or(String::new(), |p| format!(" after {}", words::at(p)));
-        let goes_on = match (branch.failing, branch.alternate) {
-            (None, Some(_)) => ": it ends there in the failing run",
-            (Some(_), None) => ": it ends there in the passing run",
-            _ => "",
-        };
-        let text = format!("{} takes another path{after}{goes_on}", branch.thread);
         let lead = format!("  {} ", page.glyphs.other_path);
-        page.prose(&lead, &text, Tone::Plain);
+        page.prose(&lead, &differences::branch(branch), Tone::Plain);
     }
     if let Some(more) = branches.len().checked_sub(MOST_BRANCHES + 1) {
         page.prose(
@@ -124,33 +117,11 @@ fn others(page: &mut Page, diagnosis: &Diagnosis, names: &Names) {
         let path = if alternate.same_path { "same path" } else { "another path" };
         let distance = numbers::distance(alternate.distance, alternate.minimality);
         page.prose(&lead, &format!("{distance}; {path}; found by {}", alternate.goal), Tone::Plain);
-        if let Some(text) = first_change(diagnosis, alternate, names) {
+        if let Some(text) = differences::first_flow(diagnosis, alternate, names) {
             page.prose("     ", &text, Tone::Dim);
         }
     }
     if let Some(more) = others.len().checked_sub(MOST_OTHERS + 1) {
         page.line(Line::new().with(&format!("  {} more", more + 1), Tone::Dim));
     }
-}
-
-/// `x at T0.2:19 comes from T0.1:12 instead of T0.1:20`.
-fn first_change(diagnosis: &Diagnosis, alternate: &Alternate, names: &Names) -> Option<String> {
-    let change = alternate.projection.flows.first()?;
-    let text = |trace: &Trace, flow: Option<Flow>| match flow {
-        Some(Flow { from: Some(from), .. }) => names.writer(trace, from),
-        Some(Flow { from: None, .. }) => "its initial value".to_owned(),
-        None => "nowhere".to_owned(),
-    };
-    let (ours, theirs) = (&diagnosis.failing.trace, &alternate.run.trace);
-    let reader = match (change.failing, change.alternate) {
-        (Some(flow), _) => names.writer(ours, flow.to),
-        (None, Some(flow)) => names.writer(theirs, flow.to),
-        (None, None) => return None,
-    };
-    Some(format!(
-        "{reader} reads {} from {} instead of {}",
-        change.location,
-        text(theirs, change.alternate),
-        text(ours, change.failing)
-    ))
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test file uses some of it")]
 
+pub mod explained;
+
 use unravel_report::Sources;
 use unravel_trace::*;
 

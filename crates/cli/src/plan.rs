@@ -1,0 +1,51 @@
+//! What the user wants of a search: flags, then `unravel.toml`, then what is sensible.
+
+use std::time::Duration;
+
+use unravel_explore::{AfterFirst, Plan, Strategy};
+use unravel_trace::{Explored, Rules};
+
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::flags::{SearchFlags, parse_time};
+
+/// How long a search lasts if the user says nothing.
+const DEFAULT_TIME: Duration = Duration::from_secs(30);
+/// A search is inconclusive if one run in so many was.
+const FEW: u64 = 10;
+
+/// A search that stops at the first bug and puts none aside.
+pub fn plan(flags: &SearchFlags, config: &Config, rules: &Rules) -> Plan {
+    let wishes = &config.search;
+    let strategy =
+        flags.strategy.or_else(|| wishes.strategy.as_ref()?.parse().ok()).unwrap_or(Strategy::Mix);
+    let schedules = flags.schedules.or(wishes.schedules);
+    let time = flags
+        .time
+        .or_else(|| parse_time(wishes.time.as_ref()?).ok())
+        .or(schedules.is_none().then_some(DEFAULT_TIME));
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    Plan {
+        strategy,
+        seed: flags.seed.or(wishes.seed).unwrap_or(1),
+        // One schedule of a strategy that has only one is enough.
+        schedules: if strategy.is_random() { schedules.unwrap_or(u64::MAX) } else { 9 },
+        time,
+        jobs: flags.jobs.or(wishes.jobs).unwrap_or(cores),
+        after_first: AfterFirst::Stop,
+        rules: rules.clone(),
+        known: Vec::new(),
+    }
+}
+
+/// How a command ends that searched and found so many bugs.
+pub fn exit(explored: &Explored, bugs: usize) -> Exit {
+    let tally = &explored.tally;
+    if bugs > 0 {
+        Exit::Finding
+    } else if tally.discarded < tally.schedules && tally.inconclusive * FEW < tally.schedules {
+        Exit::Clean
+    } else {
+        Exit::Inconclusive
+    }
+}

@@ -1,0 +1,103 @@
+//! The diagnosis of one finding, in a process of its own: a program that destroys its process, or does not come to an
+//! end, costs this bug its diagnosis and nothing else.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use unravel_diagnose::{Options, Stage, Subject, diagnose};
+use unravel_explore::{Apart, Finding, Judge, Received, Replay};
+use unravel_solve::Z3;
+use unravel_trace::{Detail, Diagnosis, Executor, Run, Schedule};
+
+use crate::explain::Request;
+
+/// How often progress is told.
+const TICK: Duration = Duration::from_millis(100);
+/// How long a run may go on after the time is up, before its process is killed.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A diagnosis, with the runs that it is about.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Diagnosed {
+    pub diagnosis: Diagnosis,
+    /// The failing run, reduced; `None` if it did not fail again.
+    pub failing: Option<Run>,
+    pub passing: Option<Run>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Message {
+    Begins(Stage),
+    Ends(Box<Result<Diagnosed, String>>),
+}
+
+/// Diagnoses in a forked process. An error is the reason why there is no diagnosis.
+pub fn apart<E: Executor>(
+    executor: &mut E,
+    request: &Request<'_>,
+    finding: &Finding,
+    deadline: Instant,
+    interrupted: &AtomicBool,
+    progress: &mut dyn FnMut(Stage, Duration),
+) -> Result<Diagnosed, String> {
+    let started = Instant::now();
+    let mut stage = Stage::Replaying;
+    let mut work: Apart<Message> = Apart::start(executor, |executor, stop, send| {
+        let result = here(executor, request, finding, deadline, stop, &mut |stage| {
+            send(&Message::Begins(stage));
+        });
+        send(&Message::Ends(Box::new(result)));
+    })
+    .map_err(|error| format!("no process can be started: {error}"))?;
+    loop {
+        progress(stage, started.elapsed());
+        match work.receive(TICK) {
+            Received::Message(Message::Begins(next)) => stage = next,
+            Received::Message(Message::Ends(result)) => return *result,
+            Received::Ended { signal } => {
+                return Err(format!("the program killed its process (signal {signal})"));
+            }
+            Received::Nothing => {}
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            work.stop();
+        }
+        if Instant::now() > deadline + GRACE {
+            return Err("a run of it did not end within the time".to_owned());
+        }
+    }
+}
+
+fn here<E: Executor>(
+    executor: &mut E,
+    request: &Request<'_>,
+    finding: &Finding,
+    deadline: Instant,
+    interrupted: &AtomicBool,
+    progress: &mut dyn FnMut(Stage),
+) -> Result<Diagnosed, String> {
+    let judge = Judge::silent(&request.plan.rules).map_err(|error| error.to_string())?;
+    let input = finding.run.input(request.input);
+    let visible = finding.run.schedule.visible.clone();
+    let mut subject = Subject::new(executor, judge, input, visible)
+        .until(Some(deadline), Some(interrupted));
+    let name = &request.program.name;
+    let options = Options::default();
+    let mut diagnosis =
+        diagnose(&mut subject, name, &finding.run, &mut Z3::new(), &options, progress)
+            .map_err(|error| error.to_string())?;
+    if interrupted.load(Ordering::Relaxed) {
+        diagnosis.notes.push("interrupted: this is what was known by then".to_owned());
+    } else if Instant::now() >= deadline {
+        diagnosis.notes.push("the time was up: diagnose it with a larger --time".to_owned());
+    }
+    let mut again = |schedule: &Schedule| {
+        let visible = schedule.visible.clone();
+        subject.run_seeing(&visible, &mut Replay::new(schedule), Detail::Events, false)
+    };
+    let failing = again(&diagnosis.failing.schedule);
+    let failing = failing.outcome.is_same_bug(&diagnosis.failing.outcome).then_some(failing);
+    let passing = diagnosis.alternates.first().map(|alternate| again(&alternate.run.schedule));
+    Ok(Diagnosed { diagnosis, failing, passing })
+}

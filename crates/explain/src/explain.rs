@@ -1,0 +1,185 @@
+//! The way from a program to its explanation.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use unravel_diagnose::Stage;
+use unravel_explore::{AfterFirst, Finding, Plan, SearchError, search};
+use unravel_trace::{
+    BugId, Executor, ExplainedBug, Explanation, FileError, Found, Input, ProgramRef, PutAside, Run,
+    Stopped, Tally, Verdict, replay_command,
+};
+
+use crate::diagnosing::{self, Diagnosed};
+use crate::keep::Keeper;
+use crate::same_cause;
+
+/// What to explain.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub program: &'a ProgramRef,
+    pub input: &'a Input,
+    /// How to search. What it does after its first bug is ours to say, and what it passes over is in `known`.
+    pub plan: Plan,
+    pub known: Vec<Known>,
+    pub budget: Budget,
+    /// Where traces go.
+    pub out: PathBuf,
+    /// The command that asks for this.
+    pub command: String,
+}
+
+/// A bug that the user puts aside, and why.
+#[derive(Clone, Debug)]
+pub struct Known {
+    pub bug: BugId,
+    pub reason: String,
+}
+
+/// How much is done once a bug was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// The search for more bugs goes on until it has tried so many times the schedules that the first bug took …
+    pub times: u64,
+    /// … and at least so many more …
+    pub least: u64,
+    /// … but no longer than this.
+    pub more: Duration,
+    /// How long to ask why, for the first bug. The others get a share each of the same.
+    pub diagnosis: Duration,
+    /// Bugs that are diagnosed; more are only named.
+    pub diagnosed: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget {
+            times: 4,
+            least: 5000,
+            more: Duration::from_secs(2),
+            diagnosis: Duration::from_secs(30),
+            diagnosed: 8,
+        }
+    }
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    Searching { tally: &'a Tally, elapsed: Duration },
+    /// Bug number `bug`, from 1.
+    Diagnosing { bug: usize, of: usize, stage: Stage, elapsed: Duration },
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ExplainError {
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    #[error(transparent)]
+    Trace(#[from] FileError),
+    #[error("cannot write to {}: {source}", path.display())]
+    Directory { path: PathBuf, source: std::io::Error },
+}
+
+/// Finds bugs and explains them. `interrupted` ends what is being done; what is known by then is told.
+pub fn explain<E: Executor>(
+    executor: &mut E,
+    request: &Request<'_>,
+    interrupted: &AtomicBool,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Explanation, ExplainError> {
+    let Budget { times, least, more: time, .. } = request.budget;
+    let plan = Plan {
+        after_first: AfterFirst::GoOnFor { times, least, time },
+        known: request.known.iter().map(|known| known.bug.clone()).collect(),
+        ..request.plan.clone()
+    };
+    let found = search(executor, request.input, &plan, |tally, elapsed| {
+        progress(Progress::Searching { tally, elapsed });
+        !interrupted.load(Ordering::Relaxed)
+    })?;
+    let explored = found.explored;
+    let mut bugs = Vec::new();
+    let keeper = Keeper { request, explored: &explored };
+    let names = keeper.names(&found.findings);
+    // First of all, what was found is kept.
+    for (finding, name) in found.findings.iter().zip(&names) {
+        keeper.write(name, &finding.run)?;
+    }
+    let of = found.findings.len().min(request.budget.diagnosed);
+    for (index, (finding, name)) in found.findings.iter().zip(&names).enumerate() {
+        let verdict = if interrupted.load(Ordering::Relaxed) {
+            undiagnosed("interrupted before it could be")
+        } else if index >= request.budget.diagnosed {
+            undiagnosed(&format!("only the first {} bugs are", request.budget.diagnosed))
+        } else {
+            let deadline = Instant::now() + share(request.budget.diagnosis, index);
+            let mut report = |stage, elapsed| {
+                progress(Progress::Diagnosing { bug: index + 1, of, stage, elapsed });
+            };
+            match diagnosing::apart(executor, request, finding, deadline, interrupted, &mut report) {
+                Ok(Diagnosed { diagnosis, failing, passing }) => {
+                    if let Some(failing) = failing {
+                        keeper.write(name, &failing)?;
+                    }
+                    if let Some(passing) = passing {
+                        keeper.write(&name.passing(), &passing)?;
+                    }
+                    Verdict::Diagnosed(Box::new(diagnosis))
+                }
+                Err(reason) => Verdict::Undiagnosed { reason },
+            }
+        };
+        bugs.push(bug(finding, &explored.tally, keeper.path(name), verdict));
+    }
+    same_cause::mark(&mut bugs);
+    let put_aside = request.known.iter().enumerate().map(|(number, known)| PutAside {
+        bug: known.bug.clone(),
+        reason: known.reason.clone(),
+        times: explored.tally.put_aside.get(number).copied().unwrap_or(0),
+    });
+    let mut notes = Vec::new();
+    if interrupted.load(Ordering::Relaxed) || explored.stopped == Stopped::Interrupted {
+        notes.push("interrupted: this is what was known by then".to_owned());
+    }
+    Ok(Explanation {
+        program: request.program.name.clone(),
+        command: request.command.clone(),
+        put_aside: put_aside.collect(),
+        explored,
+        bugs,
+        notes,
+    })
+}
+
+fn undiagnosed(reason: &str) -> Verdict {
+    Verdict::Undiagnosed { reason: reason.to_owned() }
+}
+
+/// The first bug gets all of the time, the others a quarter each: they are often the same again.
+fn share(time: Duration, index: usize) -> Duration {
+    if index == 0 { time } else { time / 4 }
+}
+
+fn bug(finding: &Finding, tally: &Tally, trace: String, verdict: Verdict) -> ExplainedBug {
+    let failure = finding.run.outcome.failure().expect("a finding is a failure").clone();
+    let id = failure.id();
+    let Run { schedule, .. } = &finding.run;
+    ExplainedBug {
+        found: Found {
+            schedule: finding.index + 1,
+            times: tally.times(&id).max(1),
+            replayed: finding.replayed,
+            threads: schedule.threads.len() as u64,
+            events: schedule.events(),
+            switches: schedule.context_switches() as u64,
+        },
+        id,
+        failure,
+        replay: replay_command(&trace),
+        trace,
+        verdict,
+        same_cause_as: None,
+    }
+}

@@ -1,0 +1,11 @@
+//! Room `explain`: from a program to its `Explanation`: find, confirm, simplify, diagnose.
+//!
+//! It decides nothing that the rooms it calls decide; its own are the budgets (how long to look for more bugs, how long
+//! to ask why), the trace files, and that whatever happens to one bug, the others are still told.
+
+mod diagnosing;
+mod explain;
+mod keep;
+mod same_cause;
+
+pub use explain::{Budget, ExplainError, Known, Progress, Request, explain};

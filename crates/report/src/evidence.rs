@@ -1,0 +1,32 @@
+//! What a root cause rests on, in words, the same in all reports.
+
+use unravel_trace::{Diagnosis, RootCause, Status};
+
+/// Why the orders are enough, and why each of them is needed.
+pub fn sentences(diagnosis: &Diagnosis, cause: &RootCause) -> Vec<String> {
+    let orders = cause.orders.len();
+    if orders == 0 {
+        return Vec::new();
+    }
+    let mut enough: Vec<String> = Vec::new();
+    match (cause.kept_and_failed, orders) {
+        (0, _) => {}
+        (1, 1) => enough.push("1 schedule that keeps this order: it fails".to_owned()),
+        (1, _) => enough.push("1 schedule that keeps these orders: it fails".to_owned()),
+        (n, 1) => enough.push(format!("{n} schedules that keep this order: all fail")),
+        (n, _) => enough.push(format!("{n} schedules that keep these orders: all fail")),
+    }
+    if cause.proved_on_path {
+        enough.push("proved on the recorded path".to_owned());
+    }
+    let witnesses = cause.orders.iter().filter(|order| order.witness.is_some()).count();
+    let executed = if diagnosis.status == Status::Confirmed { " (executed)" } else { "" };
+    let passes = format!("with that one alone reversed the program passes{executed}");
+    let needed = match (orders, witnesses) {
+        (_, 0) => String::new(),
+        (1, _) => format!("with it reversed the program passes{executed}"),
+        (_, some) if some == orders => format!("each is needed: {passes}"),
+        (_, some) => format!("{some} of {orders} are known to be needed: {passes}"),
+    };
+    [enough.join("; "), needed].into_iter().filter(|text| !text.is_empty()).collect()
+}

@@ -1,0 +1,196 @@
+//! One bug: what failed, why, the two schedules, and what is known besides.
+
+use maud::{Markup, html};
+use unravel_trace::{Diagnosis, ExplainedBug, Explanation, Failure, Place, Status, Verdict, user_place};
+
+use super::every::Every;
+use super::shown::{Shown, watched};
+use super::timeline::Timeline;
+use super::values::Changes;
+use super::{cause, embed, facts, panes, row};
+use crate::escape::visible;
+use crate::source::Sources;
+use crate::words;
+
+/// Frames shown of a stack.
+const MOST_FRAMES: usize = 8;
+
+pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &Sources) -> Markup {
+    let diagnosis = bug.verdict.diagnosis();
+    html! {
+        article.bug id=(format!("bug-{}", index + 1)) {
+            header {
+                @if all.bugs.len() > 1 { p.which { "Bug " (index + 1) " of " (all.bugs.len()) } }
+                h2 { span.sign aria-hidden="true" { "✗" } " " (visible(&words::failure(&bug.failure))) }
+                (trust(&bug.verdict))
+            }
+            div.story {
+                div.why {
+                    (stack(&bug.failure, diagnosis))
+                    @if let Some(earlier) = bug.same_cause_as {
+                        p.same-cause {
+                            "Its root cause is in the same lines as that of "
+                            a href=(format!("#bug-{}", earlier + 1)) { "bug " (earlier + 1) } "."
+                        }
+                    }
+                    @if let Some((diagnosis, cause)) = diagnosis.and_then(|d| Some((d, d.root_cause.as_ref()?))) {
+                        (cause::root_cause(diagnosis, cause, sources))
+                    }
+                }
+                div.then {
+                    @if let Some(diagnosis) = diagnosis { (cause::what_should_hold(diagnosis, sources)) }
+                    (facts::replay(bug))
+                    (facts::found(all, bug))
+                }
+            }
+            @if let Some(diagnosis) = diagnosis {
+                (explorer(diagnosis, sources))
+                (other_causes(diagnosis))
+                (repairs(diagnosis))
+                div.facts {
+                    (facts::numbers(diagnosis))
+                    (facts::differences(diagnosis))
+                    (facts::notes(&diagnosis.notes))
+                }
+            }
+            (facts::suppress(bug))
+        }
+    }
+}
+
+/// How far what is said may be trusted.
+fn trust(verdict: &Verdict) -> Markup {
+    let diagnosis = match verdict {
+        Verdict::Diagnosed(diagnosis) => diagnosis,
+        Verdict::Undiagnosed { reason } => {
+            return html! {
+                p.trust { span.chip.unsure { "not diagnosed" } " " (visible(reason)) }
+            };
+        }
+    };
+    let class = if diagnosis.status == Status::Confirmed { "sure" } else { "unsure" };
+    html! {
+        p.trust {
+            span.chip.(class) { (visible(&diagnosis.status.to_string())) }
+            @if let Some(cause) = &diagnosis.root_cause {
+                " " span.chip { (cause.pattern) }
+                @if cause.proved_on_path { " " span.chip.sure { "proved on the recorded path" } }
+            }
+            @if let Some(alternate) = diagnosis.alternates.first() {
+                " " span.chip title="whether another passing schedule can differ in fewer data flows" {
+                    "nearest passing schedule: " (alternate.minimality)
+                }
+            }
+            " " span.chip title="bugs that need a weaker memory model are not found" { "sequential consistency" }
+        }
+    }
+}
+
+/// Where it failed, innermost first, and the other places that belong to it.
+fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>) -> Markup {
+    // What happens inside the libraries' headers says little; the call into them says where.
+    let inside = failure.stack.iter().take_while(|place| place.is_system()).count();
+    let frames = if inside < failure.stack.len() { &failure.stack[inside..] } else { &failure.stack };
+    let cause = diagnosis.and_then(|d| d.root_cause.as_ref()).map_or("", |cause| &cause.sentence);
+    let related = failure.related.iter().filter(|r| r.message.is_empty() || !cause.contains(&r.message));
+    html! {
+        ul.stack {
+            @for (depth, place) in frames.iter().take(MOST_FRAMES).enumerate() {
+                li {
+                    (whereabouts(place))
+                    @if depth == 0 { ", thread " b { (failure.thread) } }
+                }
+            }
+            @if frames.len() > MOST_FRAMES { li { (frames.len() - MOST_FRAMES) " more" } }
+        }
+        @for related in related {
+            p.related {
+                (visible(&related.message))
+                @if let Some(place) = user_place(&related.stack) { " (" (whereabouts(place)) ")" }
+            }
+        }
+    }
+}
+
+/// `bank.c:31 in main`.
+fn whereabouts(place: &Place) -> Markup {
+    html! {
+        @if place.line == 0 || place.function.is_empty() {
+            code { (visible(&words::at(place))) }
+        } @else {
+            code { (visible(&words::at(place))) } " in " code { (visible(&place.function)) }
+        }
+    }
+}
+
+/// The schedules with everything one can do with them.
+fn explorer(diagnosis: &Diagnosis, sources: &Sources) -> Markup {
+    let timeline = Timeline::of(diagnosis);
+    let watched = watched(&timeline.failing);
+    let mut changes = Changes::of(&timeline.failing.run.trace, &watched);
+    let watched = watched.iter().map(|at| changes.variable(*at) + 1).max().unwrap_or(0) as usize;
+    html! {
+        section.explorer aria-label="Schedules" {
+            h3 {
+                @if timeline.passing.is_some() { "How it fails, and the nearest run that passes" }
+                @else { "How it fails; no run that passes was found" }
+            }
+            (toolbar(&timeline))
+            div.workspace {
+                (timeline.view(sources))
+                div.inspector {
+                    div.state { h4 { "Values" } div.values {} h4 { "Threads" } div.threads {} }
+                    (panes::panes(&timeline, sources))
+                }
+            }
+            (legend(&timeline))
+            (row::template())
+            (embed::data("shown", &Shown::of(&timeline, &changes, watched)))
+            @if timeline.is_complete() {
+                (embed::data("every", &Every::of(&timeline, &changes, sources)))
+            } @else {
+                p.dim { "The runs are too long for all of their events to be in this page." }
+            }
+        }
+    }
+}
+
+fn toolbar(timeline: &Timeline<'_>) -> Markup {
+    html! {
+        div.toolbar role="toolbar" aria-label="Step through the failing schedule" {
+            button.back type="button" aria-label="step back" title="step back (←)" { "◀" }
+            input.slider type="range" min="0" value="0" aria-label="step of the failing schedule";
+            button.forth type="button" aria-label="step forth" title="step forth (→)" { "▶" }
+            output.where aria-live="polite" {}
+            span.spread {}
+            button.smaller type="button" aria-label="zoom out" title="zoom out (−)" { "−" }
+            button.larger type="button" aria-label="zoom in" title="zoom in (+)" { "+" }
+            @if timeline.is_complete() {
+                button.all type="button" aria-pressed="false" title="all events of both runs (a)" { "All events" }
+            }
+        }
+    }
+}
+
+/// What the signs mean.
+fn legend(timeline: &Timeline<'_>) -> Markup {
+    let region = timeline.failing.region.or(timeline.passing.as_ref().and_then(|side| side.region));
+    html! {
+        ul.legend {
+            li { span.sample.causal { "●" } " named by the root cause" }
+            li { span.sample.flow { "⤷" } " a read takes its value from this write, in this run only" }
+            li { span.sample.strong { "bold" } " differs between the runs; " span.dim { "dim" } " is context" }
+            @if region.is_some() { li { span.sample.region { "[" } " what should be atomic, or in this order" } }
+        }
+    }
+}
+
+/// Where all other causes of the same failure will stand.
+fn other_causes(_: &Diagnosis) -> Markup {
+    html! {}
+}
+
+/// Where repairs that were tried will stand.
+fn repairs(_: &Diagnosis) -> Markup {
+    html! {}
+}

@@ -1,0 +1,107 @@
+//! The root cause in words: the orders with their source lines, what they rest on, and what should hold instead.
+
+use maud::{Markup, html};
+use unravel_trace::{Diagnosis, Participant, Place, RootCause};
+
+use crate::escape::visible;
+use crate::evidence;
+use crate::side::{self, RegionKind};
+use crate::source::Sources;
+use crate::words;
+
+/// Lines of a region that are shown in full; of a longer one the ends.
+const LONGEST_REGION: u32 = 12;
+
+pub fn root_cause(diagnosis: &Diagnosis, cause: &RootCause, sources: &Sources) -> Markup {
+    html! {
+        section.cause {
+            h3 { "Root cause: " (cause.pattern) }
+            p.sentence { (visible(&cause.sentence)) "." }
+            @if !cause.orders.is_empty() {
+                table.orders {
+                    thead { tr { th scope="col" { "Order" } th scope="col" { "first" } th {} th scope="col" { "then" } } }
+                    tbody {
+                        @for (index, order) in cause.orders.iter().enumerate() {
+                            tr {
+                                th scope="row" { (index + 1) }
+                                td { (participant(diagnosis, &order.first, &order.object, sources)) }
+                                td.before { "before" }
+                                td { (participant(diagnosis, &order.second, &order.object, sources)) }
+                            }
+                        }
+                    }
+                }
+            }
+            @for sentence in evidence::sentences(diagnosis, cause) { p.evidence { (visible(&sentence)) "." } }
+        }
+    }
+}
+
+fn participant(
+    diagnosis: &Diagnosis,
+    who: &Participant,
+    object: &str,
+    sources: &Sources,
+) -> Markup {
+    html! {
+        div { b { (who.key.thread) } " " (visible(&who.verb)) " " b { (visible(object)) } " " span.dim { (visible(&words::at(&who.place))) } }
+        @if let Some(source) = sources.line(&who.place) { code { (visible(&source)) } }
+        @if who.event.is_none() { div.absent { (words::absent(who, diagnosis)) " in the failing run" } }
+    }
+}
+
+pub fn what_should_hold(diagnosis: &Diagnosis, sources: &Sources) -> Markup {
+    let Some(cause) = diagnosis.root_cause.as_ref().filter(|cause| !cause.advice.is_empty()) else {
+        return html! {};
+    };
+    html! {
+        section.remedy {
+            h3 { "What should hold" }
+            p { (visible(&cause.advice)) "." }
+            (remedy(diagnosis, sources))
+        }
+    }
+}
+
+/// The lines of the region in a bracket, or the two that should be in this order.
+fn remedy(diagnosis: &Diagnosis, sources: &Sources) -> Markup {
+    let Some(remedy) = side::remedy(diagnosis) else { return html! {} };
+    let (start, end) = (&remedy.start.place, &remedy.end.place);
+    if start.line == 0 || end.line == 0 {
+        return html! {};
+    }
+    let (class, lines) = match remedy.kind {
+        RegionKind::Order => ("order", vec![Some(start.clone()), Some(end.clone())]),
+        RegionKind::Atomic => ("atomic", region(start, end, sources)),
+    };
+    html! {
+        ol.region.(class) {
+            @for line in &lines {
+                @match line {
+                    Some(place) => li {
+                        span.dim { (visible(&words::at(place))) } " "
+                        code { (visible(&sources.line(place).unwrap_or_default())) }
+                    }
+                    None => li { "⋮" }
+                }
+            }
+        }
+    }
+}
+
+/// The lines of a region without the blank ones; `None` where some are left out.
+fn region(start: &Place, end: &Place, sources: &Sources) -> Vec<Option<Place>> {
+    if start.file == end.file && start.line == end.line {
+        return vec![Some(start.clone())];
+    }
+    let whole = start.file == end.file && start.line < end.line && end.line - start.line < LONGEST_REGION;
+    let mut lines = vec![Some(start.clone())];
+    if whole {
+        let between = (start.line + 1..end.line).map(|line| Place { line, ..start.clone() });
+        lines.extend(between.filter(|place| sources.line(place).is_some()).map(Some));
+    } else {
+        lines.push(None);
+    }
+    lines.push(Some(end.clone()));
+    lines
+}

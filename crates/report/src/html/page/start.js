@@ -1,0 +1,36 @@
+// Starts the page: theme, help, commands to copy, and an explorer a bug.
+
+/** The explorer that the reader used last, else the one that came into view last. */
+function followReader(explorers) {
+  let current = explorers[0];
+  const byRoot = new Map(explorers.map((explorer) => [explorer.root, explorer]));
+  const seen = new IntersectionObserver((entries) => {
+    const entry = entries.findLast((candidate) => candidate.isIntersecting);
+    if (entry) current = byRoot.get(entry.target);
+  });
+  for (const explorer of explorers) {
+    seen.observe(explorer.root);
+    for (const kind of ['pointerdown', 'focusin']) explorer.root.addEventListener(kind, () => (current = explorer));
+  }
+  return () => current;
+}
+
+async function copyCommand(button) {
+  const code = button.parentElement.querySelector('code');
+  try {
+    await navigator.clipboard.writeText(code.textContent);
+    button.textContent = 'Copied';
+  } catch {
+    // Without the right to copy, the reader gets the text selected.
+    getSelection().selectAllChildren(code);
+  }
+}
+
+startTheme();
+document.getElementById('keys').addEventListener('click', showHelp);
+for (const button of document.querySelectorAll('button.copy')) {
+  button.addEventListener('click', () => copyCommand(button));
+}
+const explorers = [...document.querySelectorAll('.explorer')].map((root) => new Explorer(root));
+listenToKeys(followReader(explorers));
+document.documentElement.classList.add('started');

@@ -1,0 +1,203 @@
+//! What scripts need to know of the rows that are shown first: lanes, arrows, the bracket, and the values at each step.
+//!
+//! Values at a step include what hidden events before it changed, so that every event of the run (`every.rs`) is read
+//! only if somebody asks for it.
+
+use serde::Serialize;
+use unravel_trace::{EventKind, LocationId, Observed, ThreadId, Trace};
+
+use super::strings::Strings;
+use super::timeline::{Timeline, life};
+use super::values::Changes;
+use crate::side::{Item, RegionKind, Side, Step};
+use crate::words;
+
+/// Variables that are watched, if the shown events touch fewer.
+const FEWEST_WATCHED: usize = 12;
+const MOST_WATCHED: usize = 40;
+
+#[derive(Serialize)]
+pub struct Shown {
+    threads: Vec<String>,
+    involved: usize,
+    failing: Run,
+    passing: Option<Run>,
+    /// Names of the watched variables.
+    variables: Vec<String>,
+    values: Strings,
+    /// Event, variable, value; event, variable, value; …
+    changes: Vec<u32>,
+    /// What threads are about to do.
+    actions: Strings,
+    /// For each shown event of the failing run: the action of each thread that matters, `null` if it has none left.
+    next: Vec<Vec<Option<u32>>>,
+}
+
+#[derive(Serialize)]
+struct Run {
+    events: usize,
+    /// By thread: the events between which it lives. `null` if the run has no such thread.
+    lives: Vec<Option<(usize, usize)>>,
+    /// By thread: what is said of it when it has no event left.
+    ends: Vec<&'static str>,
+    /// Data flows that only this run has.
+    flows: Vec<(Option<u32>, u32)>,
+    region: Option<Region>,
+}
+
+#[derive(Serialize)]
+struct Region {
+    kind: &'static str,
+    start: u32,
+    end: Option<u32>,
+}
+
+/// The locations of the shown events, then others while they are few.
+pub fn watched(side: &Side<'_>) -> Vec<LocationId> {
+    let trace = &side.run.trace;
+    let mut watched: Vec<LocationId> = Vec::new();
+    let mut add = |event: usize, most: usize| {
+        let kind = &trace.events[event].kind;
+        let at = kind.location().filter(|_| !matches!(kind, EventKind::Alloc { .. }));
+        if let Some(at) = at.filter(|at| !watched.contains(at) && watched.len() < most) {
+            watched.push(at);
+        }
+    };
+    steps(side).filter(|s| s.causal).for_each(|step| add(step.event as usize, MOST_WATCHED));
+    steps(side).for_each(|step| add(step.event as usize, MOST_WATCHED));
+    (0..trace.events.len()).for_each(|event| add(event, FEWEST_WATCHED));
+    watched
+}
+
+pub fn steps<'s>(side: &'s Side<'_>) -> impl Iterator<Item = &'s Step> {
+    side.items.iter().filter_map(|item| match item {
+        Item::Event(step) => Some(step),
+        Item::Gap { .. } => None,
+    })
+}
+
+impl Shown {
+    /// `changes` are those of the failing run; its first `watched` variables are shown.
+    pub fn of(timeline: &Timeline<'_>, changes: &Changes<'_>, watched: usize) -> Shown {
+        let (events, values) = at_steps(&timeline.failing, changes, watched);
+        let (actions, next) = next_actions(timeline);
+        Shown {
+            threads: timeline.threads.iter().map(ToString::to_string).collect(),
+            involved: timeline.involved,
+            failing: Run::of(timeline, &timeline.failing),
+            passing: timeline.passing.as_ref().map(|side| Run::of(timeline, side)),
+            variables: changes.variables.iter().take(watched).cloned().collect(),
+            values,
+            changes: events,
+            actions,
+            next,
+        }
+    }
+}
+
+/// The last change of each watched variable up to each shown event, as if that event had made it.
+fn at_steps(side: &Side<'_>, changes: &Changes<'_>, watched: usize) -> (Vec<u32>, Strings) {
+    let mut values = Strings::default();
+    let mut flat = Vec::new();
+    let mut left = changes.list.iter().filter(|c| (c.variable as usize) < watched).peekable();
+    for step in steps(side) {
+        let mut last = vec![None; watched];
+        while let Some(change) = left.next_if(|change| change.event <= step.event) {
+            last[change.variable as usize] = Some(change.value);
+        }
+        for (variable, value) in last.into_iter().enumerate() {
+            let Some(value) = value else { continue };
+            flat.extend([step.event, variable as u32, values.number(changes.values.text(value))]);
+        }
+    }
+    (flat, values)
+}
+
+/// What each thread that matters does next, after each shown event.
+fn next_actions(timeline: &Timeline<'_>) -> (Strings, Vec<Vec<Option<u32>>>) {
+    let trace = &timeline.failing.run.trace;
+    let mut actions = Strings::default();
+    let mut next = Vec::new();
+    let mut upcoming: Vec<Option<u32>> = vec![None; timeline.involved];
+    let shown: Vec<u32> = steps(&timeline.failing).map(|step| step.event).collect();
+    // Backwards, because then what comes next has been seen.
+    let mut wanted = shown.iter().rev().peekable();
+    for (index, event) in trace.events.iter().enumerate().rev() {
+        if wanted.next_if(|step| **step as usize == index).is_some() {
+            next.push(upcoming.clone());
+        }
+        let lane = timeline.lane_of(trace, event.thread);
+        if lane < timeline.involved {
+            upcoming[lane] = Some(index as u32);
+        }
+    }
+    next.reverse();
+    for event in next.iter_mut().flatten().flatten() {
+        *event = actions.number(&action(timeline, trace, *event));
+    }
+    (actions, next)
+}
+
+/// `54: write BankTotal`.
+fn action(timeline: &Timeline<'_>, trace: &Trace, event: u32) -> String {
+    let event = &trace.events[event as usize];
+    let phrase = words::phrase(trace, event);
+    let label = words::place(trace, event).map_or(String::new(), |p| timeline.names.label(p));
+    let colon = if label.is_empty() { "" } else { ": " };
+    format!("{label}{colon}{} {}", phrase.verb, phrase.name)
+}
+
+impl Run {
+    fn of(timeline: &Timeline<'_>, side: &Side<'_>) -> Run {
+        let trace = &side.run.trace;
+        let events = trace.events.len();
+        let id = |name| Some(ThreadId(trace.threads.iter().position(|n| n == name)? as u32));
+        let lives = timeline.threads.iter().map(|name| {
+            let (born, ended) = life(trace, id(name)?);
+            Some((born, ended.unwrap_or(events)))
+        });
+        let kept: Vec<u32> = steps(side).map(|step| step.event).collect();
+        let is_shown = |event: u32| kept.binary_search(&event).is_ok();
+        let flows = steps(side).flat_map(|step| &step.flows);
+        let flows = flows.filter(|flow| flow.from.is_none_or(is_shown));
+        Run {
+            events,
+            lives: lives.collect(),
+            ends: timeline.threads.iter().map(|name| end(side.run, id(name), name, side)).collect(),
+            flows: flows.map(|flow| (flow.from, flow.to)).collect(),
+            region: side.region.map(|region| Region {
+                kind: match region.kind {
+                    RegionKind::Atomic => "atomic",
+                    RegionKind::Order => "order",
+                },
+                start: region.start,
+                end: region.end,
+            }),
+        }
+    }
+}
+
+/// What a thread does after its last event.
+fn end(
+    run: &Observed,
+    id: Option<ThreadId>,
+    name: &unravel_trace::ThreadName,
+    side: &Side<'_>,
+) -> &'static str {
+    let Some(id) = id else { return "" };
+    if life(&run.trace, id).1.is_some() {
+        return "ended";
+    }
+    let waits = side.missing.iter().any(|m| m.who.key.thread == *name && m.why == words::WAITS);
+    let failure = run.outcome.failure();
+    let is_blocked = failure.is_some_and(|failure| {
+        let start = format!("{name} ");
+        failure.related.iter().any(|related| related.message.starts_with(&start))
+    });
+    match failure {
+        Some(_) if waits || is_blocked => words::WAITS,
+        Some(failure) if failure.thread == *name => "fails",
+        Some(_) => "the run ends before it goes on",
+        None => "ended",
+    }
+}

@@ -1,0 +1,79 @@
+//! The top of the page and its end: what was found or not, what was explored, what is put aside.
+
+use maud::{Markup, html};
+use unravel_trace::{ExplainedBug, Explanation, PutAside, Verdict};
+
+use crate::escape::visible;
+use crate::searched::searched;
+use crate::words::{self, count};
+
+pub fn header(all: &Explanation) -> Markup {
+    html! {
+        header.top {
+            h1 { span.brand { "unravel" } " " span.program { (visible(&all.program)) } }
+            div.tools {
+                button #theme type="button" title="light or dark (t)" { "Theme" }
+                button #keys type="button" title="what the keys do (?)" { "Keys" }
+            }
+        }
+    }
+}
+
+/// What came of the search, in words, and the way to each bug.
+pub fn overview(all: &Explanation) -> Markup {
+    let said = searched(&all.program, &all.explored, all.bugs.len());
+    html! {
+        section.overview aria-label="Summary" {
+            p.verdict.(if all.bugs.is_empty() { "nothing" } else { "found" }) { (visible(&said.headline)) }
+            @if all.bugs.is_empty() {
+                p { "This is what was tried, not a proof that there is no bug." }
+            }
+            @if let Some(advice) = &said.advice { p { (visible(advice)) } }
+            p.command-line { span { "Made by" } " " code { (visible(&all.command)) } }
+            @if all.bugs.len() > 1 {
+                ol.bugs {
+                    @for (index, bug) in all.bugs.iter().enumerate() { li { (link(index, bug)) } }
+                }
+            }
+            @let notes: Vec<&String> = said.notes.iter().chain(&all.notes).collect();
+            @if !notes.is_empty() {
+                ul.notes { @for note in notes { li { (visible(note)) } } }
+            }
+        }
+    }
+}
+
+/// A line about a bug that leads to it.
+fn link(index: usize, bug: &ExplainedBug) -> Markup {
+    let cause = bug.verdict.diagnosis().and_then(|diagnosis| diagnosis.root_cause.as_ref());
+    html! {
+        a href=(format!("#bug-{}", index + 1)) { (visible(&words::failure(&bug.failure))) }
+        @if let Some(place) = bug.failure.place() { " " span.dim { (visible(&words::at(place))) } }
+        @match (&bug.verdict, cause, bug.same_cause_as) {
+            (Verdict::Undiagnosed { .. }, ..) => { " " span.chip.unsure { "not diagnosed" } }
+            (_, _, Some(earlier)) => { " " span.chip { "same cause as bug " (earlier + 1) } }
+            (_, Some(cause), None) => { " " span.chip { (cause.pattern) } }
+            (_, None, None) => {}
+        }
+    }
+}
+
+/// What `unravel.toml` puts aside.
+pub fn put_aside(all: &Explanation) -> Markup {
+    html! {
+        @if !all.put_aside.is_empty() {
+            section.put-aside {
+                h2 { "Put aside by unravel.toml" }
+                ul {
+                    @for PutAside { bug, reason, times } in &all.put_aside {
+                        li {
+                            b { (visible(&bug.to_string())) } " "
+                            @if *times == 0 { "not seen" } @else { "seen in " (count(*times, "schedule")) }
+                            ": " (visible(reason))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! `unravel.diagnosis/1`: why one run failed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use unravel_trace as trace;
+
+use super::projection::Projection;
+use super::run::{Failure, Place, Run, Segment, places, segments};
+use super::{DIAGNOSIS, MEMORY_MODEL};
+use crate::words;
+
+/// Why a run failed, and the nearest schedules that pass. Within version 1 fields are added, never changed or removed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Diagnosis", title = "unravel.diagnosis/1")]
+pub struct DiagnosisDocument {
+    /// Name and version of this format.
+    #[schemars(extend("const" = DIAGNOSIS))]
+    pub schema: String,
+    /// The program's name.
+    pub program: String,
+    /// How far this may be trusted.
+    pub status: Status,
+    /// What the executions assume of memory.
+    pub memory_model: String,
+    /// What is diagnosed.
+    pub failure: Failure,
+    /// The failing run that everything here refers to, with as few context switches as were found.
+    pub failing: Run,
+    /// How many context switches the failing run needs.
+    pub context_switches: ContextSwitches,
+    /// Null if none was found.
+    pub root_cause: Option<RootCause>,
+    /// Passing runs, nearest first.
+    pub alternates: Vec<Alternate>,
+    /// What to look at: the places of the first projection and of the root cause, each line once.
+    pub lines: Vec<Place>,
+    /// What the diagnosis took.
+    pub effort: Effort,
+    /// What the reader should know: bounds that were reached, what was not followed.
+    pub notes: Vec<String>,
+}
+
+/// How far a diagnosis may be trusted.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Status {
+    pub kind: StatusKind,
+    /// Why it is inconclusive, else null.
+    pub reason: Option<String>,
+}
+
+/// How far a diagnosis may be trusted, in a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StatusKind {
+    /// The failing schedule failed and the alternates passed, in execution.
+    Confirmed,
+    /// By the model of the trace only: it cannot be executed.
+    Modelled,
+    /// The failure is certain, its root cause is not known.
+    Inconclusive,
+}
+
+/// Context switches of the failing run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ContextSwitches {
+    /// Of the run that was given.
+    pub given: u64,
+    /// Of the run that this document refers to.
+    pub reduced: u64,
+}
+
+/// A minimal set of orders that every passing run we know of breaks.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RootCause {
+    /// The kind of concurrency bug. More may be added.
+    #[schemars(extend("examples" = [
+        "lost-update", "atomicity-violation", "order-violation", "deadlock", "lost-wake-up", "compound"
+    ]))]
+    pub pattern: String,
+    /// What happened, in one sentence.
+    pub sentence: String,
+    /// What should hold instead.
+    pub advice: String,
+    /// The places that a repair has to keep together or in order.
+    pub region: Vec<Place>,
+    /// Schedules that kept all orders; every one of them failed.
+    pub kept_and_failed: u64,
+    /// Whether a solver proved that no schedule on the recorded path keeps all orders and passes.
+    pub proved_on_path: bool,
+    /// All of them together make the run fail.
+    pub orders: Vec<Order>,
+}
+
+/// `first` before `second`, in the failing run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Order {
+    /// What both touch, as the programmer wrote it.
+    pub object: String,
+    pub first: Participant,
+    pub second: Participant,
+    /// The schedule of a run that keeps the other orders, reverses this one, and passes; null if none is known.
+    pub witness: Option<Vec<Segment>>,
+}
+
+/// An event of the root cause.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Participant {
+    /// The thread's name.
+    pub thread: String,
+    /// What it does, for a sentence: `reads`, `locks`.
+    pub verb: String,
+    /// Where it does it.
+    pub place: Place,
+    /// How many events this thread had at this site before.
+    pub occurrence: u32,
+    /// Its number in the failing run; null if that ended before it.
+    pub event: Option<u32>,
+}
+
+/// A passing run near the failing one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Alternate {
+    pub run: Run,
+    /// Whether every thread takes the path it took in the failing run, as far as that went.
+    pub same_path: bool,
+    /// Which search found it.
+    pub found_by: String,
+    pub minimality: Minimality,
+    pub distance: Distance,
+    pub projection: Projection,
+}
+
+/// Whether fewer data-flow variations are possible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Minimality {
+    /// No passing run has fewer.
+    pub proved: bool,
+    /// A passing run may have up to so many fewer; 0 if proved.
+    pub gap: u32,
+}
+
+/// How far an alternate is from the failing run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Distance {
+    /// DF: reads that take their value from another write.
+    pub data_flow: u32,
+    /// BS: segments of the failing run that another thread's event breaks in the alternate.
+    pub broken_segments: u32,
+    /// CTX: context switches of the failing run that the alternate does not have.
+    pub context_switches: u32,
+    /// OP: events of the projection.
+    pub operations: u32,
+}
+
+/// What a diagnosis took.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Effort {
+    /// Orders evaluated without execution.
+    pub evaluated: u64,
+    /// Schedules executed.
+    pub executed: u64,
+    /// The solver that was asked, if any was.
+    pub solver: Option<String>,
+    /// How often it was asked.
+    pub queries: u64,
+}
+
+impl From<&trace::Diagnosis> for DiagnosisDocument {
+    fn from(diagnosis: &trace::Diagnosis) -> DiagnosisDocument {
+        let failing = &diagnosis.failing;
+        let first = diagnosis.alternates.first().map(|a| (&a.projection, &a.run.trace));
+        DiagnosisDocument {
+            schema: DIAGNOSIS.to_owned(),
+            program: diagnosis.program.clone(),
+            status: (&diagnosis.status).into(),
+            memory_model: MEMORY_MODEL.to_owned(),
+            failure: (&diagnosis.failure).into(),
+            failing: failing.into(),
+            context_switches: ContextSwitches {
+                given: diagnosis.switches_given as u64,
+                reduced: failing.schedule.context_switches() as u64,
+            },
+            root_cause: diagnosis.root_cause.as_ref().map(RootCause::from),
+            alternates: (diagnosis.alternates.iter())
+                .map(|alternate| Alternate::new(alternate, failing))
+                .collect(),
+            lines: places(&words::lines_to_look_at(diagnosis, first)),
+            effort: (&diagnosis.effort).into(),
+            notes: diagnosis.notes.clone(),
+        }
+    }
+}
+
+impl From<&trace::Status> for Status {
+    fn from(status: &trace::Status) -> Status {
+        match status {
+            trace::Status::Confirmed => Status { kind: StatusKind::Confirmed, reason: None },
+            trace::Status::Modelled => Status { kind: StatusKind::Modelled, reason: None },
+            trace::Status::Inconclusive { reason } => {
+                Status { kind: StatusKind::Inconclusive, reason: Some(reason.clone()) }
+            }
+        }
+    }
+}
+
+impl From<&trace::RootCause> for RootCause {
+    fn from(cause: &trace::RootCause) -> RootCause {
+        let orders = cause.orders.iter().map(|order| Order {
+            object: order.object.clone(),
+            first: (&order.first).into(),
+            second: (&order.second).into(),
+            witness: order.witness.as_ref().map(segments),
+        });
+        RootCause {
+            pattern: words::pattern_name(cause.pattern),
+            sentence: cause.sentence.clone(),
+            advice: cause.advice.clone(),
+            region: places(&cause.region),
+            kept_and_failed: cause.kept_and_failed,
+            proved_on_path: cause.proved_on_path,
+            orders: orders.collect(),
+        }
+    }
+}
+
+impl From<&trace::Participant> for Participant {
+    fn from(who: &trace::Participant) -> Participant {
+        Participant {
+            thread: who.key.thread.to_string(),
+            verb: who.verb.clone(),
+            place: (&who.place).into(),
+            occurrence: who.key.occurrence,
+            event: who.event,
+        }
+    }
+}
+
+impl Alternate {
+    fn new(alternate: &trace::Alternate, failing: &trace::Observed) -> Alternate {
+        let minimality = match alternate.minimality {
+            trace::Minimality::Proved => Minimality { proved: true, gap: 0 },
+            trace::Minimality::BestFound { gap } => Minimality { proved: false, gap },
+        };
+        let run = &alternate.run;
+        Alternate {
+            run: run.into(),
+            same_path: alternate.same_path,
+            found_by: alternate.goal.clone(),
+            minimality,
+            distance: Distance {
+                data_flow: alternate.distance.data_flow,
+                broken_segments: alternate.distance.segments,
+                context_switches: alternate.distance.switches,
+                operations: alternate.distance.operations,
+            },
+            projection: Projection::new(&alternate.projection, &failing.trace, &run.trace),
+        }
+    }
+}
+
+impl From<&trace::Effort> for Effort {
+    fn from(effort: &trace::Effort) -> Effort {
+        Effort {
+            evaluated: effort.evaluated,
+            executed: effort.executed,
+            solver: effort.solver.clone(),
+            queries: effort.queries,
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! `unravel.explanation/1`: what a search explored, the bugs it found, and why they happen.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use unravel_trace::{self as trace, Verdict};
+
+use super::diagnosis::DiagnosisDocument;
+use super::run::Failure;
+use super::{EXPLANATION, MEMORY_MODEL};
+
+/// What a search explored, the bugs it found, and why they happen. Within version 1 fields are added, never changed or
+/// removed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Explanation", title = "unravel.explanation/1")]
+pub struct ExplanationDocument {
+    /// Name and version of this format.
+    #[schemars(extend("const" = EXPLANATION))]
+    pub schema: String,
+    /// The program's name, without directory and ending.
+    pub program: String,
+    /// The command that makes this explanation again.
+    pub command: String,
+    /// What the executions assume of memory.
+    pub memory_model: String,
+    /// How far the search came.
+    pub explored: Explored,
+    /// Distinct bugs, in the order in which the search met them.
+    pub bugs: Vec<Bug>,
+    /// What `unravel.toml` puts aside, seen or not.
+    pub put_aside: Vec<PutAside>,
+    /// What the reader should know besides.
+    pub notes: Vec<String>,
+}
+
+/// How far a search came, and why it ended.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Explored {
+    /// How schedules were made.
+    pub strategy: String,
+    /// What its random choices start from.
+    pub seed: u64,
+    /// Schedules executed.
+    pub schedules: u64,
+    /// How long that took, to the millisecond.
+    pub seconds: f64,
+    /// Why the search ended. More may be added.
+    #[schemars(extend("examples" = [
+        "found", "schedules", "one schedule", "all inconclusive", "time", "interrupted"
+    ]))]
+    pub stopped: String,
+    /// Schedules that could not be followed to their end: they say nothing.
+    pub inconclusive: u64,
+    /// Why the first of them could not; null if there is none.
+    pub reason: Option<String>,
+    /// Schedules that left what the program assumes: they say nothing.
+    pub discarded: u64,
+    /// Schedules that failed, without those that failed with a bug that is put aside.
+    pub failed: u64,
+    /// Schedules that ended with an exit code other than 0, unless that counts as a failure.
+    pub nonzero_exits: u64,
+    /// The first such code.
+    pub exit_code: Option<i32>,
+    /// Threads of the run that had most.
+    pub most_threads: u64,
+    /// Events of the run that had most.
+    pub most_events: u64,
+    /// Instructions executed in all runs.
+    pub steps: u64,
+    /// Whether some run asked for a nondeterministic value.
+    pub nondeterministic: bool,
+    /// What the reader should know of the search.
+    pub notes: Vec<String>,
+}
+
+/// One bug: a failure that was executed, and what is known of it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Bug {
+    /// What makes two failures the same bug, in words: `assertion at bank.c:31`.
+    pub bug: String,
+    /// The kind of failure. More may be added.
+    pub kind: String,
+    /// Where, as `file:line`; more than one for a deadlock, none if unknown.
+    pub places: Vec<String>,
+    /// The failure of the first run that failed so.
+    pub failure: Failure,
+    /// How the search met it.
+    pub found: Found,
+    /// The trace file with the schedule that fails, as a path from where the command ran.
+    pub trace: String,
+    /// The command that makes the failure happen again.
+    pub replay: String,
+    /// Why it happens; null if that is not known, which `undiagnosed` explains.
+    pub diagnosis: Option<DiagnosisDocument>,
+    /// Why there is no diagnosis; null if there is one.
+    pub undiagnosed: Option<String>,
+    /// An earlier bug whose root cause is in the same lines, as its index in `bugs`; else null.
+    pub same_cause_as: Option<u64>,
+    /// What a `[[suppress]]` section of `unravel.toml` has to say to put this bug aside; null if it has no site.
+    pub suppress: Option<Suppress>,
+    /// All causes of the bug; null: not looked for. Later versions fill it.
+    pub causes: Option<Vec<Value>>,
+    /// Repairs; null: not looked for. Later versions fill it.
+    pub repairs: Option<Vec<Value>>,
+}
+
+/// How the search met a bug.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Found {
+    /// The number of the first schedule that failed so, from 1.
+    pub schedule: u64,
+    /// How many schedules of the search failed so.
+    pub times: u64,
+    /// Whether it failed again when replayed.
+    pub replayed: bool,
+    /// Threads of that run.
+    pub threads: u64,
+    /// Events of that run.
+    pub events: u64,
+    /// Context switches of that run.
+    pub context_switches: u64,
+}
+
+/// What to write into `unravel.toml` to put a bug aside, beside the reason.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Suppress {
+    /// The kind of failure.
+    pub kind: String,
+    /// `file:line`.
+    pub site: String,
+}
+
+/// A known bug, put aside in `unravel.toml`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PutAside {
+    /// The kind of failure.
+    pub kind: String,
+    /// `file:line`; a bug at any of them is put aside.
+    pub sites: Vec<String>,
+    /// Why, as the file says.
+    pub reason: String,
+    /// How many schedules failed so; 0: not seen in this search.
+    pub times: u64,
+}
+
+impl From<&trace::Explanation> for ExplanationDocument {
+    fn from(explanation: &trace::Explanation) -> ExplanationDocument {
+        let put_aside = explanation.put_aside.iter().map(|known| PutAside {
+            kind: known.bug.kind.name().to_owned(),
+            sites: known.bug.places.clone(),
+            reason: known.reason.clone(),
+            times: known.times,
+        });
+        ExplanationDocument {
+            schema: EXPLANATION.to_owned(),
+            program: explanation.program.clone(),
+            command: explanation.command.clone(),
+            memory_model: MEMORY_MODEL.to_owned(),
+            explored: (&explanation.explored).into(),
+            bugs: explanation.bugs.iter().map(Bug::from).collect(),
+            put_aside: put_aside.collect(),
+            notes: explanation.notes.clone(),
+        }
+    }
+}
+
+impl From<&trace::Explored> for Explored {
+    fn from(explored: &trace::Explored) -> Explored {
+        let tally = &explored.tally;
+        Explored {
+            strategy: explored.strategy.clone(),
+            seed: explored.seed,
+            schedules: tally.schedules,
+            // More digits would mean nothing, and not every reader keeps them.
+            seconds: (explored.elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
+            stopped: explored.stopped.name().to_owned(),
+            inconclusive: tally.inconclusive,
+            reason: tally.reason.clone(),
+            discarded: tally.discarded,
+            failed: tally.failed.iter().map(|(_, runs)| runs).sum(),
+            nonzero_exits: tally.nonzero_exits,
+            exit_code: tally.exit_code,
+            most_threads: tally.most_threads,
+            most_events: tally.most_events,
+            steps: tally.steps,
+            nondeterministic: tally.nondet,
+            notes: tally.notes.clone(),
+        }
+    }
+}
+
+impl From<&trace::ExplainedBug> for Bug {
+    fn from(bug: &trace::ExplainedBug) -> Bug {
+        let (diagnosis, undiagnosed) = match &bug.verdict {
+            Verdict::Diagnosed(diagnosis) => (Some((&**diagnosis).into()), None),
+            Verdict::Undiagnosed { reason } => (None, Some(reason.clone())),
+        };
+        let kind = bug.id.kind.name();
+        let suppress = bug.id.places.first();
+        Bug {
+            bug: bug.id.to_string(),
+            kind: kind.to_owned(),
+            places: bug.id.places.clone(),
+            failure: (&bug.failure).into(),
+            found: (&bug.found).into(),
+            trace: bug.trace.clone(),
+            replay: bug.replay.clone(),
+            diagnosis,
+            undiagnosed,
+            same_cause_as: bug.same_cause_as.map(|number| number as u64),
+            suppress: suppress.map(|site| Suppress { kind: kind.to_owned(), site: site.clone() }),
+            causes: None,
+            repairs: None,
+        }
+    }
+}
+
+impl From<&trace::Found> for Found {
+    fn from(found: &trace::Found) -> Found {
+        Found {
+            schedule: found.schedule,
+            times: found.times,
+            replayed: found.replayed,
+            threads: found.threads,
+            events: found.events,
+            context_switches: found.switches,
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The diagnosis in numbers, in words, the same in all reports: how much smaller it is than the run, how near the
+//! alternate, what it took.
+
+use unravel_trace::{Diagnosis, Distance, Minimality};
+
+use crate::words::{self, count};
+
+/// Lines to look at; more are in the JSON.
+const MOST_LINES: usize = 24;
+
+/// What each number is called, and the number with its words.
+pub fn rows(diagnosis: &Diagnosis) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    let mut row = |name, text: String| rows.push((name, text));
+    let reduced = diagnosis.failing.schedule.context_switches();
+    let given = diagnosis.switches_given;
+    row("context switches", format!("{given} in the run given, {reduced} after reduction"));
+    let first = diagnosis.alternates.first();
+    if let Some(alternate) = first {
+        let all = diagnosis.failing.trace.events.len().max(alternate.run.trace.events.len());
+        let events = share(alternate.distance.operations as usize, all, "events");
+        let flows = alternate.projection.flows.len();
+        let all = (alternate.projection.all_flows as usize).max(flows);
+        let flows = match flows {
+            0 => "no data flow differs".to_owned(),
+            _ => share(flows, all, "data flows"),
+        };
+        row("what differs", format!("{events}, {flows}"));
+        row("distance", distance(alternate.distance, alternate.minimality));
+    }
+    row("effort", effort(diagnosis));
+    let projection = first.map(|a| (&a.projection, &a.run.trace));
+    let places = words::lines_to_look_at(diagnosis, projection);
+    if !places.is_empty() {
+        let mut names: Vec<String> = places.iter().take(MOST_LINES).map(words::at).collect();
+        if places.len() > MOST_LINES {
+            names.push(format!("{} more", places.len() - MOST_LINES));
+        }
+        row("lines to look at", names.join(", "));
+    }
+    rows
+}
+
+/// `6 of 41 events (85 % fewer)`.
+fn share(part: usize, all: usize, noun: &str) -> String {
+    let fewer = match all {
+        0 => String::new(),
+        _ => format!(" ({} % fewer)", 100 * all.saturating_sub(part) / all),
+    };
+    format!("{part} of {all} {noun}{fewer}")
+}
+
+/// `1 data flow (proved minimal), 1 broken segment, 2 context switches`: DF, BS and CTX of the MaxSMT paper.
+pub fn distance(distance: Distance, minimality: Minimality) -> String {
+    let Distance { data_flow, segments, switches, .. } = distance;
+    format!(
+        "{} ({minimality}), {}, {}",
+        count(data_flow, "data flow"),
+        count(segments, "broken segment"),
+        count(switches, "context switch")
+    )
+}
+
+fn effort(diagnosis: &Diagnosis) -> String {
+    let effort = &diagnosis.effort;
+    let mut text = format!(
+        "{} evaluated by the model, {} executed",
+        count(effort.evaluated, "schedule"),
+        effort.executed
+    );
+    if effort.queries > 0 {
+        let solver = effort.solver.as_deref().unwrap_or("a solver");
+        text += &format!(", {} to {solver}", count(effort.queries, "query"));
+    }
+    text + "; sequential consistency"
+}

@@ -1,0 +1,160 @@
+//! Bugs as results.
+
+use unravel_trace::{
+    Diagnosis, ExplainedBug, Explanation, FailureKind, Minimality, Place, PutAside, Status,
+    Verdict, user_place,
+};
+
+use super::log::{
+    ArtifactLocation, Attachment, Finding, FindingProperties, Frame, Location, Stack, Suppression,
+};
+use super::place::{Places, uri};
+use super::{fingerprint, flow, message, sentence};
+use crate::escape::visible;
+use crate::words;
+
+/// A bug that was found.
+pub fn bug(explanation: &Explanation, bug: &ExplainedBug, places: &mut Places<'_>) -> Finding {
+    let diagnosis = bug.verdict.diagnosis();
+    let stack = bug
+        .failure
+        .stack
+        .iter()
+        .map(|place| Frame { location: places.location(Some(place), None) });
+    let frames: Vec<Frame> = stack.collect();
+    Finding {
+        message: message(&text(explanation, bug)),
+        related_locations: related(bug, places),
+        stacks: if frames.is_empty() { vec![] } else { vec![Stack { frames }] },
+        code_flows: diagnosis.map_or_else(Vec::new, |d| flow::code_flows(d, places)),
+        partial_fingerprints: fingerprint::fingerprints(&bug.failure, places),
+        occurrence_count: Some(bug.found.times).filter(|times| *times > 0),
+        attachments: vec![Attachment {
+            description: message("trace with the failing schedule, for 'unravel replay'"),
+            artifact_location: ArtifactLocation { uri: uri(&bug.trace), index: None },
+        }],
+        properties: properties(bug),
+        ..finding(bug.id.kind, bug.failure.place(), places)
+    }
+}
+
+/// A known bug that was seen.
+pub fn put_aside(known: &PutAside, place: &Place, places: &mut Places<'_>) -> Finding {
+    Finding {
+        message: message(&sentence(&super::put_aside(known))),
+        occurrence_count: Some(known.times),
+        suppressions: vec![Suppression {
+            kind: "external",
+            status: "accepted",
+            justification: visible(&known.reason).into_owned(),
+        }],
+        properties: FindingProperties {
+            bug: visible(&known.bug.to_string()).into_owned(),
+            status: "put aside",
+            ..FindingProperties::default()
+        },
+        ..finding(known.bug.kind, Some(place), places)
+    }
+}
+
+/// What all results have.
+fn finding(kind: FailureKind, place: Option<&Place>, places: &mut Places<'_>) -> Finding {
+    let location = place.map(|place| places.location(Some(place), None));
+    Finding {
+        rule_id: kind.name(),
+        rule_index: FailureKind::ALL.iter().position(|k| *k == kind).expect("ALL has all kinds"),
+        kind: "fail",
+        level: "error",
+        message: message(kind.name()),
+        locations: location.into_iter().filter(|l| *l != Location::default()).collect(),
+        related_locations: vec![],
+        stacks: vec![],
+        code_flows: vec![],
+        partial_fingerprints: Default::default(),
+        occurrence_count: None,
+        suppressions: vec![],
+        attachments: vec![],
+        properties: FindingProperties::default(),
+    }
+}
+
+/// The failure; why it happens; what to do; how to see it.
+fn text(explanation: &Explanation, bug: &ExplainedBug) -> String {
+    let mut parts = vec![sentence(&words::failure(&bug.failure))];
+    let cause = bug.verdict.diagnosis().and_then(|diagnosis| diagnosis.root_cause.as_ref());
+    if let Some(cause) = cause {
+        parts.push(sentence(&format!("Root cause: {}", cause.sentence)));
+        parts.push(sentence(&format!("Advice: {}", cause.advice)));
+    }
+    if let Some(reason) = words::undiagnosed(bug) {
+        parts.push(sentence(&format!("Why it happens is not known: {reason}")));
+    }
+    if let Some(earlier) = bug.same_cause_as.and_then(|number| explanation.bugs.get(number)) {
+        parts.push(format!("The root cause is in the same lines as that of {}.", earlier.id));
+    }
+    parts.push(format!("Replay: {}", bug.replay));
+    parts.join(" ")
+}
+
+/// Other places of the failure, and those of the root cause.
+fn related(bug: &ExplainedBug, places: &mut Places<'_>) -> Vec<Location> {
+    let mut found: Vec<Location> = Vec::new();
+    let mut add = |place: Option<&Place>, text: &str| {
+        let location = places.location(place, Some(text));
+        if !found.contains(&location) {
+            found.push(location);
+        }
+    };
+    for related in &bug.failure.related {
+        add(user_place(&related.stack), &related.message);
+    }
+    let diagnosis = bug.verdict.diagnosis();
+    let cause = diagnosis.and_then(|diagnosis| Some((diagnosis, diagnosis.root_cause.as_ref()?)));
+    if let Some((diagnosis, cause)) = cause {
+        for order in &cause.orders {
+            for who in [&order.first, &order.second] {
+                let mut text = format!("{} {} {}", who.key.thread, who.verb, order.object);
+                if who.event.is_none() {
+                    text += &format!(" ({})", words::absent(who, diagnosis));
+                }
+                add(Some(&who.place), &text);
+            }
+        }
+    }
+    for (number, location) in found.iter_mut().enumerate() {
+        location.id = Some(number as u64 + 1);
+    }
+    found
+}
+
+fn properties(bug: &ExplainedBug) -> FindingProperties {
+    let common = FindingProperties {
+        bug: visible(&bug.id.to_string()).into_owned(),
+        status: "undiagnosed",
+        first_schedule: Some(bug.found.schedule),
+        replayed: Some(bug.found.replayed),
+        replay: Some(bug.replay.clone()),
+        same_cause_as: bug.same_cause_as,
+        ..FindingProperties::default()
+    };
+    let Verdict::Diagnosed(diagnosis) = &bug.verdict else { return common };
+    let diagnosis: &Diagnosis = diagnosis;
+    let cause = diagnosis.root_cause.as_ref();
+    let nearest = diagnosis.alternates.first().map(|alternate| alternate.minimality);
+    FindingProperties {
+        status: match diagnosis.status {
+            Status::Confirmed => "confirmed",
+            Status::Modelled => "modelled",
+            Status::Inconclusive { .. } => "inconclusive",
+        },
+        pattern: cause.map(|cause| words::pattern_name(cause.pattern)),
+        proved_on_path: cause.map(|cause| cause.proved_on_path),
+        alternate_proved_nearest: nearest.map(|minimality| minimality == Minimality::Proved),
+        gap: nearest.map(|minimality| match minimality {
+            Minimality::Proved => 0,
+            Minimality::BestFound { gap } => gap,
+        }),
+        context_switches: Some(diagnosis.failing.schedule.context_switches() as u64),
+        ..common
+    }
+}

@@ -1,0 +1,101 @@
+//! A search in words: what was explored, what came of it, how to look further. The same in all reports.
+
+use std::time::Duration;
+
+use unravel_trace::{Explored, Stopped, Tally};
+
+use crate::words::count;
+
+/// What is said of a search.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Searched {
+    /// One sentence: what came of it.
+    pub headline: String,
+    /// What to do if that is not enough.
+    pub advice: Option<String>,
+    pub notes: Vec<String>,
+}
+
+/// `120 schedules, 5000/s, 0.1 s`.
+pub fn pace(tally: &Tally, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    let rate = tally.schedules as f64 / seconds.max(0.001);
+    format!("{}, {rate:.0}/s, {seconds:.1} s", count(tally.schedules, "schedule"))
+}
+
+/// A search that found so many bugs.
+pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
+    let tally = &explored.tally;
+    let pace = pace(tally, explored.elapsed);
+    let extent = format!(
+        "up to {} and {}; sequential consistency",
+        count(tally.most_threads, "thread"),
+        count(tally.most_events, "event")
+    );
+    let found = |what: &str| format!("{program}: {what} found in {pace} ({extent})");
+    let reason = tally.reason.as_deref().unwrap_or("inconclusive");
+    let (headline, advice) = if bugs > 0 {
+        (found(&count(bugs as u64, "bug")), None)
+    } else if tally.schedules == 0 {
+        (
+            format!("{program}: inconclusive because no run ended within {pace}"),
+            Some("give it more with --time, or less to do with --max-steps".to_owned()),
+        )
+    } else if tally.discarded == tally.schedules {
+        (
+            format!(
+                "{program}: inconclusive because an assumption of the program holds in none of {pace}"
+            ),
+            Some("other inputs: --nondet-seed N, or --nondet N,N,…".to_owned()),
+        )
+    } else if tally.inconclusive == tally.schedules {
+        (format!("{program}: {reason} (so in all of {pace})"), None)
+    } else {
+        (found("no failure"), further(explored))
+    };
+    Searched { headline, advice, notes: notes(explored, bugs) }
+}
+
+/// How to look further, where that can help.
+fn further(explored: &Explored) -> Option<String> {
+    let more = matches!(explored.stopped, Stopped::Time | Stopped::Schedules);
+    let fixed = matches!(explored.strategy.as_str(), "run-to-block" | "round-robin");
+    let other = if explored.strategy == "pct:5" { "random" } else { "pct:5" };
+    (more && !fixed)
+        .then(|| format!("look further with --time 5m, another --seed, or --strategy {other}"))
+}
+
+fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
+    let tally = &explored.tally;
+    let mut notes = Vec::new();
+    let nothing_followed = bugs == 0 && tally.inconclusive == tally.schedules;
+    if tally.most_threads == 1 && !nothing_followed {
+        notes.push("the program created no thread, so there is one schedule only".to_owned());
+    }
+    if tally.inconclusive > 0 && !nothing_followed {
+        let reason = tally.reason.as_deref().unwrap_or("inconclusive");
+        let why = reason.trim_start_matches("inconclusive because ");
+        notes.push(format!("{} of them inconclusive, the first because {why}", tally.inconclusive));
+    }
+    if tally.discarded > 0 && tally.discarded < tally.schedules {
+        notes.push(format!(
+            "{} of them discarded, because an assumption did not hold",
+            tally.discarded
+        ));
+    }
+    let put_aside: u64 = tally.put_aside.iter().sum();
+    if put_aside > 0 {
+        notes.push(format!("{put_aside} of them failed with a bug that unravel.toml puts aside"));
+    }
+    if let Some(code) = tally.exit_code.filter(|_| tally.nonzero_exits > 0) {
+        notes.push(format!(
+            "{} of them ended with an exit code other than 0 (first: {code}); --fail-on-exit makes that a failure",
+            tally.nonzero_exits
+        ));
+    }
+    notes.extend(tally.notes.iter().cloned());
+    if explored.stopped == Stopped::Interrupted {
+        notes.push("interrupted; what was found is kept".to_owned());
+    }
+    notes
+}

@@ -1,0 +1,149 @@
+//! An explanation: a section a bug, then what was explored, and what to type next.
+//!
+//! What a person sees last in a terminal is what they see first, so the summary and the commands end the report. All
+//! causes and repairs will be sections of their bug, after its schedules.
+
+use unravel_trace::{Diagnosis, ExplainedBug, Explanation, PutAside, Verdict};
+
+use super::line::{Line, Tone};
+use super::page::Page;
+use super::{cause, headline, notes, numbers, schedules};
+use crate::searched::searched;
+use crate::source::Sources;
+use crate::words::count;
+
+/// Columns of the names before commands and files.
+const NAMES: usize = 11;
+
+/// `page` is where the HTML report is.
+pub fn write(page: &mut Page, all: &Explanation, sources: &Sources, html: Option<&str>) {
+    let several = all.bugs.len() > 1;
+    for (index, bug) in all.bugs.iter().enumerate() {
+        if several {
+            let title = format!("Bug {} of {}", index + 1, all.bugs.len());
+            page.rule(&title);
+        }
+        section(page, all, bug, sources);
+    }
+    if !all.bugs.is_empty() {
+        page.blank();
+    }
+    summary(page, all);
+    put_aside(page, &all.put_aside);
+    next(page, all, html);
+}
+
+fn section(page: &mut Page, all: &Explanation, bug: &ExplainedBug, sources: &Sources) {
+    headline::failure(page, &bug.failure, &all.program, bug.verdict.diagnosis());
+    let found = found(all, bug);
+    match &bug.verdict {
+        Verdict::Diagnosed(diagnosis) => {
+            page.prose("  ", &found, Tone::Plain);
+            headline::status(page, &diagnosis.status);
+            match bug.same_cause_as {
+                Some(earlier) => again(page, diagnosis, earlier, bug),
+                None => diagnosed(page, diagnosis, sources),
+            }
+        }
+        Verdict::Undiagnosed { reason } => {
+            page.prose("  ", &format!("{found}; {}", replayed(bug)), Tone::Plain);
+            page.prose("  ", &format!("not diagnosed: {reason}"), Tone::Strong);
+            let command = format!("unravel diagnose {}", unravel_trace::shell_word(&bug.trace));
+            page.row("diagnose", NAMES, &command);
+        }
+    }
+}
+
+/// `found in schedule 47 (mix, seed 1); 63 of 1046 schedules fail so`.
+fn found(all: &Explanation, bug: &ExplainedBug) -> String {
+    let explored = &all.explored;
+    let first = format!(
+        "found in schedule {} ({}, seed {})",
+        bug.found.schedule, explored.strategy, explored.seed
+    );
+    match bug.found.times {
+        1 => first,
+        times => format!("{first}; {times} of {} schedules fail so", explored.tally.schedules),
+    }
+}
+
+fn replayed(bug: &ExplainedBug) -> &'static str {
+    if bug.found.replayed {
+        "it fails again when replayed"
+    } else {
+        "but it did NOT fail again when replayed"
+    }
+}
+
+/// Everything that is known of a bug.
+fn diagnosed(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
+    if let Some(cause) = &diagnosis.root_cause {
+        cause::write(page, diagnosis, cause, sources);
+    }
+    schedules::write(page, diagnosis, sources);
+    numbers::write(page, diagnosis);
+    notes(page, &diagnosis.notes);
+}
+
+/// A bug whose root cause was told already.
+fn again(page: &mut Page, diagnosis: &Diagnosis, earlier: usize, bug: &ExplainedBug) {
+    if let Some(cause) = &diagnosis.root_cause {
+        page.section(&format!(
+            "Root cause: {}, in the lines of bug {}",
+            cause.pattern,
+            earlier + 1
+        ));
+        page.prose("  ", &cause.sentence, Tone::Plain);
+    }
+    let command = format!("unravel diagnose {}", unravel_trace::shell_word(&bug.trace));
+    page.row("in full", NAMES, &command);
+}
+
+fn summary(page: &mut Page, all: &Explanation) {
+    let said = searched(&all.program, &all.explored, all.bugs.len());
+    let tone = if all.bugs.is_empty() { Tone::Plain } else { Tone::Strong };
+    page.prose("", &said.headline, tone);
+    for note in said.notes.iter().chain(&all.notes) {
+        page.prose("note: ", note, Tone::Plain);
+    }
+    if let Some(advice) = said.advice {
+        page.prose("", &advice, Tone::Plain);
+    }
+}
+
+fn put_aside(page: &mut Page, known: &[PutAside]) {
+    for PutAside { bug, reason, times } in known {
+        let seen = match times {
+            0 => "not seen".to_owned(),
+            times => format!("seen in {}", count(*times, "schedule")),
+        };
+        page.prose("put aside: ", &format!("{bug}, {seen} ({reason})"), Tone::Dim);
+    }
+}
+
+fn next(page: &mut Page, all: &Explanation, html: Option<&str>) {
+    for bug in &all.bugs {
+        page.row("replay", NAMES, &bug.replay);
+    }
+    if let [bug] = all.bugs.as_slice() {
+        page.row("step", NAMES, &format!("{} --step", bug.replay));
+    }
+    if let Some(html) = html {
+        page.row("page", NAMES, html);
+    }
+}
+
+impl Page {
+    /// A title across the page.
+    fn rule(&mut self, title: &str) {
+        let left = self.width().saturating_sub(title.chars().count() + 4);
+        let line = self.glyphs.rule.repeat(left);
+        let text = format!("{0}{0} {title} {line}", self.glyphs.rule);
+        self.line(Line::new().with(&text, Tone::Strong));
+    }
+
+    /// A name, and a command or path to be copied.
+    fn row(&mut self, name: &str, width: usize, command: &str) {
+        self.command(&format!("{name:width$}{command}"));
+    }
+}
