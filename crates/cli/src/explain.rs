@@ -33,9 +33,10 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     };
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
-    let explanation = unravel_explain::explain(&mut loaded.vm, &request, &INTERRUPTED, &mut |now| {
-        progress.show(&words(now));
-    })?;
+    let explanation =
+        unravel_explain::explain(&mut loaded.vm, &request, &INTERRUPTED, &mut |now| {
+            progress.show(&words(now));
+        })?;
     drop(progress);
     let sources = Sources::under(&loaded.reference.cwd);
     let files = Files::new(&flags.out, &explanation.program);

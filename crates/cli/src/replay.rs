@@ -106,7 +106,7 @@ fn values(kind: &EventKind) -> Vec<&Value> {
 }
 
 fn describe(trace: &Trace, event: &Event) -> String {
-    let place = trace.site(event.site).map_or(String::new(), |s| s.place.short());
+    let place = trace.place(event).map_or(String::new(), |place| place.short());
     let what =
         event.kind.location().map_or(String::new(), |l| format!(" {}", trace.location(l).name));
     format!("{} {}{what} at {place}", trace.thread_name(event.thread), event.kind.verb())

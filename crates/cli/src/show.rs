@@ -1,11 +1,11 @@
 //! `unravel trace show`: the events of a trace, a column a thread.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use serde_json::json;
-use unravel_trace::{Event, EventKind, Trace, TraceFile, WakeCause};
+use unravel_report::Sources;
+use unravel_report::words::phrase;
+use unravel_trace::{Event, EventKind, Trace, TraceFile};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -37,7 +37,7 @@ fn as_text(file: &TraceFile, width: Option<usize>) -> String {
     let width = width.or_else(terminal_width).unwrap_or(WIDTH);
     let threads = trace.threads.len().max(1);
     let column = ((width.saturating_sub(NUMBER)) / threads).max(NARROWEST);
-    let mut sources = Sources::new(&file.program.cwd);
+    let sources = Sources::under(&file.program.cwd);
     let mut out = String::new();
     let _ = writeln!(out, "{} {}", file.program.name, file.input.args.join(" "));
     let _ = writeln!(out, "{}", file.run.outcome);
@@ -58,13 +58,13 @@ fn as_text(file: &TraceFile, width: Option<usize>) -> String {
     let mut last = None;
     for (index, event) in trace.events.iter().enumerate() {
         let indent = NUMBER + column * event.thread.index();
-        let place = trace.site(event.site).map(|s| &s.place);
+        let place = trace.place(event);
         let line = place.map(|p| (event.thread, p.file.clone(), p.line));
         if line != last
             && let Some(place) = place.filter(|p| p.line != 0)
         {
-            let source = sources.line(&place.file, place.line).unwrap_or_default();
-            let text = fit(&format!("{} {}", place.short(), source.trim()), column - 1);
+            let source = sources.line(place).unwrap_or_default();
+            let text = fit(&format!("{} {}", place.short(), source), column - 1);
             let _ = writeln!(out, "{:indent$}{text}", "");
         }
         last = line;
@@ -98,67 +98,15 @@ fn fit(text: &str, width: usize) -> String {
 
 /// An event in words: `read balance = 100`. Where the order of events is not known, neither is who woke whom.
 fn describe(trace: &Trace, event: &Event, known: bool) -> String {
-    let name = |at| trace.location(at).name.as_str();
-    let verb = event.kind.verb();
-    let thread = |id| trace.thread_name(id).to_string();
-    match &event.kind {
-        EventKind::Read { at, value } => format!("{verb} {} = {value}", name(*at)),
-        EventKind::Write { at, value } => format!("{verb} {} := {value}", name(*at)),
-        EventKind::ReadModifyWrite { at, old, new } => {
-            format!("{verb} {}: {old} -> {new}", name(*at))
-        }
-        EventKind::Wait { at, mutex } => format!("{verb} {}, release {}", name(*at), name(*mutex)),
-        EventKind::Wake { at, .. }
-        | EventKind::Signal { at, .. }
-        | EventKind::Broadcast { at, .. }
-            if !known =>
-        {
-            format!("{verb} {}", name(*at))
-        }
-        EventKind::Wake { at, by, .. } => match by {
-            WakeCause::Signal(by) => format!("{verb} {} (by {})", name(*at), thread(*by)),
-            WakeCause::Timeout => format!("{verb} {} (timeout)", name(*at)),
-            WakeCause::Spurious => format!("{verb} {} (spurious)", name(*at)),
-            WakeCause::Cancel => format!("{verb} {} (cancelled)", name(*at)),
-        },
-        EventKind::Signal { at, woken } => match woken {
-            Some(woken) => format!("{verb} {}, wakes {}", name(*at), thread(*woken)),
-            None => format!("{verb} {}, nobody waits", name(*at)),
-        },
-        EventKind::Broadcast { at, woken } => format!("{verb} {}, wakes {woken}", name(*at)),
-        EventKind::Fork { child } | EventKind::Join { child } => {
-            format!("{verb} {}", thread(*child))
-        }
-        EventKind::Cancel { target } => format!("{verb} {}", thread(*target)),
-        EventKind::External { name } => format!("{verb} {name}"),
-        kind => match kind.location() {
-            Some(at) => format!("{verb} {}", name(at)),
-            None => verb.to_owned(),
-        },
+    let mut phrase = phrase(trace, event);
+    let wakes = matches!(
+        event.kind,
+        EventKind::Wake { .. } | EventKind::Signal { .. } | EventKind::Broadcast { .. }
+    );
+    if wakes && !known {
+        phrase.rest.clear();
     }
-}
-
-/// Source files, read once.
-struct Sources {
-    directory: String,
-    files: HashMap<String, Option<Vec<String>>>,
-}
-
-impl Sources {
-    fn new(directory: &str) -> Sources {
-        Sources { directory: directory.to_owned(), files: HashMap::new() }
-    }
-
-    fn line(&mut self, file: &str, line: u32) -> Option<String> {
-        let directory = &self.directory;
-        let lines = self.files.entry(file.to_owned()).or_insert_with(|| {
-            let text = std::fs::read_to_string(file)
-                .or_else(|_| std::fs::read_to_string(Path::new(directory).join(file)))
-                .ok()?;
-            Some(text.lines().map(str::to_owned).collect())
-        });
-        lines.as_ref()?.get(line.checked_sub(1)? as usize).cloned()
-    }
+    phrase.text()
 }
 
 fn as_json(file: &TraceFile) -> String {
@@ -168,7 +116,7 @@ fn as_json(file: &TraceFile) -> String {
         .events
         .iter()
         .map(|event| {
-            let place = trace.site(event.site).map(|s| &s.place);
+            let place = trace.place(event);
             json!({
                 "thread": trace.thread_name(event.thread).to_string(),
                 "kind": event.kind.verb(),

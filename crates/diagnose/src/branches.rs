@@ -161,9 +161,7 @@ fn parted_events(
             thread: keys.name(*thread).clone(),
             failing: left.get(agreeing).copied(),
             alternate: right.get(agreeing).copied(),
-            after: before
-                .and_then(|i| failing.trace.site(failing.trace.events[i].site))
-                .map(|site| site.place.clone()),
+            after: before.and_then(|i| failing.trace.place(&failing.trace.events[i])).cloned(),
         };
         found.push((*thread, change));
     }

@@ -1,7 +1,7 @@
 //! Names for the events of a root cause.
 
 use unravel_trace::{
-    CausalOrder, EventKey, Participant, Place, RootCause, SiteId, ThreadName, Trace,
+    CausalOrder, EventKey, Participant, Place, RootCause, SiteId, ThreadName, Trace, user_place,
 };
 
 use crate::failing::Failing;
@@ -78,7 +78,9 @@ impl Teller<'_> {
         let site = found.map_or(site, |e| e.site);
         let participant = Participant {
             key: EventKey { thread, site, occurrence },
-            place: self.place(trace, site),
+            place: found
+                .and_then(|event| trace.place(event).cloned())
+                .unwrap_or_else(|| self.place(trace, site)),
             verb: found.map_or_else(|| self.verb(key), |e| e.kind.verb_third_person()).to_owned(),
             event,
         };
@@ -138,11 +140,15 @@ impl Teller<'_> {
 
     fn place(&self, trace: &Trace, site: SiteId) -> Place {
         let site = trace.site(site).or_else(|| self.failing.observed.trace.site(site));
-        site.map(|s| s.place.clone()).unwrap_or(Place {
-            function: "".into(),
-            file: "".into(),
-            line: 0,
-            column: 0,
-        })
+        let unknown = Place { function: "".into(), file: "".into(), line: 0, column: 0 };
+        let place = site.map_or(unknown, |s| s.place.clone());
+        if !place.is_system() {
+            return place;
+        }
+        // A thread that is stuck in a header of the system: the failure knows who called it.
+        let failed = self.failing.observed.outcome.failure();
+        let stacks = failed.into_iter().flat_map(|f| f.related.iter().map(|r| &r.stack));
+        let called = stacks.filter(|stack| stack.contains(&place)).find_map(|s| user_place(s));
+        called.cloned().unwrap_or(place)
     }
 }

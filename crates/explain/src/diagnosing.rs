@@ -80,8 +80,8 @@ fn here<E: Executor>(
     let judge = Judge::silent(&request.plan.rules).map_err(|error| error.to_string())?;
     let input = finding.run.input(request.input);
     let visible = finding.run.schedule.visible.clone();
-    let mut subject = Subject::new(executor, judge, input, visible)
-        .until(Some(deadline), Some(interrupted));
+    let mut subject =
+        Subject::new(executor, judge, input, visible).until(Some(deadline), Some(interrupted));
     let name = &request.program.name;
     let options = Options::default();
     let mut diagnosis =

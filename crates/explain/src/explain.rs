@@ -67,9 +67,17 @@ impl Default for Budget {
 /// What is being done.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
-    Searching { tally: &'a Tally, elapsed: Duration },
+    Searching {
+        tally: &'a Tally,
+        elapsed: Duration,
+    },
     /// Bug number `bug`, from 1.
-    Diagnosing { bug: usize, of: usize, stage: Stage, elapsed: Duration },
+    Diagnosing {
+        bug: usize,
+        of: usize,
+        stage: Stage,
+        elapsed: Duration,
+    },
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -118,7 +126,8 @@ pub fn explain<E: Executor>(
             let mut report = |stage, elapsed| {
                 progress(Progress::Diagnosing { bug: index + 1, of, stage, elapsed });
             };
-            match diagnosing::apart(executor, request, finding, deadline, interrupted, &mut report) {
+            match diagnosing::apart(executor, request, finding, deadline, interrupted, &mut report)
+            {
                 Ok(Diagnosed { diagnosis, failing, passing }) => {
                     if let Some(failing) = failing {
                         keeper.write(name, &failing)?;

@@ -123,7 +123,9 @@ pub enum Received<T> {
     /// Nothing within the time.
     Nothing,
     /// The process has ended, by this signal if not 0.
-    Ended { signal: i32 },
+    Ended {
+        signal: i32,
+    },
 }
 
 impl<T: Serialize + DeserializeOwned> Apart<T> {
@@ -163,7 +165,8 @@ impl<T: Serialize + DeserializeOwned> Apart<T> {
 
 /// Which of the pipes have something to read, or have ended.
 pub(crate) fn ready(pipes: &[&File], at_most: Duration) -> Vec<usize> {
-    let poll = |file: &&File| libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let poll =
+        |file: &&File| libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut polls: Vec<libc::pollfd> = pipes.iter().map(poll).collect();
     if polls.is_empty() {
         return Vec::new();

@@ -8,9 +8,7 @@
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use unravel_trace::{
-    BugId, Executor, Explored, Input, Rules, Run, Stopped, Tally, VisibleSet,
-};
+use unravel_trace::{BugId, Executor, Explored, Input, Rules, Run, Stopped, Tally, VisibleSet};
 
 use crate::Strategy;
 use crate::worker::{Order, Report, Worker, WorkerEnd};
@@ -40,7 +38,11 @@ pub enum AfterFirst {
     GoOn,
     /// Collect distinct bugs until so many times the schedules that the first one took, and at least `least`, have been
     /// tried; at most so long after it.
-    GoOnFor { times: u64, least: u64, time: Duration },
+    GoOnFor {
+        times: u64,
+        least: u64,
+        time: Duration,
+    },
 }
 
 impl AfterFirst {

@@ -1,7 +1,7 @@
 //! `Program`: what lowering produces and the VM executes. No LLVM type appears here.
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{Site, SiteId};
+use unravel_trace::{Shape, Site, SiteId};
 
 use crate::code::{CallId, FunctionId, Inst, Reg, Target};
 use crate::names::{TypeId, TypeTable};
@@ -227,6 +227,9 @@ pub struct Access {
     pub kind: AccessKind,
     /// The location as the programmer wrote it (`fifo->mut`), if debug information tells.
     pub path: Option<String>,
+    /// How the value there is meant, and how many bytes it has; 0 if that is not known.
+    pub shape: Shape,
+    pub bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use unravel_trace::Shape;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TypeId(pub u32);
 
@@ -65,6 +67,28 @@ impl TypeTable {
     /// the object itself. `size` stops the descent at a member of about that size, so that locking a
     /// mutex names the mutex, not its first field.
     pub fn member(&self, id: TypeId, offset: u64, size: u64) -> String {
+        self.select(id, offset, size).0
+    }
+
+    /// How a value of `size` bytes at byte `offset` of an object of type `id` is meant.
+    pub fn shape_at(&self, id: TypeId, offset: u64, size: u64) -> Shape {
+        self.shape(self.select(id, offset, size).1)
+    }
+
+    /// How a value of this type is meant. Of a class that is nothing but a number (`std::atomic`), as the number.
+    pub fn shape(&self, id: TypeId) -> Shape {
+        match self.get(id) {
+            Type::Base { name, .. } => base_shape(name),
+            Type::Pointer { .. } => Shape::Pointer,
+            Type::Struct { fields, .. } => match fields.as_slice() {
+                [only] => self.shape(only.ty),
+                _ => Shape::Unknown,
+            },
+            Type::Union { .. } | Type::Array { .. } => Shape::Unknown,
+        }
+    }
+
+    fn select(&self, id: TypeId, offset: u64, size: u64) -> (String, TypeId) {
         let mut path = String::new();
         let (mut id, mut offset) = (id, offset);
         loop {
@@ -99,6 +123,18 @@ impl TypeTable {
         if offset != 0 {
             let _ = write!(path, "+{offset}");
         }
-        path
+        (path, id)
+    }
+}
+
+/// By the name that compilers give the types of the language.
+fn base_shape(name: &str) -> Shape {
+    match name {
+        "_Bool" | "bool" => Shape::Boolean,
+        "char" | "signed char" | "unsigned char" | "char8_t" => Shape::Character,
+        "float" | "double" => Shape::Float,
+        _ if name.starts_with("unsigned") || name.starts_with("char") => Shape::Unsigned,
+        "short" | "int" | "long" | "long long" => Shape::Signed,
+        _ => Shape::Unknown,
     }
 }

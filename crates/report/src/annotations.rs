@@ -26,8 +26,8 @@ pub fn explanation(explanation: &Explanation) -> String {
     bugs[..shown].iter().for_each(|bug| line(&mut text, &failure(bug)));
     if shown < bugs.len() {
         let message = format!(
-            "{} more were found. All of them: {}",
-            count((bugs.len() - shown) as u64, "bug"),
+            "{} more bugs were found. All of them: {}",
+            bugs.len() - shown,
             visible(&explanation.command)
         );
         line(

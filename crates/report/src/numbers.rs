@@ -1,7 +1,7 @@
 //! The diagnosis in numbers, in words, the same in all reports: how much smaller it is than the run, how near the
 //! alternate, what it took.
 
-use unravel_trace::{Diagnosis, Distance, Minimality};
+use unravel_trace::{Alternate, Diagnosis, Distance, Minimality};
 
 use crate::words::{self, count};
 
@@ -17,16 +17,7 @@ pub fn rows(diagnosis: &Diagnosis) -> Vec<(&'static str, String)> {
     row("context switches", format!("{given} in the run given, {reduced} after reduction"));
     let first = diagnosis.alternates.first();
     if let Some(alternate) = first {
-        let all = diagnosis.failing.trace.events.len().max(alternate.run.trace.events.len());
-        let events = share(alternate.distance.operations as usize, all, "events");
-        let flows = alternate.projection.flows.len();
-        let all = (alternate.projection.all_flows as usize).max(flows);
-        let flows = match flows {
-            0 => "no data flow differs".to_owned(),
-            _ => share(flows, all, "data flows"),
-        };
-        row("what differs", format!("{events}, {flows}"));
-        row("distance", distance(alternate.distance, alternate.minimality));
+        row("what differs", differs(diagnosis, alternate));
     }
     row("effort", effort(diagnosis));
     let projection = first.map(|a| (&a.projection, &a.run.trace));
@@ -41,13 +32,23 @@ pub fn rows(diagnosis: &Diagnosis) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// `6 of 41 events (85 % fewer)`.
-fn share(part: usize, all: usize, noun: &str) -> String {
-    let fewer = match all {
-        0 => String::new(),
-        _ => format!(" ({} % fewer)", 100 * all.saturating_sub(part) / all),
+/// `1 data flow of 17 (proved minimal), 6 events of 60, 1 broken segment, 2 context switches`.
+fn differs(diagnosis: &Diagnosis, alternate: &Alternate) -> String {
+    let distance = alternate.distance;
+    let events = diagnosis.failing.trace.events.len().max(alternate.run.trace.events.len());
+    let flows = alternate.projection.all_flows;
+    let of = |count: String, all: u64| format!("{count} of {all}");
+    let flows = match distance.data_flow {
+        0 => "no data flow".to_owned(),
+        some => of(count(some, "data flow"), u64::from(flows.max(some))),
     };
-    format!("{part} of {all} {noun}{fewer}")
+    format!(
+        "{flows} ({}), {}, {}, {}",
+        alternate.minimality,
+        of(count(distance.operations, "event"), events as u64),
+        count(distance.segments, "segment"),
+        count(distance.switches, "switch")
+    )
 }
 
 /// `1 data flow (proved minimal), 1 broken segment, 2 context switches`: DF, BS and CTX of the MaxSMT paper.
@@ -72,5 +73,5 @@ fn effort(diagnosis: &Diagnosis) -> String {
         let solver = effort.solver.as_deref().unwrap_or("a solver");
         text += &format!(", {} to {solver}", count(effort.queries, "query"));
     }
-    text + "; sequential consistency"
+    text
 }

@@ -28,14 +28,15 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
     let tally = &explored.tally;
     let pace = pace(tally, explored.elapsed);
     let extent = format!(
-        "up to {} and {}; sequential consistency",
+        "up to {} and {}",
         count(tally.most_threads, "thread"),
         count(tally.most_events, "event")
     );
-    let found = |what: &str| format!("{program}: {what} found in {pace} ({extent})");
+    let found =
+        |what: &str, model: &str| format!("{program}: {what} found in {pace} ({extent}{model})");
     let reason = tally.reason.as_deref().unwrap_or("inconclusive");
     let (headline, advice) = if bugs > 0 {
-        (found(&count(bugs as u64, "bug")), None)
+        (found(&count(bugs as u64, "bug"), ""), None)
     } else if tally.schedules == 0 {
         (
             format!("{program}: inconclusive because no run ended within {pace}"),
@@ -51,7 +52,7 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
     } else if tally.inconclusive == tally.schedules {
         (format!("{program}: {reason} (so in all of {pace})"), None)
     } else {
-        (found("no failure"), further(explored))
+        (found("no failure", "; sequential consistency"), further(explored))
     };
     Searched { headline, advice, notes: notes(explored, bugs) }
 }

@@ -70,8 +70,10 @@ pub struct Stepper<'a> {
     /// Before this event; behind the last one at the end.
     position: usize,
     breakpoints: Vec<Breakpoint>,
-    /// Breakpoints that were ever set, and names that are printed at every stop.
+    /// Breakpoints that were ever set.
     numbered: usize,
+    /// Names that are printed at every stop, and how many there ever were.
+    displayed: usize,
     displays: Vec<(usize, String)>,
     /// For an empty line.
     last: Option<Command>,
@@ -90,6 +92,7 @@ impl<'a> Stepper<'a> {
             position: 0,
             breakpoints: Vec::new(),
             numbered: 0,
+            displayed: 0,
             displays: Vec::new(),
             last: None,
             listed: None,

@@ -2,7 +2,7 @@
 
 use unravel_trace::{
     CausalOrder, Diagnosis, Event, EventKind, ExplainedBug, Failure, FailureKind, Participant,
-    Pattern, Place, Projection, Status, Trace, Verdict, WakeCause, user_place,
+    Pattern, Place, Projection, Status, Trace, Value, Verdict, WakeCause,
 };
 
 /// An event in words, in parts, so that a narrow report can shorten the name and keep the value.
@@ -29,13 +29,16 @@ pub fn phrase(trace: &Trace, event: &Event) -> Phrase {
     let thread = |id: unravel_trace::ThreadId| {
         trace.threads.get(id.index()).map_or_else(|| "?".to_owned(), ToString::to_string)
     };
-    let name = event.kind.location().and_then(|at| trace.locations.get(at.0 as usize));
-    let name = name.map_or(String::new(), |location| location.name.clone());
+    let location = event.kind.location().and_then(|at| trace.locations.get(at.0 as usize));
+    let name = location.map_or(String::new(), |location| location.name.clone());
+    let show = |value: &Value| location.map_or_else(|| value.to_string(), |at| at.show(value));
     let with = |rest: String| Phrase { verb, name: name.clone(), rest };
     match &event.kind {
-        EventKind::Read { value, .. } => with(format!(" = {value}")),
-        EventKind::Write { value, .. } => with(format!(" := {value}")),
-        EventKind::ReadModifyWrite { old, new, .. } => with(format!(": {old} -> {new}")),
+        EventKind::Read { value, .. } => with(format!(" = {}", show(value))),
+        EventKind::Write { value, .. } => with(format!(" := {}", show(value))),
+        EventKind::ReadModifyWrite { old, new, .. } => {
+            with(format!(": {} -> {}", show(old), show(new)))
+        }
         EventKind::Wait { mutex, .. } => match trace.locations.get(mutex.0 as usize) {
             Some(mutex) => with(format!(", release {}", mutex.name)),
             None => with(String::new()),
@@ -58,13 +61,9 @@ pub fn phrase(trace: &Trace, event: &Event) -> Phrase {
     }
 }
 
-/// Where an event is, in the user's own code if a library's header was inlined there.
+/// Where an event is, in the user's own code if a library's header was called or inlined there.
 pub fn place<'t>(trace: &'t Trace, event: &Event) -> Option<&'t Place> {
-    let site = trace.site(event.site)?;
-    if site.place.line != 0 && !site.place.is_system() {
-        return Some(&site.place);
-    }
-    Some(user_place(&site.inlined_at).filter(|p| p.line != 0).unwrap_or(&site.place))
+    trace.place(event)
 }
 
 /// `bank.c:12`, also for a place that nothing is known of.
@@ -146,6 +145,7 @@ pub fn count(number: impl Into<u64>, noun: &str) -> String {
     match (number.into(), noun) {
         (1, noun) => format!("1 {noun}"),
         (number, "context switch") => format!("{number} context switches"),
+        (number, "switch") => format!("{number} switches"),
         (number, "query") => format!("{number} queries"),
         (number, noun) => format!("{number} {noun}s"),
     }

@@ -57,7 +57,7 @@ fn there_are_no_more_than_github_shows() {
     let last = text.lines().nth(9).unwrap();
     assert_eq!(
         last,
-        "::error title=unravel::16 bugs more were found. All of them: unravel explain src/bank.c --seed 7"
+        "::error title=unravel::16 more bugs were found. All of them: unravel explain src/bank.c --seed 7"
     );
 }
 

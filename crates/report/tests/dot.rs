@@ -173,3 +173,18 @@ fn an_order_that_should_hold_is_an_arrow_and_a_missing_event_a_dotted_box() {
     );
     assert!(text.contains(r#"fi1 [label="initial value""#), "{text}");
 }
+
+#[test]
+fn a_root_cause_without_an_alternate_and_a_run_without_events_are_drawn() {
+    for (name, mut diagnosis, sources) in support::all() {
+        diagnosis.alternates.clear();
+        let graph = parse(&dot::projection(&diagnosis, 0, &sources));
+        let orders = diagnosis.root_cause.iter().flat_map(|cause| &cause.orders);
+        for event in orders.flat_map(|order| [order.first.event, order.second.event]).flatten() {
+            assert!(graph.nodes.contains(&format!("f{event}")), "{name}: {event} is not drawn");
+        }
+        assert!(!graph.clusters.contains("cluster_a"), "{name}: there is no other run");
+        diagnosis.failing.trace.events.clear();
+        parse(&dot::projection(&diagnosis, 0, &sources));
+    }
+}

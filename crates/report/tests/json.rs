@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use support::explained;
 use unravel_report::json::{self, DiagnosisDocument, ExplanationDocument, ReadError};
-use unravel_trace::{Diagnosis, Explanation};
+use unravel_trace::{Diagnosis, EventKind, Explanation};
 
 fn diagnosis(diagnosis: &Diagnosis) -> Value {
     serde_json::to_value(json::diagnosis(diagnosis)).unwrap()
@@ -79,6 +79,31 @@ fn absent_things_are_null_and_addresses_hexadecimal() {
     assert_eq!(document["status"]["kind"], "inconclusive");
     assert_eq!(document["root_cause"], Value::Null);
     assert_eq!(document["alternates"], json!([]));
+}
+
+#[test]
+fn values_are_numbers_of_their_type() {
+    use unravel_trace::Shape::*;
+    for (shape, bytes, word, text) in [
+        (Signed, 4, 0xffff_ffff, "-1"),
+        (Unsigned, 4, 0xffff_ffff, "4294967295"),
+        (Boolean, 1, 1, "1"),
+        (Character, 1, 97, "97"),
+        (Pointer, 8, 0, "0"),
+        (Unknown, 8, 0x1000_0000_4020, "0x100000004020"),
+    ] {
+        let (mut made, _) = support::lost_update();
+        let trace = &mut made.failing.trace;
+        let EventKind::Read { at, value } = &mut trace.events[4].kind else { panic!("a read") };
+        *value = unravel_trace::Value::Word(word);
+        let location = &mut trace.locations[at.0 as usize];
+        (location.shape, location.bytes) = (shape, bytes);
+        let document = diagnosis(&made);
+        assert_eq!(
+            document["alternates"][0]["projection"]["failing"][1]["value"], text,
+            "{shape:?}"
+        );
+    }
 }
 
 #[test]

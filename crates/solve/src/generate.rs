@@ -57,7 +57,7 @@ impl Recording {
         let step = self.symbolic.steps.last_mut().expect("a step was begun");
         step.events += 1;
         let site = SiteId(self.trace.events.len() as u32);
-        self.trace.events.push(Event { thread: step.thread, site, kind });
+        self.trace.events.push(Event { thread: step.thread, site, caller: None, kind });
         let first = self.symbolic.accesses.len() as u32;
         self.symbolic.shadows.push(Shadow { first, reads: 0, writes: 0 });
         self.trace.events.len() as u32 - 1
@@ -114,7 +114,13 @@ impl Recording {
         if id == next {
             let name = format!("at_{address:x}");
             let object = ObjectId(0);
-            self.trace.locations.push(Location { object, offset: address, bytes, name });
+            self.trace.locations.push(Location {
+                object,
+                offset: address,
+                bytes,
+                name,
+                shape: Shape::Signed,
+            });
         }
         id
     }

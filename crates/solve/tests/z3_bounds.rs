@@ -174,7 +174,7 @@ fn unknown_initial_values_are_found() {
     let kind = EventKind::Read { at: LocationId(0), value: Value::Word(77) };
     let trace = Trace {
         threads: vec![ThreadName::main()],
-        events: vec![Event { thread: ThreadId::MAIN, site: SiteId(0), kind }],
+        events: vec![Event { thread: ThreadId::MAIN, site: SiteId(0), caller: None, kind }],
         ..Trace::default()
     };
     let mut model = Model::new(&trace, &symbolic).expect("consistent");

@@ -4,13 +4,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{LocationId, ObjectId, Site, SiteId, ThreadId, ThreadName};
+use crate::{LocationId, ObjectId, Place, Shape, Site, SiteId, ThreadId, ThreadName, user_place};
 
 /// One visible event. Its position in [`Trace::events`] is its place in the total order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Event {
     pub thread: ThreadId,
     pub site: SiteId,
+    /// If the site is in a header of the system: the innermost call from the user's own code.
+    pub caller: Option<SiteId>,
     pub kind: EventKind,
 }
 
@@ -250,6 +252,7 @@ pub struct Location {
     pub offset: u64,
     pub bytes: u32,
     pub name: String,
+    pub shape: Shape,
 }
 
 /// What was observed in one run. Empty of events unless they were asked for.
@@ -267,6 +270,19 @@ pub struct Trace {
 impl Trace {
     pub fn site(&self, id: SiteId) -> Option<&Site> {
         self.sites.binary_search_by_key(&id, |(i, _)| *i).ok().map(|i| &self.sites[i].1)
+    }
+
+    /// Where an event is: in the user's own code, if a header of the system was called or inlined there.
+    pub fn place(&self, event: &Event) -> Option<&Place> {
+        let site = self.site(event.site)?;
+        let is_own = |place: &&Place| place.line != 0 && !place.is_system();
+        let inlined = || user_place(&site.inlined_at).filter(is_own);
+        let caller = || {
+            let caller = self.site(event.caller?)?;
+            Some(&caller.place).filter(is_own).or_else(|| user_place(&caller.inlined_at))
+        };
+        let own = Some(&site.place).filter(is_own).or_else(inlined).or_else(caller);
+        Some(own.unwrap_or(&site.place))
     }
 
     pub fn location(&self, id: LocationId) -> &Location {

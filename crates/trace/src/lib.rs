@@ -16,6 +16,7 @@ mod paths;
 mod rng;
 mod run;
 mod schedule;
+mod shape;
 mod symbolic;
 
 pub use command::{replay_command, shell_word};
@@ -33,4 +34,5 @@ pub use paths::*;
 pub use rng::Rng;
 pub use run::*;
 pub use schedule::*;
+pub use shape::Shape;
 pub use symbolic::*;

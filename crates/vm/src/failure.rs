@@ -1,6 +1,7 @@
 //! From a failure inside the machine to an `Outcome` a person understands.
 
 use unravel_program::layout::{ARENA_BASE, FUNCTIONS};
+use unravel_program::{FunctionId, Inst};
 use unravel_trace::*;
 
 use crate::machine::Machine;
@@ -36,25 +37,37 @@ impl Machine {
 
     /// Where a thread is, innermost first, inlined calls included.
     pub fn stack_of(&self, index: usize) -> Vec<Place> {
+        let mut places = Vec::new();
+        for site in self.sites_of(index) {
+            let site = &self.program.sites[site.index()];
+            places.push(site.place.clone());
+            places.extend(site.inlined_at.iter().cloned());
+        }
+        places
+    }
+
+    /// The sites that a thread is at, innermost first.
+    fn sites_of(&self, index: usize) -> Vec<SiteId> {
         let Some(thread) = self.threads.get(index).filter(|_| index < self.thread_count) else {
             return Vec::new();
         };
-        let mut places = Vec::new();
-        let mut pc = thread.at.pc;
-        for (depth, frame) in thread.frames.iter().rev().enumerate() {
-            let Some(body) = &self.program.function(frame.function).body else { continue };
-            // A caller's position is behind its call.
-            let behind = usize::from(depth > 0);
-            let offset = (pc as usize).wrapping_sub(body.code.as_ptr() as usize)
-                / std::mem::size_of::<unravel_program::Inst>();
-            if let Some(site) = offset.checked_sub(behind).and_then(|i| body.places.get(i)) {
-                let site = &self.program.sites[site.index()];
-                places.push(site.place.clone());
-                places.extend(site.inlined_at.iter().cloned());
-            }
-            pc = frame.caller.pc;
-        }
-        places
+        let own = thread.frames.last().and_then(|f| self.site_at(f.function, thread.at.pc, 0));
+        own.into_iter().chain(self.callers_of(index)).collect()
+    }
+
+    /// The calls that brought a thread where it is, innermost first.
+    pub fn callers_of(&self, index: usize) -> impl Iterator<Item = SiteId> + '_ {
+        let frames = &self.threads[index].frames;
+        let calls = frames.windows(2).rev();
+        // A caller's position is behind its call.
+        calls.filter_map(|pair| self.site_at(pair[0].function, pair[1].caller.pc, 1))
+    }
+
+    fn site_at(&self, function: FunctionId, pc: *const Inst, behind: usize) -> Option<SiteId> {
+        let body = self.program.function(function).body.as_ref()?;
+        let offset =
+            (pc as usize).wrapping_sub(body.code.as_ptr() as usize) / std::mem::size_of::<Inst>();
+        body.places.get(offset.checked_sub(behind)?).copied()
     }
 
     /// Ends the run because of a bad access.

@@ -47,7 +47,8 @@ impl Recorder {
         let mut ids: Vec<SiteId> = trace
             .events
             .iter()
-            .map(|e| e.site)
+            .flat_map(|e| [Some(e.site), e.caller])
+            .flatten()
             .chain(trace.objects.iter().filter_map(|o| o.site))
             .chain(conditions)
             .chain(requests.map(|r| r.site))
@@ -69,8 +70,21 @@ impl Machine {
             if self.concolic.is_on() {
                 self.concolic.recorded(self.current, self.recorder.events());
             }
-            self.recorder.trace.events.push(Event { thread, site, kind });
+            let caller = self.caller_of(site);
+            self.recorder.trace.events.push(Event { thread, site, caller, kind });
         }
+    }
+
+    /// Who called a header of the system, if the site is in one: the innermost site outside on the thread's stack.
+    fn caller_of(&self, site: SiteId) -> Option<SiteId> {
+        let is_own = |id: SiteId| {
+            let place = &self.program.sites[id.index()].place;
+            place.line != 0 && !place.is_system()
+        };
+        if is_own(site) {
+            return None;
+        }
+        self.callers_of(self.current).find(|id| is_own(*id))
     }
 
     /// Whether accesses of library functions are events now, as those at visible sites are.
@@ -127,10 +141,11 @@ impl Machine {
         if let Some(id) = self.recorder.locations.get(&key) {
             return *id;
         }
-        let name = self.location_name(address, bytes, site);
+        let (name, shape) = self.named(address, bytes, site);
         let offset = address - self.recorder.trace.objects[object.0 as usize].address;
         let id = LocationId(self.recorder.trace.locations.len() as u32);
-        self.recorder.trace.locations.push(Location { object, offset, bytes: bytes as u32, name });
+        let bytes = bytes as u32;
+        self.recorder.trace.locations.push(Location { object, offset, bytes, name, shape });
         self.recorder.locations.insert(key, id);
         id
     }
@@ -175,14 +190,33 @@ impl Machine {
 
     /// The name of a location as the programmer wrote it, as well as we know.
     pub fn location_name(&self, address: u64, bytes: u64, site: SiteId) -> String {
+        self.named(address, bytes, site).0
+    }
+
+    fn named(&self, address: u64, bytes: u64, site: SiteId) -> (String, Shape) {
+        let types = &self.program.types;
         if let Some(global) = self.program.global_at(address)
             && let Some(ty) = global.ty
         {
-            let member = self.program.types.member(ty, address - global.address, bytes);
-            return format!("{}{member}", global.name);
+            let offset = address - global.address;
+            let member = types.member(ty, offset, bytes);
+            return (format!("{}{member}", global.name), types.shape_at(ty, offset, bytes));
         }
-        let path = self.program.accesses.get(site.index()).and_then(|a| a.path.clone());
-        path.or_else(|| self.local_name(address, bytes)).unwrap_or_else(|| self.describe(address))
+        let path = |site: SiteId| {
+            let access = self.program.accesses.get(site.index())?;
+            Some((access.path.clone()?, access.shape, access.bytes))
+        };
+        let unnamed = || (self.describe(address), Shape::Unknown);
+        let Some(caller) = self.caller_of(site) else {
+            let own = path(site).map(|(name, shape, _)| (name, shape));
+            return own.or_else(|| self.local_name(address, bytes)).unwrap_or_else(unnamed);
+        };
+        // The names inside a header of the system are not the programmer's. What the call was made on may be it, if
+        // it has the right size.
+        let called = || path(caller).filter(|(.., size)| *size == bytes);
+        self.local_name(address, bytes)
+            .or_else(|| called().map(|(name, shape, _)| (name, shape)))
+            .unwrap_or_else(unnamed)
     }
 
     /// The name of a sync object, for messages.
@@ -191,7 +225,7 @@ impl Machine {
     }
 
     /// The local variable of some active function that contains an address.
-    fn local_name(&self, address: u64, bytes: u64) -> Option<String> {
+    fn local_name(&self, address: u64, bytes: u64) -> Option<(String, Shape)> {
         let slot = stack_slot(address)?;
         let thread =
             self.threads[..self.thread_count].iter().find(|t| t.slot == slot && !t.ended)?;
@@ -206,10 +240,11 @@ impl Machine {
                         && offset < u64::from(l.offset) + u64::from(l.bytes)
                 })?;
                 let inside = offset - u64::from(local.offset);
-                let member = local
-                    .ty
-                    .map_or(String::new(), |ty| self.program.types.member(ty, inside, bytes));
-                return Some(format!("{}{member}", local.name));
+                let types = &self.program.types;
+                let (member, shape) = local.ty.map_or((String::new(), Shape::Unknown), |ty| {
+                    (types.member(ty, inside, bytes), types.shape_at(ty, inside, bytes))
+                });
+                return Some((format!("{}{member}", local.name), shape));
             }
             base = frame.caller.base;
         }

@@ -5,11 +5,13 @@
 //! 2. A second search, with another number of workers, writes the same trace to the byte, and the trace
 //!    replays 20 times to the same outcome and the same events.
 //! 3. The trace is diagnosed ([`diagnosis`]); with a `known-gap`, that of a search with the flags `find-with`.
-//! 4. The fixed twin passes 500 schedules of every strategy, with exit code 0 and nothing inconclusive.
+//! 4. `explain` tells the same story of the program and of its twin ([`explanation`]).
+//! 5. The fixed twin passes 500 schedules of every strategy, with exit code 0 and nothing inconclusive.
 //!
 //! With [`Depth::Full`] also: whatever any strategy finds in the buggy program replays.
 
 mod diagnosis;
+mod explanation;
 
 use std::path::{Path, PathBuf};
 
@@ -35,6 +37,8 @@ pub fn check(tool: &Path, case: &Case, depth: Depth) -> Vec<String> {
     let lab = Lab { tool, case, scratch: scratch.path() };
     let mut complaints = Vec::new();
     complaints.extend(lab.bug().err());
+    complaints.extend(explanation::bug(&lab, &lab.limits()).err());
+    complaints.extend(explanation::twin(&lab).err());
     complaints.extend(STRATEGIES.iter().filter_map(|s| lab.twin(s, 1, TWIN_SCHEDULES).err()));
     if depth == Depth::Full {
         complaints.extend(STRATEGIES.iter().filter_map(|s| lab.everything(s).err()));
@@ -46,11 +50,7 @@ pub fn check(tool: &Path, case: &Case, depth: Depth) -> Vec<String> {
 /// A trace of the bug.
 pub fn trace(tool: &Path, case: &Case, scratch: &Path) -> Result<PathBuf, String> {
     let lab = Lab { tool, case, scratch };
-    let flags: Vec<&str> = match case.expect.bug.find_with.as_slice() {
-        [] => LIMITS.to_vec(),
-        flags => flags.iter().map(String::as_str).collect(),
-    };
-    let search = lab.find(&case.expect.sources, &flags, "found", 1)?;
+    let search = lab.find(&case.expect.sources, &lab.limits(), "found", 1)?;
     let finding = search.findings.into_iter().next();
     Ok(finding.ok_or("it was not found")?.trace)
 }
@@ -63,6 +63,14 @@ struct Lab<'a> {
 }
 
 impl Lab<'_> {
+    /// Flags with which a search finds the bug.
+    fn limits(&self) -> Vec<&str> {
+        match self.case.expect.bug.find_with.as_slice() {
+            [] => LIMITS.to_vec(),
+            flags => flags.iter().map(String::as_str).collect(),
+        }
+    }
+
     /// Claims 1 to 3.
     fn bug(&self) -> Result<(), String> {
         let bug = &self.case.expect.bug;
@@ -105,8 +113,7 @@ impl Lab<'_> {
 
     /// A bug that a search with default settings misses is replayed and diagnosed like any other.
     fn gap(&self) -> Result<(), String> {
-        let flags: Vec<&str> = self.case.expect.bug.find_with.iter().map(String::as_str).collect();
-        let search = self.find(&self.case.expect.sources, &flags, "gap", 1)?;
+        let search = self.find(&self.case.expect.sources, &self.limits(), "gap", 1)?;
         let finding = search.findings.first().ok_or_else(|| {
             format!(
                 "expected a finding with {}, seen none",
@@ -117,7 +124,7 @@ impl Lab<'_> {
         diagnosis::check(self.tool, self.case, &finding.trace)
     }
 
-    /// Claim 4.
+    /// Claim 5.
     fn twin(&self, strategy: &str, seed: u64, schedules: u64) -> Result<(), String> {
         // The first strategy has one schedule only.
         let least = if strategy == STRATEGIES[0] { 1 } else { TWIN_SCHEDULES };
@@ -179,9 +186,22 @@ impl Lab<'_> {
         out: &str,
         jobs: u32,
     ) -> Result<Search, String> {
-        let expect = &self.case.expect;
         let out = self.scratch.join(out.replace(':', "-"));
-        let mut arguments = vec!["find".to_owned()];
+        let arguments = self.arguments("find", sources, flags, &out, jobs)?;
+        ask(self.tool, self.case, &arguments, &[0, 1, 3])
+    }
+
+    /// The arguments of a command that searches one of the two programs.
+    fn arguments(
+        &self,
+        command: &str,
+        sources: &[String],
+        flags: &[&str],
+        out: &Path,
+        jobs: u32,
+    ) -> Result<Vec<String>, String> {
+        let expect = &self.case.expect;
+        let mut arguments = vec![command.to_owned()];
         arguments.extend(sources.iter().cloned());
         arguments.extend(expect.libs.iter().map(|library| format!("-l{library}")));
         arguments.extend(["--json".into(), "--jobs".into(), jobs.to_string()]);
@@ -195,7 +215,7 @@ impl Lab<'_> {
         }
         arguments.push("--".into());
         arguments.extend(expect.args.iter().cloned());
-        ask(self.tool, self.case, &arguments, &[0, 1, 3])
+        Ok(arguments)
     }
 
     fn stdin_file(&self, text: &str) -> Result<PathBuf, String> {

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::ir::{Module, Node, Value};
 use crate::names::{TypeId, TypeTable};
 
-pub(crate) use paths::Spot;
+pub(crate) use paths::{Named, Spot};
 pub(crate) use variables::Names;
 
 use types::TypeBuilder;

@@ -12,6 +12,7 @@ use super::{DebugInfo, types::TypeBuilder};
 use crate::ir::Value;
 use crate::lower::gep::{self, Term};
 use crate::names::{Type, TypeId};
+use unravel_trace::Shape;
 
 /// How much of the object is meant.
 #[derive(Clone, Copy)]
@@ -25,6 +26,14 @@ pub(crate) enum Spot {
 /// Steps from a variable to the object, beyond which a path is not worth reading.
 const STEPS: u32 = 10;
 const LONGEST: usize = 100;
+
+/// An object that has a name.
+pub(crate) struct Named {
+    pub text: String,
+    pub shape: Shape,
+    /// 0 if nobody knows.
+    pub bytes: u64,
+}
 
 /// A place in memory: byte `offset` of what `text` names.
 #[derive(Clone)]
@@ -45,10 +54,12 @@ impl<'m> DebugInfo<'m> {
         pointer: Value<'m>,
         at: Value<'m>,
         spot: Spot,
-    ) -> Option<String> {
+    ) -> Option<Named> {
         let target = self.target(names, pointer, at, STEPS)?;
-        let (text, _) = finish(&self.types, target, spot)?;
-        (text.len() <= LONGEST).then_some(text)
+        let (text, ty) = finish(&self.types, target, spot)?;
+        let shape = ty.map_or(Shape::Unknown, |ty| self.types.table.shape(ty));
+        let bytes = ty.map_or(0, |ty| self.types.table.bytes(ty));
+        (text.len() <= LONGEST).then_some(Named { text, shape, bytes })
     }
 
     fn target(

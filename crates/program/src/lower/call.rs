@@ -2,7 +2,7 @@
 
 use super::function::FunctionLowering;
 use super::{ModuleLowering, types};
-use crate::debug::Spot;
+use crate::debug::{Named, Spot};
 use crate::ir::{Block, Type, Value};
 use crate::{Abi, AccessKind, Arg, Body, CallId, CallSite, FunctionId, Inst, Reg, Target};
 
@@ -109,7 +109,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         args: Vec<Arg>,
         result: CallResult,
         arity: Arity,
-        path: Option<String>,
+        path: Option<Named>,
     ) {
         let site = self.site(AccessKind::Call, path);
         let id = CallId(self.lowering.program.calls.len() as u32);
@@ -139,7 +139,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
     }
 
     /// What the first argument points to, as the programmer calls it: the mutex that is locked.
-    pub(super) fn first_argument_path(&mut self, inst: Value<'m>) -> Option<String> {
+    pub(super) fn first_argument_path(&mut self, inst: Value<'m>) -> Option<Named> {
         let arguments = inst.arguments();
         let first = arguments.first().copied()?;
         if !first.ty().is_pointer() || first.is_zero() {

@@ -11,7 +11,7 @@ use super::frame::Frame;
 use super::pool::{CONSTANT, ConstantPool};
 use super::types::{self, Lanes, Shape};
 use super::{ModuleLowering, patch};
-use crate::debug::{Names, Spot};
+use crate::debug::{Named, Names, Spot};
 use crate::ir::{Block, Node, Type, Value};
 use crate::{Access, AccessKind, Body, FunctionId, Inst, Reg, RelocationPlace, Target};
 use unravel_trace::{Site, SiteId};
@@ -99,11 +99,14 @@ impl<'m> ModuleLowering<'m> {
         &mut self,
         site: Site,
         kind: AccessKind,
-        path: Option<String>,
+        named: Option<Named>,
     ) -> SiteId {
         let id = SiteId(self.program.sites.len() as u32);
         self.program.sites.push(site);
-        self.program.accesses.push(Access { kind, path });
+        self.program.accesses.push(match named {
+            Some(Named { text, shape, bytes }) => Access { kind, path: Some(text), shape, bytes },
+            None => Access { kind, ..Access::default() },
+        });
         id
     }
 }
@@ -316,9 +319,9 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
     }
 
     /// A site of its own for the instruction being lowered.
-    pub(super) fn site(&mut self, kind: AccessKind, path: Option<String>) -> SiteId {
+    pub(super) fn site(&mut self, kind: AccessKind, named: Option<Named>) -> SiteId {
         let site = self.lowering.program.sites[self.place.index()].clone();
-        self.lowering.add_site(site, kind, path)
+        self.lowering.add_site(site, kind, named)
     }
 
     pub(super) fn emit(&mut self, inst: Inst) {
@@ -438,12 +441,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
     }
 
     /// What the programmer calls the object that a pointer points to.
-    pub(super) fn path(
-        &mut self,
-        pointer: Value<'m>,
-        at: Value<'m>,
-        bytes: Spot,
-    ) -> Option<String> {
+    pub(super) fn path(&mut self, pointer: Value<'m>, at: Value<'m>, bytes: Spot) -> Option<Named> {
         self.lowering.debug.path(&self.names, pointer, at, bytes)
     }
 }

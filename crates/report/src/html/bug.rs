@@ -1,7 +1,9 @@
 //! One bug: what failed, why, the two schedules, and what is known besides.
 
 use maud::{Markup, html};
-use unravel_trace::{Diagnosis, ExplainedBug, Explanation, Failure, Place, Status, Verdict, user_place};
+use unravel_trace::{
+    Diagnosis, ExplainedBug, Explanation, Failure, Place, Status, Verdict, user_place,
+};
 
 use super::every::Every;
 use super::shown::{Shown, watched};
@@ -90,9 +92,11 @@ fn trust(verdict: &Verdict) -> Markup {
 fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>) -> Markup {
     // What happens inside the libraries' headers says little; the call into them says where.
     let inside = failure.stack.iter().take_while(|place| place.is_system()).count();
-    let frames = if inside < failure.stack.len() { &failure.stack[inside..] } else { &failure.stack };
+    let frames =
+        if inside < failure.stack.len() { &failure.stack[inside..] } else { &failure.stack };
     let cause = diagnosis.and_then(|d| d.root_cause.as_ref()).map_or("", |cause| &cause.sentence);
-    let related = failure.related.iter().filter(|r| r.message.is_empty() || !cause.contains(&r.message));
+    let related =
+        failure.related.iter().filter(|r| r.message.is_empty() || !cause.contains(&r.message));
     html! {
         ul.stack {
             @for (depth, place) in frames.iter().take(MOST_FRAMES).enumerate() {

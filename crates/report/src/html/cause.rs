@@ -94,7 +94,8 @@ fn region(start: &Place, end: &Place, sources: &Sources) -> Vec<Option<Place>> {
     if start.file == end.file && start.line == end.line {
         return vec![Some(start.clone())];
     }
-    let whole = start.file == end.file && start.line < end.line && end.line - start.line < LONGEST_REGION;
+    let whole =
+        start.file == end.file && start.line < end.line && end.line - start.line < LONGEST_REGION;
     let mut lines = vec![Some(start.clone())];
     if whole {
         let between = (start.line + 1..end.line).map(|line| Place { line, ..start.clone() });

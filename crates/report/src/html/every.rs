@@ -39,12 +39,14 @@ struct Run {
 }
 
 impl<'c> Every<'c> {
-    pub fn of(
-        timeline: &Timeline<'_>,
-        changes: &'c Changes<'_>,
-        sources: &Sources,
-    ) -> Every<'c> {
-        let mut tables = Tables { timeline, sources, strings: Strings::default(), places: vec![], known: HashMap::new() };
+    pub fn of(timeline: &Timeline<'_>, changes: &'c Changes<'_>, sources: &Sources) -> Every<'c> {
+        let mut tables = Tables {
+            timeline,
+            sources,
+            strings: Strings::default(),
+            places: vec![],
+            known: HashMap::new(),
+        };
         let failing = tables.run(&timeline.failing.run.trace, &timeline.twins.failing);
         let passing = (timeline.passing.as_ref())
             .map(|side| tables.run(&side.run.trace, &timeline.twins.passing));
@@ -71,8 +73,7 @@ struct Tables<'a, 'd> {
 
 impl Tables<'_, '_> {
     fn run(&mut self, trace: &Trace, twins: &[Option<u32>]) -> Run {
-        let lanes: Vec<usize> =
-            trace.threads.iter().map(|name| self.timeline.lane(name)).collect();
+        let lanes: Vec<usize> = trace.threads.iter().map(|name| self.timeline.lane(name)).collect();
         let mut run = Run::default();
         for (event, twin) in trace.events.iter().zip(twins) {
             let phrase = words::phrase(trace, event);

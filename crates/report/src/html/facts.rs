@@ -66,9 +66,6 @@ pub fn numbers(diagnosis: &Diagnosis) -> Markup {
                     tr { th scope="row" { (name) } td { (visible(&text)) } }
                 }
             }
-            p.dim {
-                "DF: data flows that differ; BS: segments broken; CTX: context switches that differ; OP: events of the projection."
-            }
         }
     }
 }

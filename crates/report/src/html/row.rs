@@ -86,18 +86,19 @@ impl Writer<'_, '_> {
             ("starts", !is_same(index.checked_sub(1))),
             ("ends", !is_same(Some(index + 1))),
         ];
-        let classes: Vec<&str> = classes.iter().filter(|c| c.1).map(|c| c.0).collect();
+        let classes = classes.iter().filter(|(_, holds)| *holds).map(|(name, _)| *name);
+        let classes: Vec<&str> = ["row", "step"].into_iter().chain(classes).collect();
         let place = words::place(trace, event);
         let (label, source) = self.line(place);
         let thread = trace.thread_name(event.thread);
         html! {
-            li.row.step class=(classes.join(" ")) role="option" data-event=(step.event)
+            li class=(classes.join(" ")) role="option" data-event=(step.event)
                 data-thread=(self.timeline.lane(thread))
                 data-place=[place.and_then(|p| self.timeline.key(p))]
                 data-twin=[self.panel.twins[index]] {
                 @let thread = thread.to_string();
                 (text(&thread, &label, source.as_deref(), &words::phrase(trace, event)))
-                @if step.causal { span.mark title="named by the root cause" { "● root cause" } }
+                @if step.causal { span.mark title="named by the root cause" { "●" } }
                 @for flow in &step.flows { span.from { "◀ " (self.origin(flow)) } }
                 @if step.other_path { span.from { "↯ other path" } }
             }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unravel_trace::{self as trace, EventKind, Trace, Value};
+use unravel_trace::{self as trace, EventKind, Location, Shape, Trace, Value};
 
 use super::run::Place;
 use crate::words;
@@ -35,9 +35,9 @@ pub struct Event {
     pub text: String,
     /// What it touches, as the programmer wrote it.
     pub location: Option<String>,
-    /// The value that was read or written, as text because not every program reads 64-bit numbers: signed decimal,
-    /// large words (addresses) in hexadecimal, more than eight bytes as `0x` and the bytes in order of their addresses;
-    /// `?` if unknown.
+    /// The value that was read or written, as text because not every program reads 64-bit numbers: decimal, signed if
+    /// its type is, large words (addresses) in hexadecimal, more than eight bytes as `0x` and the bytes in order of
+    /// their addresses; `?` if unknown. Characters, truth values and null pointers are numbers here.
     pub value: Option<String>,
     /// The value before an atomic update.
     pub old_value: Option<String>,
@@ -126,17 +126,20 @@ fn event(trace: &Trace, index: u32) -> Option<Event> {
         verb: event.kind.verb().to_owned(),
         text: words::phrase(trace, event).text(),
         location: location.map(|location| location.name.clone()),
-        value: value.map(text),
-        old_value: old.map(text),
+        value: value.map(|value| text(value, location)),
+        old_value: old.map(|value| text(value, location)),
         place: words::place(trace, event).map(Place::from),
     })
 }
 
-fn text(value: &Value) -> String {
+fn text(value: &Value, location: Option<&Location>) -> String {
+    let number = |location: &&Location| {
+        !matches!(location.shape, Shape::Boolean | Shape::Character | Shape::Pointer)
+    };
     match value {
         Value::Bytes(bytes) if !bytes.is_empty() => {
             bytes.iter().fold("0x".to_owned(), |text, byte| text + &format!("{byte:02x}"))
         }
-        value => value.to_string(),
+        value => location.filter(number).map_or_else(|| value.to_string(), |at| at.show(value)),
     }
 }

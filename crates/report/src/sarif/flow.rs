@@ -24,7 +24,10 @@ pub fn code_flows(diagnosis: &Diagnosis, places: &mut Places<'_>) -> Vec<CodeFlo
     failing.events(&side, places);
     failing.waits(&side, places);
     failing.failure(&diagnosis.failure, &side, places);
-    let mut flows = vec![failing.end("failing run: what differs from the nearest passing run")];
+    let mut flows = vec![failing.end(match nearest {
+        Some(_) => "failing run: what differs from the nearest passing run, and how it ends",
+        None => "failing run: what matters of it, and how it ends",
+    })];
     if let Some(nearest) = nearest {
         let mut passing = Flow::default();
         passing.events(&side::alternate(diagnosis, nearest, MOST_STEPS), places);
@@ -71,7 +74,7 @@ impl Flow {
             };
             let name = event.kind.location().and_then(|at| trace.locations.get(at.0 as usize));
             let state = name.zip(value).map(|(location, value)| {
-                (visible(&location.name).into_owned(), message(&value.to_string()))
+                (visible(&location.name).into_owned(), message(&location.show(value)))
             });
             self.step(thread, importance(step), location, state.into_iter().collect());
         }

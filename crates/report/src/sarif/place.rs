@@ -105,7 +105,7 @@ pub fn uri(path: &str) -> String {
 /// Everything but what a URI has no other use for is written as `%` and its bytes.
 fn encode(part: &str) -> String {
     part.bytes().fold(String::new(), |mut text, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~+@=,".contains(&byte) {
+        if byte.is_ascii_alphanumeric() || b"-._~+@=".contains(&byte) {
             text.push(char::from(byte));
         } else {
             text += &format!("%{byte:02X}");

@@ -104,10 +104,10 @@ fn at_line(history: &History<'_>, wanted: &LineOf, here: Option<&str>) -> Result
     let Some(file) = wanted.file.as_deref().or(here) else {
         return Err("which file? write FILE:LINE".to_owned());
     };
-    // Lines with events, of the files of that name.
+    // Lines that `arrivals` finds, of the files of that name.
     let mut lines: Vec<u32> = Vec::new();
     let mut others: Vec<&str> = Vec::new();
-    for event in 0..history.len() {
+    for event in (0..history.len()).filter(|event| !is_exit(history, *event)) {
         for place in names::places(history.trace, event) {
             if names::is_file(&place.file, file) {
                 lines.push(place.line);
@@ -217,6 +217,10 @@ fn arrivals(
         let mut last = None;
         for event in history.of_thread(ThreadId(thread as u32)) {
             let site = history.event(*event).site;
+            // A thread exits where it was last.
+            if is_exit(history, *event) {
+                continue;
+            }
             if !is_there(*event) {
                 last = None;
                 continue;
@@ -230,6 +234,10 @@ fn arrivals(
             }
         }
     }
+}
+
+fn is_exit(history: &History<'_>, event: usize) -> bool {
+    matches!(history.event(event).kind, EventKind::Exit)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -128,7 +128,7 @@ pub const COMMANDS: &[Entry] = &[
     entry(
         &["print", "p", "inspect"],
         "NAME",
-        "the value of a variable here, who wrote it, and who is next; how a lock stands",
+        "what a variable holds here, who wrote it, who is next; who holds a lock",
         "Known are the variables that events touch: those that two threads touch. A name with * or ? is a \
          pattern; a name that is none itself stands for all that begin with it.",
     ),
@@ -136,9 +136,10 @@ pub const COMMANDS: &[Entry] = &[
     entry(&["undisplay"], "[N]", "stop doing that", ""),
     entry(
         &["info", "i"],
-        "breaks|threads|locks|values|events",
-        "breakpoints; where all threads are; who holds what; all values; the events around here",
-        "`info values PATTERN` shows some of them.",
+        "TOPIC",
+        "breaks, threads, locks, values, or the events around here",
+        "`info threads` says where every thread is and what it waits for, `info locks` who holds what, `info \
+         values PATTERN` shows some of the values.",
     ),
     entry(
         &["list", "l"],

@@ -119,7 +119,7 @@ impl<'t> History<'t> {
 
     /// Whether anything is known of this location but its name.
     pub fn is_touched(&self, at: LocationId) -> bool {
-        !self.accesses(at).is_empty() || !self.syncs(at).is_empty()
+        [self.accesses(at), self.syncs(at), self.lives(at)].iter().any(|events| !events.is_empty())
     }
 
     /// The locations that share a byte with this one, itself among them.

@@ -6,6 +6,7 @@ use super::Stepper;
 use super::command::Topic;
 use super::names;
 use super::output::Output;
+use super::show::place_words;
 use super::sync::Sync;
 use super::threads::{Stage, Waits};
 use crate::terminal::line::{Line, Tone};
@@ -60,13 +61,19 @@ impl Stepper<'_> {
                 let phrase = words::phrase(self.history.trace, self.history.event(event));
                 (place(Some(event)), format!("next: {} (event {})", phrase.text(), event + 1))
             }
-            Stage::Over { last, says: Some(says) } => {
-                let own = format!("{} ", self.name(thread));
-                (place(last), says.strip_prefix(&own).unwrap_or(&says).to_owned())
+            Stage::Over { at, says } => {
+                let place = at.map_or(String::new(), |place| place_words(&place));
+                (place, self.over_words(says, position))
             }
-            Stage::Over { last, says: None } => {
-                (place(last), "no further event in this run".to_owned())
-            }
+        }
+    }
+
+    /// What is said of a thread that has no further event. Only at the end the failure's words are true.
+    pub(super) fn over_words(&self, says: Option<String>, position: usize) -> String {
+        match says {
+            Some(says) if position == self.history.len() => says,
+            Some(says) => format!("no further event; at the end it {says}"),
+            None => "no further event in this run".to_owned(),
         }
     }
 
@@ -175,14 +182,15 @@ impl Stepper<'_> {
                             1 => String::new(),
                             times => format!(" ({times} times)"),
                         };
-                        format!("held{how}{often} by {}", self.who(holder.since.event))
+                        format!("held{how}{often} by {}", self.since(holder.since.event))
                     })
                     .collect(),
             ),
             Sync::Condition { waiting } if waiting.is_empty() => "nobody waits".to_owned(),
-            Sync::Condition { waiting } => list(
-                waiting.iter().map(|w| format!("waited for by {}", self.who(w.event))).collect(),
-            ),
+            Sync::Condition { waiting } => {
+                let waiting: Vec<String> = waiting.iter().map(|w| self.since(w.event)).collect();
+                format!("waiting: {}", waiting.join("; "))
+            }
             Sync::Semaphore { count: Some(count) } => format!("count {count}"),
             Sync::Semaphore { count: None } => "count unknown".to_owned(),
             Sync::Barrier { arrived, of: Some(of @ 1..) } => {

@@ -55,19 +55,25 @@ impl Stepper<'_> {
     fn value_words(&self, at: LocationId, line: &mut Line) {
         let name = self.full_name(at);
         line.push(&name, Tone::Strong);
-        if self.history.accesses(at).is_empty() {
+        if !self.history.accesses(at).is_empty() {
+            self.known_words(at, line);
+        } else if !self.history.syncs(at).is_empty() {
             let sync = self.history.sync(at, self.position);
             line.push(&format!(": {}", self.sync_words(&sync)), Tone::Plain);
-            return;
+        } else {
+            line.push(": no event reads or writes it", Tone::Plain);
         }
+        if let Some(freed) = self.history.known(at, self.position).freed {
+            line.push(&format!(" (freed by {})", self.who(freed)), Tone::Bad);
+        }
+    }
+
+    fn known_words(&self, at: LocationId, line: &mut Line) {
         let known = self.history.known(at, self.position);
         match &known {
             Known { value: Some(value), .. } => line.push(&format!(" = {value}"), Tone::Plain),
             Known { seen: Some(_), .. } => line.push(" is not known", Tone::Plain),
             Known { seen: None, .. } => line.push(": no event has touched it yet", Tone::Plain),
-        }
-        if let Some(freed) = known.freed {
-            line.push(&format!(" (freed by {})", self.who(freed)), Tone::Bad);
         }
     }
 
@@ -76,15 +82,23 @@ impl Stepper<'_> {
         self.value_words(at, &mut line);
         out.line(line);
         if self.history.accesses(at).is_empty() {
-            self.print_next("next", first_from(self.history.syncs(at), self.position), out);
+            let events = match self.history.syncs(at) {
+                [] => self.history.lives(at),
+                syncs => syncs,
+            };
+            self.print_next("next", first_from(events, self.position), out);
             return;
         }
         if self.subject.order_known {
             let known = self.history.known(at, self.position);
             match known.written {
                 Some(event) => self.print_event("  written by ", event, out),
-                None if known.seen.is_some() => out.plain("  no event wrote it before"),
-                None => {}
+                None => {
+                    if let Some(seen) = known.seen {
+                        let who = self.who(seen);
+                        out.plain(&format!("  read by {who}; no event wrote it before"));
+                    }
+                }
             }
             if known.changed_since {
                 out.plain(
@@ -136,8 +150,8 @@ impl Stepper<'_> {
     pub(super) fn display(&mut self, name: Option<String>, out: &mut Output) -> Result<(), String> {
         if let Some(name) = name {
             names::locations(&self.history, &name)?;
-            self.numbered += 1;
-            self.displays.push((self.numbered, name));
+            self.displayed += 1;
+            self.displays.push((self.displayed, name));
         }
         for (number, name) in &self.displays {
             self.print_short(&format!("{number}: "), &names::locations(&self.history, name)?, out);

@@ -1,7 +1,7 @@
 //! What every step shows: the context switch if there was one, the event that comes next with its line, where its value
 //! comes from, and at the end how the run ended.
 
-use unravel_trace::{EventKind, LocationId, ThreadId};
+use unravel_trace::{EventKind, LocationId, Place, ThreadId};
 
 use super::Stepper;
 use super::history::last_before;
@@ -9,11 +9,13 @@ use super::names;
 use super::output::Output;
 use super::sync::Sync;
 use super::threads::{Stage, Waits};
-use crate::terminal::line::{Line, Tone, columns};
+use crate::terminal::line::{Line, Tone, columns, keep_start};
 use crate::words;
 
 /// Columns for the place and for the event, so that what follows stands below each other; longer ones take more.
-const PLACE: usize = 26;
+const PLACE: usize = 32;
+/// Columns of a function's name; those of C++ can be longer than any terminal.
+const FUNCTION: usize = 40;
 
 impl Stepper<'_> {
     pub(super) fn show(&self, out: &mut Output) {
@@ -86,10 +88,10 @@ impl Stepper<'_> {
                 let place = place.map_or(String::new(), |p| format!(" before {}", words::at(p)));
                 format!("preempted{place}: {} could go on", self.name(from))
             }
-            Stage::Over { says: Some(says), .. } => says,
-            Stage::Over { .. } | Stage::NotCreated => {
-                format!("{} does nothing more in this run", self.name(from))
+            Stage::Over { says, .. } => {
+                format!("{} has {}", self.name(from), self.over_words(says, position))
             }
+            Stage::NotCreated => format!("{} is not created yet", self.name(from)),
         }
     }
 
@@ -113,23 +115,28 @@ impl Stepper<'_> {
         self.history.trace.locations.get(at.0 as usize).map_or("?", |location| &location.name)
     }
 
-    /// `bank.c:53 in deposit`, as much of it as is known.
+    /// Where an event is, in words.
     pub(super) fn place_words(&self, event: usize) -> String {
         let trace = self.history.trace;
-        let Some(place) = words::place(trace, &trace.events[event]) else {
-            return "(no line information)".to_owned();
-        };
-        match (place.line, place.function.is_empty()) {
-            (0, _) | (_, true) => words::at(place),
-            _ => format!("{} in {}", words::at(place), place.function),
-        }
+        let place = words::place(trace, &trace.events[event]);
+        place.map_or_else(|| "(no line information)".to_owned(), place_words)
     }
 
     /// `T0.1 at event 28, bank.c:54`.
     pub(super) fn who(&self, event: usize) -> String {
+        self.who_when("at", event)
+    }
+
+    /// `T0.1 since event 28, bank.c:54`.
+    pub(super) fn since(&self, event: usize) -> String {
+        self.who_when("since", event)
+    }
+
+    fn who_when(&self, when: &str, event: usize) -> String {
         let place = names::place(self.history.trace, event);
         let place = place.map_or(String::new(), |place| format!(", {}", words::at(place)));
-        format!("{} at event {}{place}", self.name(self.history.event(event).thread), event + 1)
+        let thread = self.name(self.history.event(event).thread);
+        format!("{thread} {when} event {}{place}", event + 1)
     }
 
     /// Where what an event meets comes from: the last write, the last release, the creation.
@@ -210,4 +217,34 @@ impl Stepper<'_> {
             Waits::End { of } => format!("waits for {} to end", self.name(*of)),
         }
     }
+}
+
+/// `bank.c:53 in deposit`, as much of it as is known.
+pub fn place_words(place: &Place) -> String {
+    match (place.line, place.function.is_empty()) {
+        (0, _) | (_, true) => words::at(place),
+        _ => format!("{} in {}", words::at(place), function(&place.function)),
+    }
+}
+
+/// A function's name without its template arguments, and not longer than there is room for.
+fn function(name: &str) -> String {
+    let mut depth = 0;
+    let mut short = String::new();
+    // `operator<` and its like have brackets that are none.
+    let has_brackets = !name.contains("operator");
+    for c in name.chars() {
+        match c {
+            '<' if has_brackets => {
+                depth += 1;
+                if depth == 1 {
+                    short.push_str("<>");
+                }
+            }
+            '>' if has_brackets && depth > 0 => depth -= 1,
+            c if depth == 0 => short.push(c),
+            _ => {}
+        }
+    }
+    keep_start(&short, FUNCTION, "..")
 }

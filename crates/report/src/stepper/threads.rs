@@ -3,10 +3,11 @@
 //! That a thread waits is worked out from its next event, which the run has if it got that far. A thread that waits
 //! for ever has no next event; what is known of it is what the failure says.
 
-use unravel_trace::{EventKind, LocationId, Outcome, ThreadId, WakeCause};
+use unravel_trace::{EventKind, LocationId, Outcome, Place, ThreadId, WakeCause, user_place};
 
 use super::history::{History, first_from, last_before};
 use super::sync::Sync;
+use crate::words;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stage {
@@ -16,9 +17,10 @@ pub enum Stage {
         event: usize,
         waits: Option<Waits>,
     },
-    /// It has no further event in this run. The words of the failure about it, if there are any.
+    /// It has no further event in this run: `at` is the last place known of it. `says` is what the failure says of it,
+    /// which is true at the end and may not be before.
     Over {
-        last: Option<usize>,
+        at: Option<Place>,
         says: Option<String>,
     },
     Ended {
@@ -46,20 +48,25 @@ impl History<'_> {
         if let Some(event) = first_from(own, position) {
             return Stage::Before { event, waits: self.waits(thread, event, position) };
         }
-        match self.ended(thread) {
-            Some(event) => Stage::Ended { event },
-            None => Stage::Over {
-                last: last_before(own, position),
-                says: self.said_of(thread, outcome),
-            },
+        if let Some(event) = self.ended(thread) {
+            return Stage::Ended { event };
         }
+        let (stack, says) = self.said_of(thread, outcome).unzip();
+        let last = last_before(own, position).and_then(|e| words::place(self.trace, self.event(e)));
+        let at = stack.and_then(user_place).or(last).cloned();
+        Stage::Over { at, says }
     }
 
-    /// What the failure says of a thread.
-    fn said_of(&self, thread: ThreadId, outcome: &Outcome) -> Option<String> {
-        let name = format!("{} ", self.trace.threads.get(thread.index())?);
-        let related = outcome.failure()?.related.iter();
-        related.map(|r| &r.message).find(|message| message.starts_with(&name)).cloned()
+    /// What the failure says of a thread, and where that is.
+    fn said_of<'o>(&self, thread: ThreadId, outcome: &'o Outcome) -> Option<(&'o [Place], String)> {
+        let name = self.trace.threads.get(thread.index())?;
+        let failure = outcome.failure()?;
+        let start = format!("{name} ");
+        let mut related = failure.related.iter();
+        if let Some(related) = related.find(|related| related.message.starts_with(&start)) {
+            return Some((&related.stack, related.message[start.len()..].to_owned()));
+        }
+        (failure.thread == *name).then(|| (failure.stack.as_slice(), "fails here".to_owned()))
     }
 
     /// The event that ends a thread.

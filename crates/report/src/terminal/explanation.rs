@@ -20,6 +20,9 @@ pub fn write(page: &mut Page, all: &Explanation, sources: &Sources, html: Option
     let several = all.bugs.len() > 1;
     for (index, bug) in all.bugs.iter().enumerate() {
         if several {
+            if index > 0 {
+                page.blank();
+            }
             let title = format!("Bug {} of {}", index + 1, all.bugs.len());
             page.rule(&title);
         }

@@ -36,7 +36,7 @@ pub fn status(page: &mut Page, status: &Status) {
         Status::Confirmed => Tone::Good,
         Status::Modelled | Status::Inconclusive { .. } => Tone::Strong,
     };
-    page.prose("  ", &status.to_string(), tone);
+    page.prose("  ", &format!("{status}; sequential consistency"), tone);
 }
 
 /// `bank.c:31 in main`.

@@ -7,7 +7,7 @@ use super::page::Page;
 use crate::numbers;
 
 /// Columns of the names before the numbers.
-const NAMES: usize = 20;
+const NAMES: usize = 18;
 
 pub fn write(page: &mut Page, diagnosis: &Diagnosis) {
     page.section("In numbers");

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test file uses some of it")]
 
 pub mod explained;
+pub mod pages;
 
 use unravel_report::Sources;
 use unravel_trace::*;
@@ -34,10 +35,11 @@ impl RunBuilder {
             return LocationId(found as u32);
         }
         let number = self.trace.locations.len() as u32;
-        let object = Object { name: name.into(), address: 64, bytes: 4, site: None };
+        let object = Object { name: name.into(), address: 64, bytes: 8, site: None };
         self.trace.objects.push(object);
         let (object, name) = (ObjectId(number), name.to_owned());
-        self.trace.locations.push(Location { object, offset: 0, bytes: 4, name });
+        let shape = Shape::Unknown;
+        self.trace.locations.push(Location { object, offset: 0, bytes: 8, name, shape });
         LocationId(number)
     }
 
@@ -48,7 +50,7 @@ impl RunBuilder {
             self.trace.sites.insert(at, (site, Site { place: place(line), inlined_at: vec![] }));
         }
         let thread = self.trace.threads.iter().position(|n| *n == thread(name)).unwrap();
-        self.trace.events.push(Event { thread: ThreadId(thread as u32), site, kind });
+        self.trace.events.push(Event { thread: ThreadId(thread as u32), site, caller: None, kind });
         self
     }
 

@@ -43,6 +43,7 @@ fn trace(trace: &Trace) -> Result<(), String> {
     for (i, event) in trace.events.iter().enumerate() {
         thread(trace, event.thread)
             .and_then(|()| site(trace, event.site))
+            .and_then(|()| event.caller.map_or(Ok(()), |caller| site(trace, caller)))
             .and_then(|()| kind(trace, &event.kind))
             .map_err(|e| format!("event {i} {e}"))?;
     }

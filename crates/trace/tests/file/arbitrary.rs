@@ -18,7 +18,12 @@ pub fn sample() -> TraceFile {
         column: 5,
     };
     let at = LocationId(0);
-    let event = |thread, site, kind| Event { thread: ThreadId(thread), site: SiteId(site), kind };
+    let event = |thread, site, kind| Event {
+        thread: ThreadId(thread),
+        site: SiteId(site),
+        caller: None,
+        kind,
+    };
     let mut visible = VisibleSet::default();
     visible.insert(SiteId(12));
     TraceFile {
@@ -55,6 +60,7 @@ pub fn sample() -> TraceFile {
                     offset: 0,
                     bytes: 4,
                     name: "counter".into(),
+                    shape: Shape::Unsigned,
                 }],
                 sites: vec![
                     (SiteId(10), Site { place: place(20), inlined_at: vec![] }),
@@ -225,15 +231,19 @@ fn kind(counts: Counts) -> impl Strategy<Value = EventKind> {
 fn trace(counts: Counts) -> impl Strategy<Value = Trace> {
     let Counts { threads, objects, locations, sites } = counts;
     let site = move || (0..sites).prop_map(|nth| SiteId(nth * 3));
-    let event = (0..threads, site(), kind(counts)).prop_map(|(thread, site, kind)| Event {
-        thread: ThreadId(thread),
-        site,
-        kind,
-    });
+    let event = (0..threads, site(), option::of(site()), kind(counts)).prop_map(
+        |(thread, site, caller, kind)| Event { thread: ThreadId(thread), site, caller, kind },
+    );
     let object = (text(), any::<u64>(), any::<u64>(), option::of(site()))
         .prop_map(|(name, address, bytes, site)| Object { name, address, bytes, site });
     let location = (0..objects, any::<u64>(), any::<u32>(), text()).prop_map(
-        |(object, offset, bytes, name)| Location { object: ObjectId(object), offset, bytes, name },
+        |(object, offset, bytes, name)| Location {
+            object: ObjectId(object),
+            offset,
+            bytes,
+            name,
+            shape: Shape::Signed,
+        },
     );
     let described =
         (place(), vec(place(), 0..3)).prop_map(|(place, inlined_at)| Site { place, inlined_at });

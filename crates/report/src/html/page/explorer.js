@@ -21,6 +21,7 @@ class Explorer {
     this.panes = new Panes(root.querySelector('.sources'));
     this.zoom = ZOOMS.length - 1;
     this.event = this.failing.causes[0] ?? this.failing.events.at(-1) ?? null;
+    this.root.style.setProperty('--label', `${this.failing.longestLabel}ch`);
     this.listen();
     this.draw();
   }

@@ -30,6 +30,12 @@ class Panel {
     return [...this.shown].filter(([, row]) => row.classList.contains('causal')).map(([event]) => event);
   }
 
+  /** Letters of the longest name of a place, within reason. */
+  get longestLabel() {
+    const lengths = this.given.map((row) => row.querySelector('.line')?.textContent.length ?? 0);
+    return Math.min(16, Math.max(3, ...lengths));
+  }
+
   get gaps() {
     return this.given.filter((row) => row.classList.contains('gap'));
   }
@@ -133,10 +139,7 @@ class Panel {
     node.querySelector('.line').textContent = texts.label;
     node.querySelector('.source').textContent = texts.source;
     node.querySelector('.thread').textContent = texts.thread;
-    const name = node.querySelector('.phrase b');
-    name.textContent = texts.name;
-    name.before(`${texts.verb} `);
-    name.after(texts.rest);
+    node.querySelector('.phrase').replaceChildren(`${texts.verb} `, element('b', '', texts.name), texts.rest);
     return node;
   }
 

@@ -11,8 +11,8 @@ use super::{ImportError, infix, kquery};
 use crate::{
     Access, Bug, Condition, ConditionKind, Event, EventKind, ExprId, Failure, FailureKind, Initial,
     Input, KnownOrder, Location, Object, ObjectId, Outcome, Place, ProgramRef, Rules, Run,
-    Schedule, Shadow, Site, SiteId, Step, SymbolId, Symbolic, ThreadId, Trace, TraceFile, Value,
-    VisibleSet,
+    Schedule, Shadow, Shape, Site, SiteId, Step, SymbolId, Symbolic, ThreadId, Trace, TraceFile,
+    Value, VisibleSet,
 };
 
 /// Variables get addresses of our own: this one and every 16 bytes from there.
@@ -138,7 +138,13 @@ impl<'a, 'f> Assembly<'a, 'f> {
                 self.symbolic.initial.push(Initial { address, bytes: BYTES, value: None });
             }
             let (object, bytes) = (ObjectId(nth), BYTES.into());
-            self.trace.locations.push(Location { object, offset: 0, bytes, name: name.clone() });
+            self.trace.locations.push(Location {
+                object,
+                offset: 0,
+                bytes,
+                name: name.clone(),
+                shape: Shape::Signed,
+            });
             self.trace.objects.push(Object { name, address, bytes: BYTES.into(), site: None });
         }
     }
@@ -199,7 +205,7 @@ impl<'a, 'f> Assembly<'a, 'f> {
         self.symbolic.shadows.push(shadow);
         self.symbolic.steps.push(Step { thread, first: event, events: 1 });
         self.events_of[thread.index()].push(event);
-        self.trace.events.push(Event { thread, site, kind });
+        self.trace.events.push(Event { thread, site, caller: None, kind });
         Ok(())
     }
 

@@ -1,0 +1,139 @@
+//! What `unravel explain` must make of a case.
+//!
+//! 1. Of the buggy program: exit code 1, every bug diagnosed and confirmed, one of them the expected one; the page, JSON,
+//!    SARIF and DOT are written. The failing trace replays and fails with as few context switches as the report says,
+//!    the passing one replays and passes.
+//! 2. Of the twin: exit code 0, no bug, schedules that were explored, and a page that says so.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Lab;
+use crate::corpus::answer::{Outcome, Replay, ask, ask_text};
+
+/// Schedules of the twin.
+const TWIN: [&str; 4] = ["--schedules", "200", "--time", "60s"];
+
+#[derive(Debug, Deserialize)]
+struct Explanation {
+    program: String,
+    explored: Explored,
+    bugs: Vec<Bug>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Explored {
+    schedules: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Bug {
+    bug: String,
+    failure: Outcome,
+    trace: PathBuf,
+    diagnosis: Option<Diagnosis>,
+    undiagnosed: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Diagnosis {
+    status: Status,
+    context_switches: Switches,
+}
+
+#[derive(Debug, Deserialize)]
+struct Status {
+    kind: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Switches {
+    reduced: u64,
+}
+
+/// The first claim.
+pub fn bug(lab: &Lab<'_>, flags: &[&str]) -> Result<(), String> {
+    let out = lab.scratch.join("explained");
+    let (said, text) = explain(lab, &lab.case.expect.sources, flags, &out, 1)?;
+    let expected = &lab.case.expect.bug;
+    let is_expected = |bug: &Bug| {
+        let places = bug.failure.places(lab.case);
+        bug.failure.kind == expected.outcome && places.iter().any(|p| expected.at.contains(p))
+    };
+    if !said.bugs.iter().any(is_expected) {
+        return Err(format!("explain: expected {} among its bugs", expected.outcome));
+    }
+    for bug in &said.bugs {
+        match (&bug.diagnosis, &bug.undiagnosed) {
+            (Some(diagnosis), None) if diagnosis.status.kind == "confirmed" => {
+                replays(lab, bug, diagnosis.context_switches.reduced)?;
+            }
+            (diagnosis, reason) => {
+                return Err(format!(
+                    "explain: expected {} confirmed, seen {diagnosis:?} {reason:?}",
+                    bug.bug
+                ));
+            }
+        }
+    }
+    files(&out, &said, &text)
+}
+
+/// The second claim.
+pub fn twin(lab: &Lab<'_>) -> Result<(), String> {
+    let out = lab.scratch.join("explained-twin");
+    let (said, text) = explain(lab, &lab.case.expect.fixed, &TWIN, &out, 0)?;
+    if !said.bugs.is_empty() || said.explored.schedules == 0 {
+        return Err(format!("explain: expected a clean twin, seen {said:?}"));
+    }
+    files(&out, &said, &text)
+}
+
+fn explain(
+    lab: &Lab<'_>,
+    sources: &[String],
+    flags: &[&str],
+    out: &Path,
+    code: i32,
+) -> Result<(Explanation, String), String> {
+    let arguments = lab.arguments("explain", sources, flags, out, 1)?;
+    let text = ask_text(lab.tool, lab.case, &arguments, &[code])?;
+    let said = serde_json::from_str(&text)
+        .map_err(|error| format!("unravel explain: not the JSON expected: {error}"))?;
+    Ok((said, text))
+}
+
+fn replays(lab: &Lab<'_>, bug: &Bug, switches: u64) -> Result<(), String> {
+    let replay = |trace: &Path, code| {
+        let arguments = ["replay", &trace.display().to_string(), "--json"].map(str::to_owned);
+        ask::<Replay>(lab.tool, lab.case, &arguments, &[code])
+    };
+    let failing = replay(&bug.trace, 1)?;
+    if !failing.same || failing.run.context_switches != switches {
+        return Err(format!("explain: {} does not replay as told: {failing:?}", bug.bug));
+    }
+    let passing = replay(&bug.trace.with_extension("passing.trace"), 0)?;
+    if passing.same { Ok(()) } else { Err(format!("explain: the passing run differs: {passing:?}")) }
+}
+
+fn files(out: &Path, said: &Explanation, printed: &str) -> Result<(), String> {
+    let read = |path: &Path| {
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let main = |ending: &str| read(&out.join(format!("{}.{ending}", said.program)));
+    if main("json")?.trim() != printed.trim() {
+        return Err("explain: expected the JSON file to be what is printed".to_owned());
+    }
+    let results = main("sarif")?.matches("\"ruleId\"").count();
+    if results < said.bugs.len() {
+        return Err(format!("explain: expected a SARIF result for each bug, seen {results}"));
+    }
+    if !main("html")?.trim_end().ends_with("</html>") {
+        return Err("explain: expected a whole page".to_owned());
+    }
+    for bug in &said.bugs {
+        read(&bug.trace.with_extension("dot"))?;
+    }
+    Ok(())
+}
