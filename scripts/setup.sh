@@ -1,4 +1,5 @@
-# Sourced by ./demo, ./test and .ci/run: makes sure that everything needed to build and run is here.
+# Sourced by ./demo, ./test and .ci/run: makes sure that everything needed to build and run is here, and with
+# want_tests=yes what the tests need besides.
 #
 # Installs the Debian packages that are missing, as root or with a sudo that asks for no password. Without
 # either it prints the one line to type and ends with exit code 2. Quiet if there is nothing to do.
@@ -12,6 +13,12 @@ packages=(
   g++         # a small C++ part of the machine, and the headers for C++ programs
   libbz2-dev  # for corpus/real/pbzip2 only
 )
+# What only the tests need; `./demo` does without.
+if [ "${want_tests:-}" = yes ]; then
+  packages+=(
+    chromium # looks at the HTML report
+  )
+fi
 # The oldest Rust that compiles the project.
 oldest_rust=1.88
 

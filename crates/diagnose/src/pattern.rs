@@ -1,6 +1,9 @@
 //! The root cause in words: its kind, one sentence, and what should hold instead.
 
-use unravel_trace::{CausalOrder, Failure, FailureKind, Participant, Pattern, Place};
+use unravel_trace::{
+    CausalOrder, Event, EventKind, Failure, FailureKind, Participant, Pattern, Place, ThreadName,
+    Trace,
+};
 
 /// What there is to say about a set of orders.
 #[derive(Clone, Debug)]
@@ -11,15 +14,17 @@ pub struct Words {
     pub region: Vec<Place>,
 }
 
-pub fn describe(failure: &Failure, orders: &[CausalOrder]) -> Words {
+/// `failing` is the trace that the orders are of.
+pub fn describe(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Words {
     if failure.kind == FailureKind::Deadlock {
         return deadlock(failure, orders);
     }
-    match orders {
-        [order] => single(order),
-        [a, b] => double(a, b).unwrap_or_else(|| compound(orders)),
-        _ => compound(orders),
-    }
+    let double = match orders {
+        [order] => return single(order),
+        [a, b] => double(a, b),
+        _ => None,
+    };
+    double.or_else(|| stale(failure, orders, failing)).unwrap_or_else(|| compound(orders))
 }
 
 fn deadlock(failure: &Failure, orders: &[CausalOrder]) -> Words {
@@ -170,6 +175,72 @@ fn is_lost_update(enter: &CausalOrder, leave: &CausalOrder) -> bool {
         && writes(&enter.second)
         && reads(&leave.first)
         && writes(&leave.second)
+}
+
+/// Many orders, but one of them makes a read of the failing thread stale: others write what it has read before it looks
+/// there again.
+fn stale(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Option<Words> {
+    let owner = &failure.thread;
+    let order = orders.iter().find(|order| {
+        order.first.key.thread == *owner
+            && order.first.verb == "reads"
+            && order.second.event.is_some()
+    })?;
+    let start = order.first.event? as usize;
+    let location = failing.events.get(start)?.kind.location()?;
+    let own = |event: &Event| failing.thread_name(event.thread) == owner;
+    let touches = |event: &&Event| event.kind.location() == Some(location);
+    let end = failing.events.iter().rposition(|event| own(event) && touches(&event))?;
+    let between = failing.events.get(start + 1..end)?;
+    let writes = |event: &&Event| {
+        matches!(event.kind, EventKind::Write { .. } | EventKind::ReadModifyWrite { .. })
+    };
+    let writers: Vec<&Event> =
+        between.iter().filter(|event| !own(event)).filter(touches).filter(writes).collect();
+    let (from, to) = (failing.place(&failing.events[start])?, failing.place(&failing.events[end])?);
+    let mut threads: Vec<&ThreadName> =
+        writers.iter().map(|event| failing.thread_name(event.thread)).collect();
+    threads.sort();
+    threads.dedup();
+    let mut lines: Vec<String> =
+        writers.iter().filter_map(|event| Some(failing.place(event)?.short())).collect();
+    lines.sort();
+    lines.dedup();
+    let last = noun_of(&failing.events[end].kind);
+    let (write, threads) = match threads.as_slice() {
+        [] => return None,
+        [one] => ("writes", one.to_string()),
+        [others @ .., last] => {
+            let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+            ("write", format!("{} and {last}", others.join(", ")))
+        }
+    };
+    Some(Words {
+        pattern: Pattern::AtomicityViolation,
+        sentence: format!(
+            "{threads} {write} {} at {} between {owner}'s read at {} and its {last} at {}; it takes {} orders at once",
+            order.object,
+            lines.join(", "),
+            from.short(),
+            to.short(),
+            orders.len()
+        ),
+        advice: format!(
+            "{} to {} in {owner} should be atomic with respect to {}",
+            from.short(),
+            to.short(),
+            lines.join(", ")
+        ),
+        region: vec![from.clone(), to.clone()],
+    })
+}
+
+fn noun_of(kind: &EventKind) -> &'static str {
+    match kind {
+        EventKind::Write { .. } => "write",
+        EventKind::ReadModifyWrite { .. } => "update",
+        _ => "read",
+    }
 }
 
 fn compound(orders: &[CausalOrder]) -> Words {

@@ -31,7 +31,8 @@ pub fn tell(
         });
     }
     orders.sort_by_key(|o| (o.first.event, o.second.event));
-    let Words { pattern, sentence, advice, region } = pattern::describe(&failing.failure, &orders);
+    let Words { pattern, sentence, advice, region } =
+        pattern::describe(&failing.failure, &orders, &failing.observed.trace);
     RootCause {
         orders,
         pattern,

@@ -16,6 +16,7 @@ mod facts;
 mod panes;
 mod row;
 mod shown;
+mod stages;
 mod strings;
 mod summary;
 mod timeline;

@@ -1,4 +1,5 @@
-//! Room `report`: a `Diagnosis` for people and for programs: a terminal, Graphviz, JSON.
+//! Room `report`: a `Diagnosis` or an `Explanation` for people and for programs: a terminal, a page, Graphviz, JSON,
+//! SARIF, annotations of GitHub.
 //!
 //! Nothing here executes, solves or decides. A report says what `diagnose` found, in its words; what it adds is
 //! selection (which events a person should see), layout, and the text of source lines. Everything that comes from the

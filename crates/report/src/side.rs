@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use unravel_trace::{
-    Alternate, BranchChange, CausalOrder, Diagnosis, Flow, Observed, Participant, Pattern,
+    Alternate, BranchChange, CausalOrder, Diagnosis, Flow, Observed, Participant, Pattern, Place,
     Projection, SiteId, ThreadId, ThreadName,
 };
 
@@ -173,6 +173,20 @@ pub fn remedy(diagnosis: &Diagnosis) -> Option<Remedy<'_>> {
             Some(Remedy { kind: RegionKind::Order, start: second, end: first })
         }
         Pattern::Deadlock | Pattern::Compound => None,
+    }
+}
+
+/// The places of what should hold. The end of an atomic region need not be an event of the root cause.
+pub fn remedy_places(diagnosis: &Diagnosis) -> Option<(RegionKind, &Place, &Place)> {
+    if let Some(remedy) = remedy(diagnosis) {
+        return Some((remedy.kind, &remedy.start.place, &remedy.end.place));
+    }
+    let cause = diagnosis.root_cause.as_ref()?;
+    match (cause.pattern, cause.region.as_slice()) {
+        (Pattern::LostUpdate | Pattern::AtomicityViolation, [from, to]) => {
+            Some((RegionKind::Atomic, from, to))
+        }
+        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@
 mod breakpoints;
 mod command;
 mod help;
-mod history;
+pub(crate) mod history;
 mod info;
 mod list;
 mod moves;
@@ -18,8 +18,8 @@ mod names;
 mod output;
 mod print;
 mod show;
-mod sync;
-mod threads;
+pub(crate) mod sync;
+pub(crate) mod threads;
 mod values;
 
 use unravel_trace::{Outcome, Trace};

@@ -205,6 +205,7 @@ fn a_deadlock_ends_where_its_threads_wait() {
     let failing = steps(&result["codeFlows"][0]);
     let waiting: Vec<_> = failing.iter().filter(|s| s.2.contains("waits here for ever")).collect();
     assert_eq!(waiting.len(), 2, "{failing:#?}");
+    assert!(waiting.iter().any(|s| s.2 == "T0.1: locks b: waits here for ever"), "{failing:#?}");
     let related = result["relatedLocations"].as_array().unwrap();
     assert_eq!(related[0]["message"]["text"], "T0.1 waits for mutex 'b', held by T0.2");
 }

@@ -97,9 +97,11 @@ fn naive(trace: &Trace, name: &str, position: usize) -> Option<String> {
         let is_it = event.kind.location().is_some_and(|at| trace.location(at).name == name);
         match &event.kind {
             EventKind::Read { value: v, .. } | EventKind::Write { value: v, .. } if is_it => {
-                value = Some(v.to_string());
+                value = Some(trace.location(event.kind.location().unwrap()).show(v));
             }
-            EventKind::ReadModifyWrite { new, .. } if is_it => value = Some(new.to_string()),
+            EventKind::ReadModifyWrite { new, .. } if is_it => {
+                value = Some(trace.location(event.kind.location().unwrap()).show(new))
+            }
             _ => {}
         }
     }
@@ -244,7 +246,7 @@ fn a_deadlock_shows_who_holds_and_who_waits() {
         &say(&mut stepper, "p b"),
         &["b: held by T0.2 since event 4, bank.c:20", "next: none"],
     );
-    contains(&say(&mut stepper, "list"), &["→     11  lock(&b);"]);
+    contains(&say(&mut stepper, "list"), &["→    11  lock(&b);"]);
 }
 
 #[test]
@@ -289,8 +291,8 @@ fn waiting_is_worked_out_from_what_comes() {
         say(&mut stepper, &format!("goto {event}"));
         contains(&say(&mut stepper, question), answers);
     };
-    at(3, "i threads", &["T0.1                       not created yet"]);
-    at(6, "i locks", &["m  held (2 times) by T0.1 since event 4", "T0 waits for it"]);
+    at(3, "i threads", &["T0.1                      not created yet"]);
+    at(6, "i locks", &["m    held (2 times) by T0.1 since event 4", "T0 waits for it"]);
     at(
         7,
         "i locks",
@@ -324,7 +326,10 @@ fn parts_and_wholes_of_a_structure_are_one_memory() {
     contains(&say(&mut stepper, "p pair.high"), &["pair.high = 2", "written by T0 at event 1"]);
     say(&mut stepper, "g 3");
     let whole = (7u64 << 32) + 1;
-    contains(&say(&mut stepper, "p pair"), &["pair.low = 1", &format!("pair = {whole}")]);
+    contains(
+        &say(&mut stepper, "p pair"),
+        &[&format!("pair = {whole}"), "next read: T0 at event 3"],
+    );
     say(&mut stepper, "watch pair.low");
     assert_eq!(stops(&mut stepper, "rc"), [0]);
 }
@@ -340,7 +345,7 @@ fn what_changes_without_an_event_is_said() {
     let mut stepper = stepper(&run, &sources);
     contains(
         &say(&mut stepper, "n"),
-        &["1 written by T0 at event 1", "changed since without an event"],
+        &["(no event wrote that: last 1 by T0 at event 1, bank.c:1)"],
     );
     say(&mut stepper, "n");
     contains(&say(&mut stepper, "p x"), &["x = 5", "it has changed since without an event"]);
@@ -439,7 +444,13 @@ fn a_hundred_thousand_events_are_no_distance() {
     let mut trace = RunBuilder::new(&["T0", "T0.1"]).write("T0", 1, "x", 0).pass().trace;
     let names = 500;
     trace.locations = (0..names)
-        .map(|n| Location { object: ObjectId(0), offset: 8 * n, bytes: 8, name: format!("x[{n}]") })
+        .map(|n| Location {
+            object: ObjectId(0),
+            offset: 8 * n,
+            bytes: 8,
+            name: format!("x[{n}]"),
+            shape: Shape::Unknown,
+        })
         .collect();
     let site = trace.events[0].site;
     trace.events = (0..100_000u64)
@@ -449,6 +460,7 @@ fn a_hundred_thousand_events_are_no_distance() {
             Event {
                 thread: ThreadId((n / 3 % 2) as u32),
                 site,
+                caller: None,
                 kind: EventKind::Write { at, value },
             }
         })

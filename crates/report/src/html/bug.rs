@@ -12,6 +12,7 @@ use super::values::Changes;
 use super::{cause, embed, facts, panes, row};
 use crate::escape::visible;
 use crate::source::Sources;
+use crate::stepper::history::History;
 use crate::words;
 
 /// Frames shown of a stack.
@@ -20,7 +21,7 @@ const MOST_FRAMES: usize = 8;
 pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &Sources) -> Markup {
     let diagnosis = bug.verdict.diagnosis();
     html! {
-        article.bug id=(format!("bug-{}", index + 1)) {
+        article.card.bug id=(format!("bug-{}", index + 1)) {
             header {
                 @if all.bugs.len() > 1 { p.which { "Bug " (index + 1) " of " (all.bugs.len()) } }
                 h2 { span.sign aria-hidden="true" { "✗" } " " (visible(&words::failure(&bug.failure))) }
@@ -46,12 +47,13 @@ pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &So
                 }
             }
             @if let Some(diagnosis) = diagnosis {
-                (explorer(diagnosis, sources))
+                @let timeline = Timeline::of(diagnosis);
+                (explorer(&timeline, sources))
                 (other_causes(diagnosis))
                 (repairs(diagnosis))
                 div.facts {
                     (facts::numbers(diagnosis))
-                    (facts::differences(diagnosis))
+                    (facts::differences(diagnosis, &timeline.names))
                     (facts::notes(&diagnosis.notes))
                 }
             }
@@ -90,10 +92,9 @@ fn trust(verdict: &Verdict) -> Markup {
 
 /// Where it failed, innermost first, and the other places that belong to it.
 fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>) -> Markup {
-    // What happens inside the libraries' headers says little; the call into them says where.
-    let inside = failure.stack.iter().take_while(|place| place.is_system()).count();
-    let frames =
-        if inside < failure.stack.len() { &failure.stack[inside..] } else { &failure.stack };
+    // What happens inside the libraries' headers says little.
+    let own: Vec<&Place> = failure.stack.iter().filter(|place| !place.is_system()).collect();
+    let frames = if own.is_empty() { failure.stack.iter().collect() } else { own };
     let cause = diagnosis.and_then(|d| d.root_cause.as_ref()).map_or("", |cause| &cause.sentence);
     let related =
         failure.related.iter().filter(|r| r.message.is_empty() || !cause.contains(&r.message));
@@ -128,10 +129,10 @@ fn whereabouts(place: &Place) -> Markup {
 }
 
 /// The schedules with everything one can do with them.
-fn explorer(diagnosis: &Diagnosis, sources: &Sources) -> Markup {
-    let timeline = Timeline::of(diagnosis);
+fn explorer(timeline: &Timeline<'_>, sources: &Sources) -> Markup {
     let watched = watched(&timeline.failing);
-    let mut changes = Changes::of(&timeline.failing.run.trace, &watched);
+    let history = History::new(&timeline.failing.run.trace);
+    let mut changes = Changes::of(&history, &watched);
     let watched = watched.iter().map(|at| changes.variable(*at) + 1).max().unwrap_or(0) as usize;
     html! {
         section.explorer aria-label="Schedules" {
@@ -139,19 +140,19 @@ fn explorer(diagnosis: &Diagnosis, sources: &Sources) -> Markup {
                 @if timeline.passing.is_some() { "How it fails, and the nearest run that passes" }
                 @else { "How it fails; no run that passes was found" }
             }
-            (toolbar(&timeline))
+            (toolbar(timeline))
             div.workspace {
                 (timeline.view(sources))
                 div.inspector {
                     div.state { h4 { "Values" } div.values {} h4 { "Threads" } div.threads {} }
-                    (panes::panes(&timeline, sources))
+                    (panes::panes(timeline, sources))
                 }
             }
-            (legend(&timeline))
+            (legend(timeline))
             (row::template())
-            (embed::data("shown", &Shown::of(&timeline, &changes, watched)))
+            (embed::data("shown", &Shown::of(timeline, &history, &changes, watched)))
             @if timeline.is_complete() {
-                (embed::data("every", &Every::of(&timeline, &changes, sources)))
+                (embed::data("every", &Every::of(timeline, &changes, sources)))
             } @else {
                 p.dim { "The runs are too long for all of their events to be in this page." }
             }

@@ -7,7 +7,6 @@ use crate::differences;
 use crate::escape::visible;
 use crate::names::Names;
 use crate::numbers;
-use crate::side;
 use crate::words::count;
 
 /// Alternates and branches told of.
@@ -71,11 +70,9 @@ pub fn numbers(diagnosis: &Diagnosis) -> Markup {
 }
 
 /// Where paths part, and the other runs that pass.
-pub fn differences(diagnosis: &Diagnosis) -> Markup {
+pub fn differences(diagnosis: &Diagnosis, names: &Names) -> Markup {
     let branches = diagnosis.alternates.first().map_or(&[][..], |a| &a.projection.branches);
     let others = diagnosis.alternates.get(1..).unwrap_or_default();
-    let failing = side::failing(diagnosis, None, 0);
-    let names = Names::of(&[&failing]);
     html! {
         @if !branches.is_empty() {
             section.branches {
@@ -95,7 +92,7 @@ pub fn differences(diagnosis: &Diagnosis) -> Markup {
                             (numbers::distance(alternate.distance, alternate.minimality)) "; "
                             @if alternate.same_path { "same path" } @else { "another path" }
                             "; found by " (visible(&alternate.goal))
-                            @if let Some(flow) = differences::first_flow(diagnosis, alternate, &names) {
+                            @if let Some(flow) = differences::first_flow(diagnosis, alternate, names) {
                                 div.dim { (visible(&flow)) }
                             }
                         }

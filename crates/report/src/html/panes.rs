@@ -19,6 +19,9 @@ const SHORT_FILE: usize = 400;
 const AROUND: usize = 15;
 const AROUND_ON_PAPER: usize = 4;
 
+/// Threads named beside a line.
+const MOST_NAMES: usize = 3;
+
 /// What is remarkable about a line.
 #[derive(Default)]
 struct Mark {
@@ -136,8 +139,11 @@ fn badges(timeline: &Timeline<'_>, mark: &Mark) -> Markup {
             @if mark.causal { span.badge.causal { "● root cause" } }
             @if mark.differs && !mark.causal { span.badge.differs { "≠ differs" } }
             @if mark.failure { span.badge.failure { "✗ failure" } }
-            @for lane in &mark.threads {
-                span.badge.who data-lane=(lane) { (timeline.threads[*lane]) }
+            @let names: Vec<String> = mark.threads.iter().map(|lane| timeline.threads[*lane].to_string()).collect();
+            @if names.len() > MOST_NAMES {
+                span.badge.who title=(names.join(", ")) { (names.len()) " threads" }
+            } @else {
+                @for name in &names { span.badge.who { (name) } }
             }
         }
     }

@@ -52,7 +52,7 @@ pub fn template() -> Markup {
 fn text(thread: &str, label: &str, source: Option<&str>, phrase: &Phrase) -> Markup {
     html! {
         span.lanes {}
-        span.line { (visible(label)) }
+        span.line { bdi { (visible(label)) } }
         code.source { (visible(source.unwrap_or_default())) }
         span.what {
             span.thread { (thread) } " "
@@ -146,8 +146,7 @@ impl Writer<'_, '_> {
         html! {
             li.row.end data-thread=[self.panel.thread.map(|name| self.timeline.lane(name))] {
                 span.lanes {}
-                span.line aria-hidden="true" { (self.panel.sign) }
-                span.what { (visible(&self.panel.end)) }
+                span.what title=(visible(&self.panel.end)) { (self.panel.sign) " " (visible(&self.panel.end)) }
             }
         }
     }
@@ -160,7 +159,7 @@ impl Writer<'_, '_> {
             li.row.missing data-thread=(self.timeline.lane(&who.key.thread))
                 data-place=[self.timeline.key(&who.place)] {
                 span.lanes {}
-                span.line { (visible(&label)) }
+                span.line { bdi { (visible(&label)) } }
                 code.source { (visible(source.as_deref().unwrap_or(&who.verb))) }
                 span.what { span.thread { (who.key.thread) } " " b { (missing.why) } }
             }

@@ -4,13 +4,14 @@
 //! only if somebody asks for it.
 
 use serde::Serialize;
-use unravel_trace::{EventKind, LocationId, Observed, ThreadId, Trace};
+use unravel_trace::{EventKind, LocationId, ThreadId};
 
+use super::stages::stages;
 use super::strings::Strings;
 use super::timeline::{Timeline, life};
 use super::values::Changes;
 use crate::side::{Item, RegionKind, Side, Step};
-use crate::words;
+use crate::stepper::history::History;
 
 /// Variables that are watched, if the shown events touch fewer.
 const FEWEST_WATCHED: usize = 12;
@@ -27,10 +28,9 @@ pub struct Shown {
     values: Strings,
     /// Event, variable, value; event, variable, value; …
     changes: Vec<u32>,
-    /// What threads are about to do.
-    actions: Strings,
-    /// For each shown event of the failing run: the action of each thread that matters, `null` if it has none left.
-    next: Vec<Vec<Option<u32>>>,
+    /// What threads are about to do: for each shown event of the failing run, a text for each thread that matters.
+    stages: Strings,
+    stages_at: Vec<Vec<u32>>,
 }
 
 #[derive(Serialize)]
@@ -38,8 +38,8 @@ struct Run {
     events: usize,
     /// By thread: the events between which it lives. `null` if the run has no such thread.
     lives: Vec<Option<(usize, usize)>>,
-    /// By thread: what is said of it when it has no event left.
-    ends: Vec<&'static str>,
+    /// By thread: whether it comes to its end in this run.
+    ends: Vec<bool>,
     /// Data flows that only this run has.
     flows: Vec<(Option<u32>, u32)>,
     region: Option<Region>,
@@ -77,10 +77,15 @@ pub fn steps<'s>(side: &'s Side<'_>) -> impl Iterator<Item = &'s Step> {
 }
 
 impl Shown {
-    /// `changes` are those of the failing run; its first `watched` variables are shown.
-    pub fn of(timeline: &Timeline<'_>, changes: &Changes<'_>, watched: usize) -> Shown {
+    /// `history` and `changes` are those of the failing run; its first `watched` variables are shown.
+    pub fn of(
+        timeline: &Timeline<'_>,
+        history: &History<'_>,
+        changes: &Changes<'_>,
+        watched: usize,
+    ) -> Shown {
         let (events, values) = at_steps(&timeline.failing, changes, watched);
-        let (actions, next) = next_actions(timeline);
+        let (stages, stages_at) = stages(timeline, history);
         Shown {
             threads: timeline.threads.iter().map(ToString::to_string).collect(),
             involved: timeline.involved,
@@ -89,8 +94,8 @@ impl Shown {
             variables: changes.variables.iter().take(watched).cloned().collect(),
             values,
             changes: events,
-            actions,
-            next,
+            stages,
+            stages_at,
         }
     }
 }
@@ -113,57 +118,22 @@ fn at_steps(side: &Side<'_>, changes: &Changes<'_>, watched: usize) -> (Vec<u32>
     (flat, values)
 }
 
-/// What each thread that matters does next, after each shown event.
-fn next_actions(timeline: &Timeline<'_>) -> (Strings, Vec<Vec<Option<u32>>>) {
-    let trace = &timeline.failing.run.trace;
-    let mut actions = Strings::default();
-    let mut next = Vec::new();
-    let mut upcoming: Vec<Option<u32>> = vec![None; timeline.involved];
-    let shown: Vec<u32> = steps(&timeline.failing).map(|step| step.event).collect();
-    // Backwards, because then what comes next has been seen.
-    let mut wanted = shown.iter().rev().peekable();
-    for (index, event) in trace.events.iter().enumerate().rev() {
-        if wanted.next_if(|step| **step as usize == index).is_some() {
-            next.push(upcoming.clone());
-        }
-        let lane = timeline.lane_of(trace, event.thread);
-        if lane < timeline.involved {
-            upcoming[lane] = Some(index as u32);
-        }
-    }
-    next.reverse();
-    for event in next.iter_mut().flatten().flatten() {
-        *event = actions.number(&action(timeline, trace, *event));
-    }
-    (actions, next)
-}
-
-/// `54: write BankTotal`.
-fn action(timeline: &Timeline<'_>, trace: &Trace, event: u32) -> String {
-    let event = &trace.events[event as usize];
-    let phrase = words::phrase(trace, event);
-    let label = words::place(trace, event).map_or(String::new(), |p| timeline.names.label(p));
-    let colon = if label.is_empty() { "" } else { ": " };
-    format!("{label}{colon}{} {}", phrase.verb, phrase.name)
-}
-
 impl Run {
     fn of(timeline: &Timeline<'_>, side: &Side<'_>) -> Run {
         let trace = &side.run.trace;
         let events = trace.events.len();
         let id = |name| Some(ThreadId(trace.threads.iter().position(|n| n == name)? as u32));
-        let lives = timeline.threads.iter().map(|name| {
-            let (born, ended) = life(trace, id(name)?);
-            Some((born, ended.unwrap_or(events)))
-        });
+        let lives: Vec<Option<(usize, Option<usize>)>> =
+            timeline.threads.iter().map(|name| Some(life(trace, id(name)?))).collect();
+        let until_end = |(born, ended): (usize, Option<usize>)| (born, ended.unwrap_or(events));
         let kept: Vec<u32> = steps(side).map(|step| step.event).collect();
         let is_shown = |event: u32| kept.binary_search(&event).is_ok();
         let flows = steps(side).flat_map(|step| &step.flows);
         let flows = flows.filter(|flow| flow.from.is_none_or(is_shown));
         Run {
             events,
-            lives: lives.collect(),
-            ends: timeline.threads.iter().map(|name| end(side.run, id(name), name, side)).collect(),
+            ends: lives.iter().map(|life| life.is_some_and(|(_, end)| end.is_some())).collect(),
+            lives: lives.into_iter().map(|life| life.map(until_end)).collect(),
             flows: flows.map(|flow| (flow.from, flow.to)).collect(),
             region: side.region.map(|region| Region {
                 kind: match region.kind {
@@ -174,30 +144,5 @@ impl Run {
                 end: region.end,
             }),
         }
-    }
-}
-
-/// What a thread does after its last event.
-fn end(
-    run: &Observed,
-    id: Option<ThreadId>,
-    name: &unravel_trace::ThreadName,
-    side: &Side<'_>,
-) -> &'static str {
-    let Some(id) = id else { return "" };
-    if life(&run.trace, id).1.is_some() {
-        return "ended";
-    }
-    let waits = side.missing.iter().any(|m| m.who.key.thread == *name && m.why == words::WAITS);
-    let failure = run.outcome.failure();
-    let is_blocked = failure.is_some_and(|failure| {
-        let start = format!("{name} ");
-        failure.related.iter().any(|related| related.message.starts_with(&start))
-    });
-    match failure {
-        Some(_) if waits || is_blocked => words::WAITS,
-        Some(failure) if failure.thread == *name => "fails",
-        Some(_) => "the run ends before it goes on",
-        None => "ended",
     }
 }

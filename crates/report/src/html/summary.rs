@@ -1,7 +1,7 @@
 //! The top of the page and its end: what was found or not, what was explored, what is put aside.
 
 use maud::{Markup, html};
-use unravel_trace::{ExplainedBug, Explanation, PutAside, Verdict};
+use unravel_trace::{ExplainedBug, Explanation, Explored, PutAside, Stopped, Verdict};
 
 use crate::escape::visible;
 use crate::searched::searched;
@@ -25,10 +25,6 @@ pub fn overview(all: &Explanation) -> Markup {
     html! {
         section.overview aria-label="Summary" {
             p.verdict.(if all.bugs.is_empty() { "nothing" } else { "found" }) { (visible(&said.headline)) }
-            @if all.bugs.is_empty() {
-                p { "This is what was tried, not a proof that there is no bug." }
-            }
-            @if let Some(advice) = &said.advice { p { (visible(advice)) } }
             p.command-line { span { "Made by" } " " code { (visible(&all.command)) } }
             @if all.bugs.len() > 1 {
                 ol.bugs {
@@ -40,6 +36,49 @@ pub fn overview(all: &Explanation) -> Markup {
                 ul.notes { @for note in notes { li { (visible(note)) } } }
             }
         }
+        @if all.bugs.is_empty() { (nothing(&all.explored, said.advice.as_deref())) }
+    }
+}
+
+/// What was explored without finding a bug, and how to look further.
+fn nothing(explored: &Explored, advice: Option<&str>) -> Markup {
+    let tally = &explored.tally;
+    let rows = [
+        ("schedules", format!("{}, {} of them inconclusive", tally.schedules, tally.inconclusive)),
+        ("strategy", format!("{}, seed {}", explored.strategy, explored.seed)),
+        (
+            "size",
+            format!(
+                "up to {} and {}",
+                count(tally.most_threads, "thread"),
+                count(tally.most_events, "event")
+            ),
+        ),
+        ("ended", ended(explored.stopped).to_owned()),
+        ("memory model", "sequential consistency".to_owned()),
+    ];
+    html! {
+        section.card.explored {
+            h2 { "What was explored" }
+            p { "This is what was tried, not a proof that there is no bug." }
+            table {
+                @for (name, text) in rows { tr { th scope="row" { (name) } td { (visible(&text)) } } }
+            }
+            @if let Some(advice) = advice { p.advice { (visible(advice)) "." } }
+        }
+    }
+}
+
+fn ended(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::Found => "a bug was found",
+        Stopped::Schedules => "as many schedules were tried as were asked for",
+        Stopped::OneSchedule => {
+            "there is one schedule only: no threads, no input that could differ"
+        }
+        Stopped::AllInconclusive => "not one of the first runs could be followed to its end",
+        Stopped::Time => "the time was up",
+        Stopped::Interrupted => "interrupted",
     }
 }
 
@@ -62,7 +101,7 @@ fn link(index: usize, bug: &ExplainedBug) -> Markup {
 pub fn put_aside(all: &Explanation) -> Markup {
     html! {
         @if !all.put_aside.is_empty() {
-            section.put-aside {
+            section.card.put-aside {
                 h2 { "Put aside by unravel.toml" }
                 ul {
                     @for PutAside { bug, reason, times } in &all.put_aside {

@@ -10,6 +10,9 @@ use unravel_trace::{EventKind, LocationId, ThreadId, Trace, Value};
 
 use super::strings::Strings;
 use crate::escape::visible;
+use crate::stepper::history::History;
+use crate::stepper::sync::{Since, Sync};
+use crate::words::count;
 
 /// From this event on, a variable has this value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,20 +38,11 @@ pub struct Changes<'t> {
     objects: HashMap<LocationId, Sync>,
 }
 
-/// What is known of a sync object.
-#[derive(Debug, Default)]
-struct Sync {
-    /// Who holds it and how often.
-    holders: Vec<(ThreadId, u32)>,
-    count: Option<i64>,
-    waiting: u32,
-}
-
 impl<'t> Changes<'t> {
     /// `first` are the locations that get the first numbers.
-    pub fn of(trace: &'t Trace, first: &[LocationId]) -> Changes<'t> {
+    pub fn of(history: &History<'t>, first: &[LocationId]) -> Changes<'t> {
         let mut changes = Changes {
-            trace,
+            trace: history.trace,
             variables: Vec::new(),
             values: Strings::default(),
             list: Vec::new(),
@@ -58,8 +52,9 @@ impl<'t> Changes<'t> {
             objects: HashMap::new(),
         };
         first.iter().for_each(|at| _ = changes.variable(*at));
-        for (event, number) in trace.events.iter().zip(0..) {
-            changes.follow(number, event.thread, &event.kind);
+        for (index, event) in history.trace.events.iter().enumerate() {
+            let since = Since { thread: event.thread, event: index };
+            changes.follow(history, since, &event.kind);
         }
         changes
     }
@@ -79,102 +74,76 @@ impl<'t> Changes<'t> {
         number
     }
 
-    fn set(&mut self, event: u32, at: LocationId, value: &str) {
+    fn set(&mut self, event: usize, at: LocationId, value: &str) {
         let variable = self.variable(at);
         let value = self.values.number(value);
         if self.current.insert(variable, value) != Some(value) {
-            self.list.push(Change { event, variable, value });
+            self.list.push(Change { event: event as u32, variable, value });
         }
     }
 
-    fn follow(&mut self, event: u32, thread: ThreadId, kind: &EventKind) {
+    fn follow(&mut self, history: &History<'_>, since: Since, kind: &EventKind) {
         match kind {
             EventKind::Read { at, value }
             | EventKind::Write { at, value }
             | EventKind::ReadModifyWrite { at, new: value, .. } => {
                 if !matches!(value, Value::Bytes(bytes) if bytes.is_empty()) {
-                    self.set(event, *at, &value.to_string());
+                    self.set(since.event, *at, &self.trace.location(*at).show(value));
                 }
             }
-            EventKind::Lock { at, .. } | EventKind::TryLock { at, acquired: true, .. } => {
-                self.take(event, *at, thread);
+            EventKind::Free { at } => self.set(since.event, *at, "freed"),
+            EventKind::SyncDestroy { at } => self.set(since.event, *at, "destroyed"),
+            EventKind::Alloc { .. } => {}
+            EventKind::Wait { at, mutex } | EventKind::Wake { at, mutex, .. } => {
+                self.follow_sync(history, *mutex, since, kind);
+                self.follow_sync(history, *at, since, kind);
             }
-            EventKind::Unlock { at } => self.release(event, *at, thread, false),
-            EventKind::Wait { at, mutex } => {
-                self.release(event, *mutex, thread, true);
-                self.waiters(event, *at, |waiting| waiting + 1);
+            kind => {
+                if let Some(at) = kind.location() {
+                    self.follow_sync(history, at, since, kind);
+                }
             }
-            EventKind::Wake { at, mutex, .. } => {
-                self.take(event, *mutex, thread);
-                self.waiters(event, *at, |waiting| waiting.saturating_sub(1));
-            }
-            EventKind::SyncInit { at, value } => {
-                self.objects.entry(*at).or_default().count = Some((*value).into());
-            }
-            EventKind::SemPost { at } => self.count(event, *at, 1),
-            EventKind::SemWait { at } | EventKind::SemTryWait { at, acquired: true } => {
-                self.count(event, *at, -1);
-            }
-            EventKind::Once { at, won: true } => {
-                let text = format!("being done by {}", self.name(thread));
-                self.set(event, *at, &text);
-            }
-            EventKind::OnceDone { at } => self.set(event, *at, "done"),
-            EventKind::SyncDestroy { at } => self.set(event, *at, "destroyed"),
-            EventKind::Free { at } => self.set(event, *at, "freed"),
-            _ => {}
         }
     }
 
-    fn name(&self, thread: ThreadId) -> String {
-        self.trace.threads.get(thread.index()).map_or_else(|| "?".to_owned(), ToString::to_string)
-    }
-
-    fn take(&mut self, event: u32, at: LocationId, thread: ThreadId) {
-        let holders = &mut self.objects.entry(at).or_default().holders;
-        match holders.iter_mut().find(|holder| holder.0 == thread) {
-            Some(own) => own.1 += 1,
-            None => holders.push((thread, 1)),
-        }
-        self.say_holders(event, at);
-    }
-
-    /// A wait gives a lock up however often it was taken.
-    fn release(&mut self, event: u32, at: LocationId, thread: ThreadId, wholly: bool) {
-        let holders = &mut self.objects.entry(at).or_default().holders;
-        for own in holders.iter_mut().filter(|holder| holder.0 == thread) {
-            own.1 = if wholly { 0 } else { own.1.saturating_sub(1) };
-        }
-        holders.retain(|holder| holder.1 > 0);
-        self.say_holders(event, at);
-    }
-
-    fn say_holders(&mut self, event: u32, at: LocationId) {
-        let holders = &self.objects[&at].holders;
-        let names: Vec<String> = holders.iter().map(|holder| self.name(holder.0)).collect();
-        let text = match names.is_empty() {
-            true => "free".to_owned(),
-            false => format!("held by {}", names.join(", ")),
-        };
-        self.set(event, at, &text);
-    }
-
-    fn waiters(&mut self, event: u32, at: LocationId, change: impl Fn(u32) -> u32) {
-        let object = self.objects.entry(at).or_default();
-        object.waiting = change(object.waiting);
-        let text = match object.waiting {
-            0 => "nobody waits".to_owned(),
-            1 => "1 thread waits".to_owned(),
-            n => format!("{n} threads wait"),
-        };
-        self.set(event, at, &text);
-    }
-
-    fn count(&mut self, event: u32, at: LocationId, by: i64) {
-        let object = self.objects.entry(at).or_default();
-        object.count = object.count.map(|count| count + by);
-        if let Some(count) = object.count {
-            self.set(event, at, &format!("count {count}"));
+    fn follow_sync(
+        &mut self,
+        history: &History<'_>,
+        at: LocationId,
+        since: Since,
+        kind: &EventKind,
+    ) {
+        let object = self.objects.entry(at).or_insert_with(|| history.sync_at_start(at));
+        object.follow(at, since, kind);
+        if let Some(text) = words(self.trace, object) {
+            self.set(since.event, at, &text);
         }
     }
+}
+
+/// How a sync object stands, as short as a table needs it; `None` if that is not known.
+fn words(trace: &Trace, object: &Sync) -> Option<String> {
+    let name = |thread: ThreadId| trace.thread_name(thread).to_string();
+    Some(match object {
+        Sync::Lock { holders, .. } if holders.is_empty() => "free".to_owned(),
+        Sync::Lock { holders, .. } => {
+            let shared = if holders.iter().any(|holder| holder.shared) { "shared" } else { "held" };
+            let names: Vec<String> = holders.iter().map(|h| name(h.since.thread)).collect();
+            format!("{shared} by {}", names.join(", "))
+        }
+        Sync::Condition { waiting } if waiting.is_empty() => "nobody waits".to_owned(),
+        Sync::Condition { waiting } => {
+            let names: Vec<String> = waiting.iter().map(|waiter| name(waiter.thread)).collect();
+            format!("{} {}", names.join(", "), if names.len() == 1 { "waits" } else { "wait" })
+        }
+        Sync::Semaphore { count } => format!("count {}", (*count)?),
+        Sync::Barrier { arrived, of: Some(of @ 1..) } => {
+            format!("{} of {of} arrived", arrived % u64::from(*of))
+        }
+        Sync::Barrier { arrived, .. } => count(*arrived, "arrival"),
+        Sync::Once { done: Some(_), .. } => "done".to_owned(),
+        Sync::Once { running: Some(by), .. } => format!("begun by {}", name(by.thread)),
+        Sync::Once { .. } => "not begun".to_owned(),
+        Sync::Unused => return None,
+    })
 }

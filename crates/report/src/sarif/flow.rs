@@ -22,7 +22,7 @@ pub fn code_flows(diagnosis: &Diagnosis, places: &mut Places<'_>) -> Vec<CodeFlo
     let side = side::failing(diagnosis, nearest.map(|a| &a.projection), MOST_STEPS);
     let mut failing = Flow::default();
     failing.events(&side, places);
-    failing.waits(&side, places);
+    failing.waits(diagnosis, &side, places);
     failing.failure(&diagnosis.failure, &side, places);
     let mut flows = vec![failing.end(match nearest {
         Some(_) => "failing run: what differs from the nearest passing run, and how it ends",
@@ -81,11 +81,15 @@ impl Flow {
     }
 
     /// What threads wait for in vain: they got there, but the event never happened.
-    fn waits(&mut self, side: &Side<'_>, places: &mut Places<'_>) {
+    fn waits(&mut self, diagnosis: &Diagnosis, side: &Side<'_>, places: &mut Places<'_>) {
+        let orders = || diagnosis.root_cause.iter().flat_map(|cause| &cause.orders);
         for missing in side.missing.iter().filter(|missing| missing.why == words::WAITS) {
-            let thread = &missing.who.key.thread;
-            let text = format!("{thread} {}: {}", missing.who.verb, missing.why);
-            let location = places.location(Some(&missing.who.place), Some(&text));
+            let who = missing.who;
+            let thread = &who.key.thread;
+            let order = orders().find(|order| [&order.first, &order.second].contains(&who));
+            let object = order.map_or("", |order| &order.object);
+            let text = format!("{thread}: {} {object}: {}", who.verb, missing.why);
+            let location = places.location(Some(&who.place), Some(&text));
             self.step(thread, "essential", location, Dictionary::new());
         }
     }

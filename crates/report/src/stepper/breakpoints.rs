@@ -4,7 +4,7 @@
 //! A line is stopped at when a thread comes to it, not at each of its events: `total += amount` reads and writes. Sites
 //! are numbered in the order of the code, so a thread that is at the same line at an earlier site has come again.
 
-use unravel_trace::{EventKind, LocationId, ThreadId};
+use unravel_trace::{Event, EventKind, LocationId, ThreadId};
 
 use super::history::History;
 use super::names::{self, LineOf};
@@ -108,7 +108,7 @@ fn at_line(history: &History<'_>, wanted: &LineOf, here: Option<&str>) -> Result
     let mut lines: Vec<u32> = Vec::new();
     let mut others: Vec<&str> = Vec::new();
     for event in (0..history.len()).filter(|event| !is_exit(history, *event)) {
-        for place in names::places(history.trace, event) {
+        for place in names::places(history.trace, event).filter(|place| place.line != 0) {
             if names::is_file(&place.file, file) {
                 lines.push(place.line);
             } else if !place.is_system() && !others.contains(&&*place.file) && others.len() < 8 {
@@ -181,14 +181,8 @@ fn positions(history: &History<'_>, what: &What) -> Vec<usize> {
             arrivals(history, is_there, Again::ThanLast, &mut found);
         }
         What::Function(name) => {
-            let is_there = |event: usize| {
-                let site = trace.site(trace.events[event].site);
-                site.is_some_and(|site| {
-                    std::iter::once(&site.place)
-                        .chain(&site.inlined_at)
-                        .any(|p| *p.function == **name)
-                })
-            };
+            let is_there =
+                |event: usize| names::places(trace, event).any(|place| *place.function == **name);
             arrivals(history, is_there, Again::ThanEntry, &mut found);
         }
     }
@@ -216,7 +210,8 @@ fn arrivals(
     for thread in 0..history.trace.threads.len() {
         let mut last = None;
         for event in history.of_thread(ThreadId(thread as u32)) {
-            let site = history.event(*event).site;
+            let Event { site, caller, .. } = history.event(*event);
+            let site = (caller.unwrap_or(*site), *site);
             // A thread exits where it was last.
             if is_exit(history, *event) {
                 continue;

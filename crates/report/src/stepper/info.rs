@@ -209,21 +209,11 @@ impl Stepper<'_> {
             out.block(self.subject.ending);
             return Ok(());
         };
-        let Some(site) = self.history.trace.site(event.site) else {
-            out.plain("(no line information)");
-            return Ok(());
-        };
-        let frames = std::iter::once(&site.place).chain(&site.inlined_at).enumerate();
+        let frames = names::places(self.history.trace, self.position).enumerate();
         for (depth, place) in frames {
-            let function = match &*place.function {
-                "" => String::new(),
-                function => format!(" in {function}"),
-            };
             let who =
                 if depth == 0 { format!(" ({})", self.name(event.thread)) } else { String::new() };
-            let at = words::at(place);
-            let function = if place.line == 0 { String::new() } else { function };
-            out.line(Line::new().with(&format!("#{depth}  {at}{function}{who}"), Tone::Plain));
+            out.plain(&format!("#{depth}  {}{who}", place_words(place)));
         }
         out.dim("further callers are not recorded; the failure has its whole stack (`end`)");
         Ok(())

@@ -105,12 +105,13 @@ pub fn is_file(file: &str, name: &str) -> bool {
     file == name || file.strip_suffix(name).is_some_and(|front| front.ends_with('/'))
 }
 
-/// All the places of an event: its own, and where it was inlined.
+/// All the places of an event, innermost first: its own, where that was inlined, and the call from the user's code.
 pub fn places(trace: &Trace, event: usize) -> impl Iterator<Item = &Place> {
-    let site = trace.site(trace.events[event].site);
-    let all =
-        site.into_iter().flat_map(|site| std::iter::once(&site.place).chain(&site.inlined_at));
-    all.filter(|place| place.line != 0)
+    let event = &trace.events[event];
+    let sites = [Some(event.site), event.caller].into_iter().flatten();
+    sites
+        .filter_map(|site| trace.site(site))
+        .flat_map(|site| std::iter::once(&site.place).chain(&site.inlined_at))
 }
 
 /// Where an event is, if its line is known.

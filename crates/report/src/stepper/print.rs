@@ -1,6 +1,6 @@
 //! Variables and locks by name: what they hold, who wrote it, who is next.
 
-use unravel_trace::{EventKind, LocationId};
+use unravel_trace::{EventKind, LocationId, Value};
 
 use super::Stepper;
 use super::history::first_from;
@@ -68,10 +68,18 @@ impl Stepper<'_> {
         }
     }
 
+    /// A value as reports write it.
+    pub(super) fn value(&self, at: LocationId, value: &Value) -> String {
+        let location = self.history.trace.locations.get(at.0 as usize);
+        location.map_or_else(|| value.to_string(), |location| location.show(value))
+    }
+
     fn known_words(&self, at: LocationId, line: &mut Line) {
         let known = self.history.known(at, self.position);
         match &known {
-            Known { value: Some(value), .. } => line.push(&format!(" = {value}"), Tone::Plain),
+            Known { value: Some(value), .. } => {
+                line.push(&format!(" = {}", self.value(at, value)), Tone::Plain)
+            }
             Known { seen: Some(_), .. } => line.push(" is not known", Tone::Plain),
             Known { seen: None, .. } => line.push(": no event has touched it yet", Tone::Plain),
         }
@@ -96,14 +104,13 @@ impl Stepper<'_> {
                 None => {
                     if let Some(seen) = known.seen {
                         let who = self.who(seen);
-                        out.plain(&format!("  read by {who}; no event wrote it before"));
+                        let text = format!("  no event wrote it before; read by {who}");
+                        out.line(Line::new().with(&text, Tone::Plain));
                     }
                 }
             }
             if known.changed_since {
-                out.plain(
-                    "  it has changed since without an event (in a library function, perhaps)",
-                );
+                out.plain("  it has changed since without an event");
             }
         }
         let (mut read, mut write) = (None, None);
@@ -133,9 +140,12 @@ impl Stepper<'_> {
         let mut line = Line::new().with(lead, Tone::Plain);
         line.push(&self.who(event), Tone::Plain);
         let value = match &self.history.event(event).kind {
-            EventKind::Read { value, .. } => is_known(value).then(|| format!(": {value}")),
-            EventKind::Write { value, .. } => is_known(value).then(|| format!(": {value}")),
-            EventKind::ReadModifyWrite { old, new, .. } => Some(format!(": {old} -> {new}")),
+            EventKind::Read { at, value } | EventKind::Write { at, value } => {
+                is_known(value).then(|| format!(": {}", self.value(*at, value)))
+            }
+            EventKind::ReadModifyWrite { at, old, new } => {
+                Some(format!(": {} -> {}", self.value(*at, old), self.value(*at, new)))
+            }
             kind => Some(format!(": {}", kind.verb())),
         };
         line.push(&value.unwrap_or_default(), Tone::Plain);

@@ -151,17 +151,20 @@ impl Stepper<'_> {
                 let Some(written) = known.written else {
                     return Some("no event wrote it before".to_owned());
                 };
-                let who = format!("written by {}", self.who(written));
+                let who = self.who(written);
                 let last = known.value.filter(|last| last != value);
                 let last = last.filter(|_| known.seen == Some(written));
                 Some(match last {
-                    Some(last) => format!("{last} {who}; changed since without an event"),
-                    None => who,
+                    Some(last) => {
+                        let last = self.value(*at, &last);
+                        format!("no event wrote that: last {last} by {who}")
+                    }
+                    None => format!("written by {who}"),
                 })
             }
             EventKind::Write { at, .. } => {
                 let known = self.history.known(*at, index);
-                let was = known.value.map(|value| format!("was {value}"))?;
+                let was = known.value.map(|value| format!("was {}", self.value(*at, &value)))?;
                 Some(match known.written {
                     Some(written) => format!("{was}, written by {}", self.who(written)),
                     None => was,

@@ -49,44 +49,16 @@ pub struct Holder {
 impl History<'_> {
     /// What kind of sync object a location is, and how it stands before the event at `position`.
     pub fn sync(&self, at: LocationId, position: usize) -> Sync {
-        let mut state = self.kind_of(at);
+        let mut state = self.sync_at_start(at);
         for index in self.syncs(at).iter().take_while(|index| **index < position) {
             let event = self.event(*index);
-            let since = Since { thread: event.thread, event: *index };
-            match &mut state {
-                Sync::Lock { holders, released } => {
-                    lock(holders, released, at, since, &event.kind);
-                }
-                Sync::Condition { waiting } => match &event.kind {
-                    EventKind::Wait { .. } => waiting.push(since),
-                    EventKind::Wake { .. } => waiting.retain(|w| w.thread != event.thread),
-                    _ => {}
-                },
-                Sync::Semaphore { count } => match &event.kind {
-                    EventKind::SyncInit { value, .. } => *count = Some((*value).into()),
-                    EventKind::SemPost { .. } => *count = count.map(|c| c + 1),
-                    EventKind::SemWait { .. } | EventKind::SemTryWait { acquired: true, .. } => {
-                        *count = count.map(|c| c - 1);
-                    }
-                    _ => {}
-                },
-                Sync::Barrier { arrived, of } => match &event.kind {
-                    EventKind::SyncInit { value, .. } => (*arrived, *of) = (0, Some(*value)),
-                    EventKind::BarrierArrive { .. } => *arrived += 1,
-                    _ => {}
-                },
-                Sync::Once { running, done } => match &event.kind {
-                    EventKind::Once { won: true, .. } => *running = Some(since),
-                    EventKind::OnceDone { .. } => (*running, *done) = (None, Some(*index)),
-                    _ => {}
-                },
-                Sync::Unused => {}
-            }
+            state.follow(at, Since { thread: event.thread, event: *index }, &event.kind);
         }
         state
     }
 
-    fn kind_of(&self, at: LocationId) -> Sync {
+    /// What kind of sync object a location is, before anything happened to it.
+    pub fn sync_at_start(&self, at: LocationId) -> Sync {
         use EventKind::*;
         let kinds = self.syncs(at).iter().map(|index| &self.event(*index).kind);
         let known = kinds.filter_map(|kind| match kind {
@@ -105,6 +77,39 @@ impl History<'_> {
             _ => None,
         });
         known.into_iter().next().unwrap_or(Sync::Unused)
+    }
+}
+
+impl Sync {
+    /// What an event makes of the object at `at`.
+    pub fn follow(&mut self, at: LocationId, since: Since, kind: &EventKind) {
+        match self {
+            Sync::Lock { holders, released } => lock(holders, released, at, since, kind),
+            Sync::Condition { waiting } => match kind {
+                EventKind::Wait { .. } => waiting.push(since),
+                EventKind::Wake { .. } => waiting.retain(|w| w.thread != since.thread),
+                _ => {}
+            },
+            Sync::Semaphore { count } => match kind {
+                EventKind::SyncInit { value, .. } => *count = Some((*value).into()),
+                EventKind::SemPost { .. } => *count = count.map(|c| c + 1),
+                EventKind::SemWait { .. } | EventKind::SemTryWait { acquired: true, .. } => {
+                    *count = count.map(|c| c - 1);
+                }
+                _ => {}
+            },
+            Sync::Barrier { arrived, of } => match kind {
+                EventKind::SyncInit { value, .. } => (*arrived, *of) = (0, Some(*value)),
+                EventKind::BarrierArrive { .. } => *arrived += 1,
+                _ => {}
+            },
+            Sync::Once { running, done } => match kind {
+                EventKind::Once { won: true, .. } => *running = Some(since),
+                EventKind::OnceDone { .. } => (*running, *done) = (None, Some(since.event)),
+                _ => {}
+            },
+            Sync::Unused => {}
+        }
     }
 }
 

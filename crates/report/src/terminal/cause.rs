@@ -105,12 +105,11 @@ fn evidence(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause) {
 
 /// The lines of the region in a bracket, or the order with an arrow.
 fn remedy(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
-    let Some(remedy) = side::remedy(diagnosis) else { return };
-    let (start, end) = (&remedy.start.place, &remedy.end.place);
+    let Some((kind, start, end)) = side::remedy_places(diagnosis) else { return };
     if start.line == 0 || end.line == 0 {
         return;
     }
-    match remedy.kind {
+    match kind {
         RegionKind::Order => order(page, start, end, sources),
         RegionKind::Atomic => region(page, start, end, sources),
     }

@@ -134,9 +134,11 @@ fn program() -> PathBuf {
     if let Some(program) = env::var_os("CHROMIUM") {
         return program.into();
     }
-    let directories: Vec<PathBuf> = env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
+    let directories: Vec<PathBuf> =
+        env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
     let names = ["chromium", "chromium-browser", "google-chrome"];
-    let mut candidates = names.iter().flat_map(|name| directories.iter().map(move |d| d.join(name)));
+    let mut candidates =
+        names.iter().flat_map(|name| directories.iter().map(move |d| d.join(name)));
     candidates.find(|candidate| candidate.is_file()).expect(
         "the HTML report is tested in Chromium, and none was found: install the package `chromium`, or set $CHROMIUM",
     )

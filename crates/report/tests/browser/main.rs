@@ -23,7 +23,7 @@ fn open_diagnosis((diagnosis, sources): (Diagnosis, Sources)) -> Tab {
 fn is_seen(tab: &mut Tab, selector: &str) -> bool {
     let size = format!(
         "(() => {{ const box = document.querySelector({})?.getBoundingClientRect();
-            return box !== undefined && box.width > 0 && box.height > 0; }})()",
+            return box !== undefined && (box.width > 0 || box.height > 0); }})()",
         json!(selector)
     );
     tab.get(&size) == true
@@ -31,8 +31,9 @@ fn is_seen(tab: &mut Tab, selector: &str) -> bool {
 
 #[test]
 fn every_explanation_opens_without_trouble() {
+    let mut tab = Tab::open("");
     for (name, explanation, sources) in explained::explanations() {
-        let mut tab = Tab::open(&html::explanation(&explanation, &sources));
+        tab.load(&html::explanation(&explanation, &sources));
         let started = tab.get("document.documentElement.classList.contains('started')");
         assert_eq!(started, true, "{name}");
         let diagnosed = explanation.bugs.iter().filter(|bug| bug.verdict.diagnosis().is_some());
@@ -102,7 +103,7 @@ fn who_holds_a_lock_and_who_waits_is_told() {
     assert_eq!(tab.value_of("a"), "held by T0.1");
     assert_eq!(tab.value_of("b"), "held by T0.2");
     let threads = tab.text(".threads");
-    assert!(threads.contains("T0.1waits here for ever"), "{threads}");
+    assert!(threads.contains("T0.111: waits for mutex 'b', held by T0.2"), "{threads}");
     assert_eq!(tab.count(".failing .row.missing"), 2);
     tab.assert_no_trouble();
 }
@@ -112,9 +113,17 @@ fn keys_step_and_zoom() {
     let mut tab = open_diagnosis(support::lost_update());
     let slider = |tab: &mut Tab| tab.get("Number(document.querySelector('.slider').value)");
     assert_eq!(slider(&mut tab), 1);
-    for (key, step) in
-        [("j", 2), ("ArrowRight", 3), ("k", 2), ("ArrowLeft", 1), ("n", 2), ("n", 3), ("n", 4), ("n", 4), ("p", 3)]
-    {
+    for (key, step) in [
+        ("j", 2),
+        ("ArrowRight", 3),
+        ("k", 2),
+        ("ArrowLeft", 1),
+        ("n", 2),
+        ("n", 3),
+        ("n", 4),
+        ("n", 4),
+        ("p", 3),
+    ] {
         tab.press(key);
         assert_eq!(slider(&mut tab), step, "{key}");
     }
@@ -122,7 +131,8 @@ fn keys_step_and_zoom() {
     assert_eq!(slider(&mut tab), tab.get("Number(document.querySelector('.slider').max)"));
     tab.press("Home");
     assert_eq!(slider(&mut tab), 0);
-    let height = |tab: &mut Tab| tab.get("document.querySelector('.failing .row').offsetHeight").as_f64();
+    let height =
+        |tab: &mut Tab| tab.get("document.querySelector('.failing .row').offsetHeight").as_f64();
     let comfortable = height(&mut tab);
     tab.press("-");
     assert!(height(&mut tab) < comfortable);
@@ -156,7 +166,11 @@ fn help_opens_and_closes() {
     tab.press("?");
     assert_eq!(tab.get(is_open), true);
     tab.press("j");
-    assert_eq!(tab.get("Number(document.querySelector('.slider').value)"), 1, "help covers the page");
+    assert_eq!(
+        tab.get("Number(document.querySelector('.slider').value)"),
+        1,
+        "help covers the page"
+    );
     tab.click("#help button");
     assert_eq!(tab.get(is_open), false);
     tab.click("#keys");
@@ -246,7 +260,9 @@ fn long_runs_open_with_what_matters_and_show_all_on_demand() {
     tab.press("End");
     assert_eq!(tab.text(".failing .row.current .what"), "T0 read total = 200");
     tab.get("document.querySelector('.failing .scroller').scrollTop = 1e6");
-    tab.get("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))");
+    tab.get(
+        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))",
+    );
     let shown = "[...document.querySelectorAll('.failing .row')].some((row) => {
         const list = document.querySelector('.failing .scroller').getBoundingClientRect();
         const box = row.getBoundingClientRect();
@@ -281,7 +297,9 @@ fn keys_are_for_the_bug_that_the_reader_looks_at() {
     let mut tab = open(explained::several());
     tab.click("#bug-2 .forth");
     tab.press("End");
-    let step = |tab: &mut Tab, bug: u32| tab.get(&format!("document.querySelector('#bug-{bug} .slider').value"));
+    let step = |tab: &mut Tab, bug: u32| {
+        tab.get(&format!("document.querySelector('#bug-{bug} .slider').value"))
+    };
     assert_eq!((step(&mut tab, 1), step(&mut tab, 2)), (json!("1"), json!("7")));
     tab.click("#bug-1 .forth");
     assert_eq!((step(&mut tab, 1), step(&mut tab, 2)), (json!("2"), json!("7")));
@@ -316,7 +334,13 @@ fn without_scripts_the_page_can_be_read() {
     let mut tab = Tab::prepared(&html::explanation(&all, &sources), |chromium| {
         chromium.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     });
-    for part in [".cause .sentence", ".orders", ".failing .row.causal", ".passing .row.end", ".sources code"] {
+    for part in [
+        ".cause .sentence",
+        ".orders",
+        ".failing .row.causal",
+        ".passing .row.end",
+        ".sources code",
+    ] {
         assert!(is_seen(&mut tab, part), "{part}");
     }
     assert!(!is_seen(&mut tab, ".toolbar"), "controls that do nothing are not shown");

@@ -20,20 +20,25 @@ impl Tab {
 
     /// Opens a page after the browser was prepared for it.
     pub fn prepared(page: &str, prepare: impl FnOnce(&mut Chromium)) -> Tab {
-        let mut chromium = Chromium::start();
-        let file = chromium.directory.path().join("page.html");
-        fs::write(&file, page).unwrap();
-        let url = format!("file://{}", file.display());
-        let mut tab = Tab { chromium, url: url.clone() };
+        let chromium = Chromium::start();
+        let url = format!("file://{}", chromium.directory.path().join("page.html").display());
+        let mut tab = Tab { chromium, url };
         tab.resize(1400, 1000);
         prepare(&mut tab.chromium);
-        tab.chromium.call("Page.navigate", json!({ "url": url }));
-        tab.chromium.wait_for("Page.loadEventFired");
+        tab.load(page);
         tab
     }
 
+    /// Opens another page.
+    pub fn load(&mut self, page: &str) {
+        fs::write(self.chromium.directory.path().join("page.html"), page).unwrap();
+        self.chromium.call("Page.navigate", json!({ "url": self.url }));
+        self.chromium.wait_for("Page.loadEventFired");
+    }
+
     pub fn resize(&mut self, width: u32, height: u32) {
-        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.chromium.call("Emulation.setDeviceMetricsOverride", size);
     }
 
@@ -55,7 +60,9 @@ impl Tab {
 
     #[track_caller]
     pub fn count(&mut self, selector: &str) -> u64 {
-        self.get(&format!("document.querySelectorAll({}).length", json!(selector))).as_u64().unwrap()
+        self.get(&format!("document.querySelectorAll({}).length", json!(selector)))
+            .as_u64()
+            .unwrap()
     }
 
     #[track_caller]

@@ -4,8 +4,7 @@ use super::explained::{diagnosed, explanation, put_aside};
 use super::*;
 
 /// What an injected script would set.
-pub const INJECTION: &str =
-    "</script><script>window.pwned=1</script>\"><img src=x onerror=\"window.pwned=1\"><!--<svg onload='window.pwned=1'>";
+pub const INJECTION: &str = "</script><script>window.pwned=1</script>\"><img src=x onerror=\"window.pwned=1\"><!--<svg onload='window.pwned=1'>";
 
 /// The lost update of a program whose every name is [`INJECTION`].
 pub fn injected() -> (Explanation, Sources) {

@@ -114,7 +114,11 @@ fn replays(lab: &Lab<'_>, bug: &Bug, switches: u64) -> Result<(), String> {
         return Err(format!("explain: {} does not replay as told: {failing:?}", bug.bug));
     }
     let passing = replay(&bug.trace.with_extension("passing.trace"), 0)?;
-    if passing.same { Ok(()) } else { Err(format!("explain: the passing run differs: {passing:?}")) }
+    if passing.same {
+        Ok(())
+    } else {
+        Err(format!("explain: the passing run differs: {passing:?}"))
+    }
 }
 
 fn files(out: &Path, said: &Explanation, printed: &str) -> Result<(), String> {

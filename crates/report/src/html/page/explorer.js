@@ -91,8 +91,8 @@ class Explorer {
     this.failing.select(this.failing.positions.get(this.event));
     const twin = node.dataset.twin === undefined ? undefined : this.passing?.rowHolding(Number(node.dataset.twin));
     this.passing?.select(twin);
-    this.panes.select(node.dataset.place);
     this.showState(step, events, node);
+    this.panes.select(node.dataset.place);
   }
 
   showState(step, events, node) {

@@ -136,7 +136,7 @@ class Panel {
     node.dataset.thread = texts.lane;
     if (texts.key) node.dataset.place = texts.key;
     if (texts.twin >= 0) node.dataset.twin = texts.twin;
-    node.querySelector('.line').textContent = texts.label;
+    node.querySelector('.line bdi').textContent = texts.label;
     node.querySelector('.source').textContent = texts.source;
     node.querySelector('.thread').textContent = texts.thread;
     node.querySelector('.phrase').replaceChildren(`${texts.verb} `, element('b', '', texts.name), texts.rest);

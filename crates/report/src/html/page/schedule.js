@@ -59,16 +59,11 @@ class Schedule {
     const life = run.lives[lane];
     if (!life) return '';
     if (event < life[0]) return 'not created yet';
-    const action = step >= 0 && lane < this.shown.involved ? this.shownAction(lane, step) : this.action(lane, event);
-    return action ?? run.ends[lane];
+    if (step >= 0 && lane < this.shown.involved) return this.shown.stages[this.shown.stages_at[step][lane]];
+    return this.nextEvent(lane, event) ?? (run.ends[lane] ? 'ended' : 'goes no further');
   }
 
-  shownAction(lane, step) {
-    const action = this.shown.next[step][lane];
-    return action === null ? null : this.shown.actions[action];
-  }
-
-  action(lane, event) {
+  nextEvent(lane, event) {
     const next = this.load().failing.thread.indexOf(lane, event + 1);
     if (next < 0) return null;
     const { label, verb, name } = this.texts('failing', next);
