@@ -62,6 +62,11 @@ enum Task {
 enum Subject {
     /// The interpreter against native code, and schedules per second against fork and exec.
     Vm,
+    /// How long the report takes once the bug was found.
+    Explain {
+        /// Only corpus cases whose `kind/name` contains this.
+        filter: Option<String>,
+    },
     /// Size and time of diagnoses beside the papers' figures, and how time grows with the trace.
     Diagnose {
         /// Only corpus cases whose `kind/name` contains this.
@@ -102,6 +107,9 @@ fn run(task: Task) -> Result<bool, Error> {
         Task::Bench { subject: Subject::Vm } => bench::vm::run().map(|()| true),
         Task::Bench { subject: Subject::Diagnose { filter, traces } } => {
             bench::diagnose::run(filter.as_deref(), &traces).map(|()| true)
+        }
+        Task::Bench { subject: Subject::Explain { filter } } => {
+            bench::explain::run(filter.as_deref()).map(|()| true)
         }
         Task::Fuzz { iterations, seed } => suite::fuzz(iterations, seed),
     }

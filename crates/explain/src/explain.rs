@@ -8,7 +8,7 @@ use unravel_diagnose::Stage;
 use unravel_explore::{AfterFirst, Finding, Plan, SearchError, search};
 use unravel_trace::{
     BugId, Executor, ExplainedBug, Explanation, FileError, Found, Input, ProgramRef, PutAside, Run,
-    Stopped, Tally, Verdict, replay_command,
+    Tally, Verdict, replay_command,
 };
 
 use crate::diagnosing::{self, Diagnosed};
@@ -90,7 +90,11 @@ pub enum ExplainError {
     Directory { path: PathBuf, source: std::io::Error },
 }
 
-/// Finds bugs and explains them. `interrupted` ends what is being done; what is known by then is told.
+/// How long bugs are diagnosed after a search that was interrupted.
+const HURRIED: Duration = Duration::from_secs(5);
+
+/// Finds bugs and explains them. `interrupted` ends the stage that is under way and is taken back with it: first the
+/// search, then the diagnosis. What is known by then is told.
 pub fn explain<E: Executor>(
     executor: &mut E,
     request: &Request<'_>,
@@ -108,6 +112,9 @@ pub fn explain<E: Executor>(
         !interrupted.load(Ordering::Relaxed)
     })?;
     let explored = found.explored;
+    let hurried = interrupted.swap(false, Ordering::Relaxed);
+    let time =
+        if hurried { HURRIED.min(request.budget.diagnosis) } else { request.budget.diagnosis };
     let mut bugs = Vec::new();
     let keeper = Keeper { request, explored: &explored };
     let names = keeper.names(&found.findings);
@@ -122,7 +129,7 @@ pub fn explain<E: Executor>(
         } else if index >= request.budget.diagnosed {
             undiagnosed(&format!("only the first {} bugs are", request.budget.diagnosed))
         } else {
-            let deadline = Instant::now() + share(request.budget.diagnosis, index);
+            let deadline = Instant::now() + share(time, index);
             let mut report = |stage, elapsed| {
                 progress(Progress::Diagnosing { bug: index + 1, of, stage, elapsed });
             };
@@ -149,7 +156,7 @@ pub fn explain<E: Executor>(
         times: explored.tally.put_aside.get(number).copied().unwrap_or(0),
     });
     let mut notes = Vec::new();
-    if interrupted.load(Ordering::Relaxed) || explored.stopped == Stopped::Interrupted {
+    if interrupted.load(Ordering::Relaxed) {
         notes.push("interrupted: this is what was known by then".to_owned());
     }
     Ok(Explanation {

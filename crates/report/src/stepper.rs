@@ -177,13 +177,6 @@ impl<'a> Stepper<'a> {
     }
 }
 
-/// All commands with a line each, for pages and `--help`.
-pub fn help() -> String {
-    let mut out = Output::new(Style::default());
-    help::help(None, &mut out).expect("the list of commands is never refused");
-    out.finish()
-}
-
 /// What was typed, harmless, for logs that show commands beside answers.
 pub fn echo(typed: &str) -> String {
     crate::escape::visible(typed.trim()).into_owned()

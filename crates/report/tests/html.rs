@@ -26,7 +26,11 @@ fn text(page: &str) -> String {
         text.push(' ');
         rest = after;
     }
-    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&");
+    let text = text
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&amp;", "&");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -1,5 +1,6 @@
 //! Benchmarks. Each prints a table and ends with one headline line.
 
 pub mod diagnose;
+pub mod explain;
 mod measure;
 pub mod vm;

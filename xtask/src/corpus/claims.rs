@@ -13,6 +13,8 @@
 mod diagnosis;
 mod explanation;
 
+pub use explanation::Measured;
+
 use std::path::{Path, PathBuf};
 
 use super::Depth;
@@ -53,6 +55,11 @@ pub fn trace(tool: &Path, case: &Case, scratch: &Path) -> Result<PathBuf, String
     let search = lab.find(&case.expect.sources, &lab.limits(), "found", 1)?;
     let finding = search.findings.into_iter().next();
     Ok(finding.ok_or("it was not found")?.trace)
+}
+
+/// What explaining the buggy program takes.
+pub fn measure(tool: &Path, case: &Case, scratch: &Path) -> Result<Measured, String> {
+    explanation::measure(&Lab { tool, case, scratch })
 }
 
 /// A case with what is needed to try it.

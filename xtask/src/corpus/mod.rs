@@ -17,6 +17,7 @@ use crate::tally::Tally;
 use crate::workspace;
 
 pub use case::name;
+pub use claims::Measured;
 
 use case::Case;
 
@@ -44,6 +45,11 @@ pub fn cases(filter: Option<&str>) -> Result<Vec<PathBuf>, Error> {
 /// A failing trace of a case, found as its claims say.
 pub fn find(tool: &Path, folder: &Path, scratch: &Path) -> Result<PathBuf, String> {
     claims::trace(tool, &Case::read(folder)?, scratch)
+}
+
+/// What explaining a case takes.
+pub fn measure(tool: &Path, folder: &Path, scratch: &Path) -> Result<Measured, String> {
+    claims::measure(tool, &Case::read(folder)?, scratch)
 }
 
 /// Runs the cases whose name contains `filter`. Prints a line for each that fails.

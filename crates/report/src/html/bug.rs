@@ -167,7 +167,6 @@ fn toolbar(timeline: &Timeline<'_>) -> Markup {
             input.slider type="range" min="0" value="0" aria-label="step of the failing schedule";
             button.forth type="button" aria-label="step forth" title="step forth (→)" { "▶" }
             output.where aria-live="polite" {}
-            span.spread {}
             button.smaller type="button" aria-label="zoom out" title="zoom out (−)" { "−" }
             button.larger type="button" aria-label="zoom in" title="zoom in (+)" { "+" }
             @if timeline.is_complete() {

@@ -22,19 +22,19 @@ pub fn rows(
     // What threads wait for in vain is why the run ended; what was not reached comes after the end.
     let waits = side.missing.iter().any(|missing| missing.why == words::WAITS);
     let mut next = 0;
-    html! {
-        @for item in &side.items {
-            @match item {
-                Item::Event(step) => {
-                    @let _ = next = step.event as usize + 1;
-                    (writer.event(step))
-                }
-                Item::Gap { events, projected } => {
-                    (writer.gap(next, *events, *projected))
-                    @let _ = next += events;
-                }
-            }
+    let mut row = |item: &Item| match item {
+        Item::Event(step) => {
+            next = step.event as usize + 1;
+            writer.event(step)
         }
+        Item::Gap { events, projected } => {
+            let from = next;
+            next += events;
+            writer.gap(from, *events, *projected)
+        }
+    };
+    html! {
+        @for item in &side.items { (row(item)) }
         @if !waits { (writer.end()) }
         @for missing in &side.missing { (writer.missing(missing)) }
         @if waits { (writer.end()) }
@@ -45,7 +45,7 @@ pub fn rows(
 pub fn template() -> Markup {
     let nothing = Phrase { verb: "", name: String::new(), rest: String::new() };
     html! {
-        template.event-row { li.row.step.hidden-event role="option" { (text("", "", None, &nothing)) } }
+        template.event-row { li.row.step { (text("", "", None, &nothing)) } }
     }
 }
 
@@ -56,7 +56,7 @@ fn text(thread: &str, label: &str, source: Option<&str>, phrase: &Phrase) -> Mar
         code.source { (visible(source.unwrap_or_default())) }
         span.what {
             span.thread { (thread) } " "
-            span.phrase { (phrase.verb) " " b { (visible(&phrase.name)) } (visible(&phrase.rest)) }
+            span.phrase { (phrase.verb) " " b { bdi { (visible(&phrase.name)) } } span { (visible(&phrase.rest)) } }
         }
     }
 }
@@ -92,13 +92,13 @@ impl Writer<'_, '_> {
         let (label, source) = self.line(place);
         let thread = trace.thread_name(event.thread);
         html! {
-            li class=(classes.join(" ")) role="option" data-event=(step.event)
+            li class=(classes.join(" ")) data-event=(step.event)
                 data-thread=(self.timeline.lane(thread))
                 data-place=[place.and_then(|p| self.timeline.key(p))]
                 data-twin=[self.panel.twins[index]] {
                 @let thread = thread.to_string();
                 (text(&thread, &label, source.as_deref(), &words::phrase(trace, event)))
-                @if step.causal { span.mark title="named by the root cause" { "●" } }
+                @if step.causal { span.mark role="img" aria-label="root cause" title="named by the root cause" { "●" } }
                 @for flow in &step.flows { span.from { "◀ " (self.origin(flow)) } }
                 @if step.other_path { span.from { "↯ other path" } }
             }

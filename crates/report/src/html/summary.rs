@@ -43,8 +43,12 @@ pub fn overview(all: &Explanation) -> Markup {
 /// What was explored without finding a bug, and how to look further.
 fn nothing(explored: &Explored, advice: Option<&str>) -> Markup {
     let tally = &explored.tally;
+    let schedules = match tally.inconclusive {
+        0 => tally.schedules.to_string(),
+        some => format!("{}, {some} of them inconclusive", tally.schedules),
+    };
     let rows = [
-        ("schedules", format!("{}, {} of them inconclusive", tally.schedules, tally.inconclusive)),
+        ("schedules", schedules),
         ("strategy", format!("{}, seed {}", explored.strategy, explored.seed)),
         (
             "size",

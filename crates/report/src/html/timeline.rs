@@ -112,7 +112,7 @@ impl<'d> Timeline<'d> {
                 }
                 div.scroller tabindex="0" {
                     div.lane-names aria-hidden="true" {}
-                    ol.rows role="listbox" aria-label=(panel.title) {
+                    ol.rows aria-label=(panel.title) {
                         (row::rows(self, side, sources, panel))
                     }
                 }
@@ -161,10 +161,7 @@ fn files<'t>(diagnosis: &Diagnosis, traces: impl Iterator<Item = &'t Trace>) -> 
 
 /// From which event on a thread lives, and with which it ends; `None` if the run ended before it.
 pub fn life(trace: &Trace, thread: ThreadId) -> (usize, Option<usize>) {
-    let born = trace.events.iter().position(|event| match event.kind {
-        EventKind::Fork { child } => child == thread,
-        _ => event.thread == thread,
-    });
+    let born = trace.events.iter().position(|e| e.kind == EventKind::Fork { child: thread });
     let ended = trace.events.iter().rposition(|e| e.thread == thread && e.kind == EventKind::Exit);
     (born.unwrap_or(0), ended)
 }

@@ -6,6 +6,7 @@
 //! 2. Of the twin: exit code 0, no bug, schedules that were explored, and a page that says so.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde::Deserialize;
 
@@ -25,6 +26,7 @@ struct Explanation {
 #[derive(Debug, Deserialize)]
 struct Explored {
     schedules: u64,
+    seconds: f64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -78,6 +80,33 @@ pub fn bug(lab: &Lab<'_>, flags: &[&str]) -> Result<(), String> {
         }
     }
     files(&out, &said, &text)
+}
+
+/// What an explanation took, for benchmarks.
+#[derive(Debug)]
+pub struct Measured {
+    pub bugs: usize,
+    pub confirmed: usize,
+    /// Seconds of the whole command, and of its search.
+    pub whole: f64,
+    pub search: f64,
+}
+
+/// Explains the buggy program, without judging what comes of it.
+pub fn measure(lab: &Lab<'_>) -> Result<Measured, String> {
+    let out = lab.scratch.join("measured");
+    let started = Instant::now();
+    let (said, _) = explain(lab, &lab.case.expect.sources, &lab.limits(), &out, 1)?;
+    let whole = started.elapsed().as_secs_f64();
+    let confirmed = |bug: &&Bug| {
+        bug.diagnosis.as_ref().is_some_and(|diagnosis| diagnosis.status.kind == "confirmed")
+    };
+    Ok(Measured {
+        bugs: said.bugs.len(),
+        confirmed: said.bugs.iter().filter(confirmed).count(),
+        whole,
+        search: said.explored.seconds,
+    })
 }
 
 /// The second claim.

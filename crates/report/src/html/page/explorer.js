@@ -23,6 +23,7 @@ class Explorer {
     this.event = this.failing.causes[0] ?? this.failing.events.at(-1) ?? null;
     this.root.style.setProperty('--label', `${this.failing.longestLabel}ch`);
     this.listen();
+    this.showWhetherAll();
     this.draw();
   }
 
@@ -71,9 +72,7 @@ class Explorer {
     const names = this.schedule.shown.threads.slice(0, this.lanes);
     this.root.dataset.labels = labels;
     this.root.style.setProperty('--row', `${height}px`);
-    for (const panel of this.panels) {
-      panel.draw(laneGeometry(names, panel.tracks, height), names, labels !== 'none');
-    }
+    for (const panel of this.panels) panel.draw(laneGeometry(names, panel.tracks, height), names);
     this.show();
   }
 

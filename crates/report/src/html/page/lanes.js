@@ -88,6 +88,7 @@ function drawNode(row, geometry) {
     const cross = `M${cx - r} ${cy - r}L${cx + r} ${cy + r}M${cx + r} ${cy - r}L${cx - r} ${cy + r}`;
     return [svg('path', { class: `cross ${row.kind}`, d: cross })];
   }
+  if (height < 8) return row.isCausal ? [vertical('bar causal', cx, 0, height)] : [];
   if (!row.isProjected && height < 20) return [];
   const r = Math.min(row.isCausal ? 6 : row.isProjected ? 4 : 2.5, height / 2.5);
   const kind = row.isCausal ? 'causal' : row.isProjected ? `strong c${row.lane % COLORS}` : 'context';

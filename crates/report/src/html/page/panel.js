@@ -81,9 +81,8 @@ class Panel {
   }
 
   /** Draws everything anew. */
-  draw(geometry, names, showsLabels) {
+  draw(geometry, names) {
     this.geometry = geometry;
-    this.showsLabels = showsLabels;
     this.drawn.clear();
     this.section.querySelector('.lane-names').replaceChildren(drawNames(names, geometry));
     this.lanes = names.length;
@@ -125,7 +124,7 @@ class Panel {
     const row = this.rows[index];
     const node = row < 0 ? this.given[-1 - row] : this.shown.get(row) ?? this.fillTemplate(row);
     node.querySelector('.lanes').replaceChildren(drawRow(this.describe(index, node), this.geometry));
-    node.title = this.showsLabels ? '' : node.textContent.trim();
+    node.title = node.querySelector('.what')?.textContent ?? '';
     return node;
   }
 
@@ -139,7 +138,8 @@ class Panel {
     node.querySelector('.line bdi').textContent = texts.label;
     node.querySelector('.source').textContent = texts.source;
     node.querySelector('.thread').textContent = texts.thread;
-    node.querySelector('.phrase').replaceChildren(`${texts.verb} `, element('b', '', texts.name), texts.rest);
+    const name = element('b', '', element('bdi', '', texts.name));
+    node.querySelector('.phrase').replaceChildren(`${texts.verb} `, name, element('span', '', texts.rest));
     return node;
   }
 
@@ -213,10 +213,10 @@ class Panel {
   /** Marks the current row and those that belong together with what the pointer is on. */
   mark() {
     for (const [index, node] of this.drawn) {
-      const isCurrent = index === this.current;
-      node.classList.toggle('current', isCurrent);
+      node.classList.toggle('current', index === this.current);
       node.classList.toggle('linked', this.linked.has(index));
-      if (node.hasAttribute('role')) node.setAttribute('aria-selected', isCurrent);
+      if (index === this.current) node.setAttribute('aria-current', 'step');
+      else node.removeAttribute('aria-current');
     }
   }
 

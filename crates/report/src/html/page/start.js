@@ -26,6 +26,8 @@ async function copyCommand(button) {
   }
 }
 
+// Controls that do something can be seen from here on, and what is scrolled to has its size.
+document.documentElement.classList.add('started');
 startTheme();
 document.getElementById('keys').addEventListener('click', showHelp);
 for (const button of document.querySelectorAll('button.copy')) {
@@ -33,4 +35,3 @@ for (const button of document.querySelectorAll('button.copy')) {
 }
 const explorers = [...document.querySelectorAll('.explorer')].map((root) => new Explorer(root));
 listenToKeys(followReader(explorers));
-document.documentElement.classList.add('started');
