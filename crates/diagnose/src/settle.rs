@@ -87,7 +87,9 @@ impl Scheduler for Recount<'_> {
             view.enabled.iter().position(|c| view.names[c.thread.index()] == *name)
         });
         let current = view.enabled.iter().position(|c| c.thread == view.current);
-        let index = wanted.or(current).unwrap_or(0);
+        // What the recorded run did not count, it did right after what it counted, before anybody else's turn.
+        let uncounted = current.filter(|i| !Self::counts(&self.recorded.visible, view, *i));
+        let index = uncounted.or(wanted).or(current).unwrap_or(0);
         self.done += u32::from(Self::counts(&self.recorded.visible, view, index));
         let candidate = view.enabled[index];
         let thread = self.keys.thread(&view.names[candidate.thread.index()]);

@@ -16,6 +16,8 @@ use tempfile::TempDir;
 
 /// No answer takes that long; then the browser is stuck.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How long the browser may take to end.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 const FLAGS: [&str; 11] = [
     "--headless=new",
@@ -123,7 +125,12 @@ impl Chromium {
 }
 
 impl Drop for Chromium {
+    /// Lets the browser end by itself, because its processes write into the directory until then.
     fn drop(&mut self) {
+        let close = format!("{}\0", json!({ "id": 0, "method": "Browser.close" }));
+        if self.input.write_all(close.as_bytes()).is_ok() {
+            while self.messages.recv_timeout(FAREWELL).is_ok() {}
+        }
         self.process.kill().ok();
         self.process.wait().ok();
     }

@@ -21,7 +21,9 @@ class Explorer {
     this.panes = new Panes(root.querySelector('.sources'));
     this.zoom = ZOOMS.length - 1;
     this.event = this.failing.causes[0] ?? this.failing.events.at(-1) ?? null;
-    this.root.style.setProperty('--label', `${this.failing.longestLabel}ch`);
+    const label = Math.max(...this.panels.map((panel) => panel.longestLabel));
+    this.root.style.setProperty('--label', `${label}ch`);
+    this.root.dataset.names = label > 6 ? 'long' : 'short';
     this.listen();
     this.showWhetherAll();
     this.draw();
@@ -97,7 +99,7 @@ class Explorer {
   showState(step, events, node) {
     const { schedule, event } = this;
     const shownStep = [...this.failing.shown.keys()].indexOf(event);
-    showValues(this.find('.values'), schedule, event, events[step - 1] ?? -1);
+    showValues(this.find('.values'), schedule, event, events[step - 1]);
     showThreads(this.find('.threads'), schedule, event, shownStep, Number(node.dataset.thread), this.lanes);
     const what = node.querySelector('.what').textContent.trim();
     const text = `Step ${step + 1} of ${events.length}, event ${event + 1} of ${this.failing.run.events}`;

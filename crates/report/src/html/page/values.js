@@ -9,10 +9,10 @@ function element(name, className, ...children) {
 
 const MOST_OTHERS = 20; // variables besides those that matter
 
-/** `previous` is the event of the step before, or -1. */
+/** `previous` is the event of the step before; at the first step nothing counts as changed. */
 function showValues(container, schedule, event, previous) {
-  const before = schedule.valuesAfter(previous);
   const after = schedule.valuesAfter(event);
+  const before = previous === undefined ? after : schedule.valuesAfter(previous);
   const watched = schedule.shown.variables.map((_, variable) => variable);
   const isNew = (variable) => variable >= watched.length && before.get(variable) !== after.get(variable);
   const others = [...after.keys()].filter(isNew).slice(0, MOST_OTHERS);
