@@ -29,7 +29,7 @@ pub fn build(flags: &BuildFlags) -> Result<Exit, CliError> {
         );
     } else {
         println!("built {}", output.display());
-        println!("search it with: unravel find {}", output.display());
+        println!("explain it with: unravel explain {}", output.display());
     }
     Ok(Exit::Clean)
 }

@@ -110,7 +110,9 @@ impl Config {
     pub fn known(&self) -> Vec<Known> {
         let known = |s: &Suppression| {
             let kind = FailureKind::from_name(&s.kind)?;
-            let bug = BugId { kind, places: vec![s.site.clone()] };
+            // Failures name files without their folders.
+            let site = s.site.rsplit('/').next().unwrap_or(&s.site).to_owned();
+            let bug = BugId { kind, places: vec![site] };
             Some(Known { bug, reason: s.reason.clone() })
         };
         self.suppress.iter().filter_map(known).collect()

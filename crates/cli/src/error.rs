@@ -34,7 +34,7 @@ pub enum CliError {
     Write { path: PathBuf, source: std::io::Error },
     #[error("{}: {message}", path.display())]
     #[diagnostic(help(
-        "unravel.toml has the sections [build], [search] and [[suppress]]; see the README"
+        "unravel.toml has the sections [build], [search] and [[suppress]]; see docs/configuration.md"
     ))]
     Config { path: PathBuf, message: String },
     #[error(transparent)]

@@ -1,6 +1,7 @@
 //! Room `cli`: flags, wiring, exit codes. A command a file; nothing is computed here.
 
 mod build;
+mod compiler_flags;
 mod completions;
 mod config;
 mod diagnose;
@@ -12,6 +13,7 @@ mod find;
 mod flags;
 mod import;
 mod interrupt;
+mod output;
 mod plan;
 mod program;
 mod progress;
@@ -34,7 +36,7 @@ use crate::exit::Exit;
 use crate::flags::{Cli, Command, TraceCommand};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(compiler_flags::accept(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();

@@ -10,6 +10,7 @@ use unravel_vm::{Options, Vm};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::flags::{CompileFlags, InputFlags, ProgramFlags, RuleFlags};
+use crate::progress::Progress;
 
 /// A program that was built and is ready to run.
 pub struct Loaded {
@@ -36,7 +37,11 @@ impl CompileFlags {
 /// Builds or opens what the user named.
 pub fn open(sources: &[PathBuf], flags: Vec<String>) -> Result<(Built, ProgramRef), CliError> {
     let spec = BuildSpec::new(sources.to_vec()).with_flags(flags.clone());
-    let built = Builder::from_env().open(&spec)?;
+    let mut progress = Progress::new(true);
+    progress.show("compiling");
+    let built = Builder::from_env().open(&spec);
+    drop(progress);
+    let built = built?;
     for note in &built.notes {
         eprintln!("note: {note}");
     }

@@ -1,7 +1,7 @@
 //! `unravel replay`: the same schedule, the same outcome, or where it differs.
 
 use serde_json::json;
-use unravel_explore::{Divergence, Judge, Replay};
+use unravel_explore::{Divergence, Judge, Replay, Silence};
 use unravel_trace::{
     Detail, Event, EventKind, Executor, Outcome, Run, Trace, TraceFile, Value, Want,
 };
@@ -9,6 +9,7 @@ use unravel_trace::{
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::ReplayFlags;
+use crate::output::Aside;
 use crate::recorded::{self, Opened};
 use crate::run::exit_for;
 use crate::{step, story};
@@ -22,20 +23,37 @@ pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
         return Err(CliError::NotExecutable { path: flags.trace.clone() });
     }
     let Opened { mut vm, changed } = recorded::open(&file, &flags.program)?;
-    let mut judge = Judge::open(&file.rules).map_err(CliError::Stdin)?;
+    // The program's own output is shown once, and not where something else is to be read.
+    let aside = Aside::begin(flags.json);
+    let (silence, mut judge) = if flags.times > 1 {
+        let (silence, judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
+        (Some(silence), judge)
+    } else {
+        (None, Judge::open(&file.rules).map_err(CliError::Stdin)?)
+    };
     let mut last = None;
     for _ in 0..flags.times.max(1) {
         let mut scheduler = Replay::new(&file.run.schedule);
         let want = Want { detail: Detail::Events, learn: false };
         let visible = &file.run.schedule.visible;
-        let run = judge.around(|| vm.run(&file.input, visible, &mut scheduler, want));
-        let report = Report::new(&file.run, run, scheduler.divergence());
+        let mut execute = || vm.run(&file.input, visible, &mut scheduler, want);
+        let run = match silence {
+            None => judge.around(execute),
+            Some(_) => {
+                let mut run = execute();
+                judge.judge(&mut run);
+                run
+            }
+        };
+        let report = Report::new(&file.run, run, scheduler.divergence(), changed);
         let same = report.same;
         last = Some(report);
         if !same {
             break;
         }
     }
+    drop(silence);
+    drop(aside);
     let report = last.expect("replayed at least once");
     if flags.json {
         print_json(&report, changed);
@@ -54,8 +72,9 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(recorded: &Run, run: Run, divergence: Option<Divergence>) -> Report {
-        let first = first_difference(&recorded.trace, &run.trace);
+    /// In a program that has `changed`, lines are expected to be others.
+    pub fn new(recorded: &Run, run: Run, divergence: Option<Divergence>, changed: bool) -> Report {
+        let first = first_difference(&recorded.trace, &run.trace, changed);
         let same_end = match (&recorded.outcome, &run.outcome) {
             (Outcome::Failed(_), Outcome::Failed(_)) => recorded.outcome.is_same_bug(&run.outcome),
             (a, b) => a == b,
@@ -69,10 +88,11 @@ impl Report {
 
 /// The first event that is not the recorded one. Sites are compared by place, because a rebuilt program
 /// numbers them anew.
-fn first_difference(recorded: &Trace, found: &Trace) -> Option<String> {
+fn first_difference(recorded: &Trace, found: &Trace, changed: bool) -> Option<String> {
+    let what = if changed { operation } else { describe };
     for (index, (a, b)) in recorded.events.iter().zip(&found.events).enumerate() {
         let (left, right) = (describe(recorded, a), describe(found, b));
-        if left != right {
+        if what(recorded, a) != what(found, b) {
             return Some(format!("event {}: recorded {left}, now {right}", index + 1));
         }
         if values(&a.kind) != values(&b.kind) {
@@ -107,9 +127,13 @@ fn values(kind: &EventKind) -> Vec<&Value> {
 
 fn describe(trace: &Trace, event: &Event) -> String {
     let place = trace.place(event).map_or(String::new(), |place| place.short());
+    format!("{} at {place}", operation(trace, event))
+}
+
+fn operation(trace: &Trace, event: &Event) -> String {
     let what =
         event.kind.location().map_or(String::new(), |l| format!(" {}", trace.location(l).name));
-    format!("{} {}{what} at {place}", trace.thread_name(event.thread), event.kind.verb())
+    format!("{} {}{what}", trace.thread_name(event.thread), event.kind.verb())
 }
 
 fn print_text(report: &Report, flags: &ReplayFlags) {

@@ -7,20 +7,20 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::RunFlags;
+use crate::output::Aside;
 use crate::{program, story};
 
 pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
     let mut loaded = program::load(&flags.program, &config)?;
     let mut judge = Judge::open(&loaded.rules).map_err(CliError::Stdin)?;
-    let visible = match flags.output {
-        // A trace is worth having only with the shared accesses in it: learn them first.
-        Some(_) => learn(&mut loaded, flags)?,
-        None => VisibleSet::default(),
-    };
+    // A schedule means something only if it can switch at shared accesses: learn them first.
+    let visible = learn(&mut loaded, flags)?;
     let mut scheduler = flags.strategy.scheduler(flags.seed, 2, 1000);
     let want = Want { detail: Detail::Events, learn: false };
+    let aside = Aside::begin(flags.json);
     let run = judge.around(|| loaded.vm.run(&loaded.input, &visible, &mut *scheduler, want));
+    drop(aside);
     if let Some(path) = &flags.output {
         let file = TraceFile {
             program: loaded.reference.clone(),

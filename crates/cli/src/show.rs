@@ -39,7 +39,8 @@ fn as_text(file: &TraceFile, width: Option<usize>) -> String {
     let column = ((width.saturating_sub(NUMBER)) / threads).max(NARROWEST);
     let sources = Sources::under(&file.program.cwd);
     let mut out = String::new();
-    let _ = writeln!(out, "{} {}", file.program.name, file.input.args.join(" "));
+    let words = [vec![file.program.name.clone()], file.input.args.clone()].concat();
+    let _ = writeln!(out, "{}", words.join(" "));
     let _ = writeln!(out, "{}", file.run.outcome);
     let known = story::is_order_known(&file.run);
     if !known {

@@ -38,8 +38,12 @@ pub fn is_order_known(run: &Run) -> bool {
     run.symbolic.as_ref().is_none_or(|symbolic| symbolic.order == KnownOrder::Observed)
 }
 
+/// A point of a schedule can have several events, or none that was kept.
 fn events(run: &Run) -> u64 {
-    if is_order_known(run) { run.schedule.events() } else { run.trace.events.len() as u64 }
+    match run.trace.events.len() as u64 {
+        0 => run.schedule.events(),
+        events => events,
+    }
 }
 
 /// `1 thread`, `2 threads`.

@@ -53,7 +53,7 @@ impl Keeper<'_> {
             seed: Some(self.explored.seed),
             run: run.clone(),
         };
-        Ok(file.write(&self.file(name))?)
+        Ok(file.write(self.file(name))?)
     }
 
     fn file(&self, name: &Name) -> PathBuf {

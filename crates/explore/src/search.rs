@@ -277,7 +277,7 @@ fn run_epoch<E: Executor>(
                             pending.retry.push((start + done, count - done));
                         }
                     }
-                    take_report(state, &mut learned, &mut longest, report);
+                    take_report(state, &mut learned, &mut longest, *report);
                 }
                 WorkerEnd::Died { run, signal } => {
                     // The run that killed its worker is inconclusive; the rest is tried again.

@@ -45,7 +45,7 @@ pub(crate) struct Report {
 }
 
 pub(crate) enum WorkerEnd {
-    Report(Report),
+    Report(Box<Report>),
     /// While executing this run.
     Died {
         run: u64,
@@ -120,7 +120,7 @@ impl Worker {
     pub fn receive(&mut self) -> Result<WorkerEnd, SearchError> {
         self.assigned = None;
         match read_message::<Report>(&mut self.reports) {
-            Ok(report) => Ok(WorkerEnd::Report(report)),
+            Ok(report) => Ok(WorkerEnd::Report(Box::new(report))),
             Err(_) => {
                 let signal = self.child.wait();
                 let run = self.current.load(Ordering::Relaxed);

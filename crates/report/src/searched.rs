@@ -59,7 +59,9 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
 
 /// How to look further, where that can help.
 fn further(explored: &Explored) -> Option<String> {
-    let more = matches!(explored.stopped, Stopped::Time | Stopped::Schedules);
+    let tally = &explored.tally;
+    let more = matches!(explored.stopped, Stopped::Time | Stopped::Schedules)
+        && (tally.most_threads > 1 || tally.nondet);
     let fixed = matches!(explored.strategy.as_str(), "run-to-block" | "round-robin");
     let other = if explored.strategy == "pct:5" { "random" } else { "pct:5" };
     (more && !fixed)

@@ -241,15 +241,51 @@ impl Machine {
 
     pub fn deadlock(&mut self) -> ! {
         let related = self.waits(|_| true);
-        let message = format!("{} threads wait for each other", related.len());
-        let message = if related.len() == 1 {
-            "a thread waits for something that never comes".into()
-        } else {
-            message
+        let cycle = self.cycle();
+        // Those who wait for the end of a thread wait because of the others.
+        let stuck: Vec<usize> = (0..self.thread_count)
+            .filter(|t| !self.threads[*t].ended)
+            .filter(|t| !matches!(self.threads[*t].need, Need::Ended(_)))
+            .collect();
+        let message = match (cycle.len(), stuck.len()) {
+            (1, _) => "a thread waits for a lock that it holds itself".to_owned(),
+            (0, 0) => "threads wait for each other to end".to_owned(),
+            (0, 1) => "a thread waits for something that never comes".to_owned(),
+            (0, threads) => format!("{threads} threads wait for something that never comes"),
+            (threads, _) => format!("{threads} threads wait for each other"),
         };
-        let first = (0..self.thread_count).find(|t| !self.threads[*t].ended).unwrap_or(0);
+        let first = cycle.first().or(stuck.first()).copied().unwrap_or(0);
         let outcome = self.failure_of(first, FailureKind::Deadlock, message, related);
         self.finish(outcome)
+    }
+
+    /// Threads of which each waits for a lock that the next one holds, the smallest first; none if there is no cycle.
+    fn cycle(&self) -> Vec<usize> {
+        let next = |thread: usize| {
+            let thread = &self.threads[thread];
+            let owner = match thread.need {
+                Need::Mutex(at) => self.sync.mutex_owner(at),
+                Need::Wake { mutex, .. } if thread.woken_by.is_some() => {
+                    self.sync.mutex_owner(mutex)
+                }
+                Need::ReadLock(at) | Need::WriteLock(at) => self.sync.rwlock_owner(at),
+                _ => None,
+            };
+            owner.map(ThreadId::index).filter(|owner| !self.threads[*owner].ended)
+        };
+        for start in (0..self.thread_count).filter(|t| !self.threads[*t].ended) {
+            let mut members = vec![start];
+            while let Some(owner) = next(members[members.len() - 1]) {
+                if owner == start {
+                    return members;
+                }
+                if members.contains(&owner) {
+                    break;
+                }
+                members.push(owner);
+            }
+        }
+        Vec::new()
     }
 
     pub fn livelock(&mut self) -> ! {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use super::BuildError;
 
 /// The line that installs everything needed on Debian and Ubuntu.
-pub const INSTALL: &str = "apt-get install clang-19 llvm-19-dev libffi-dev g++";
+pub const INSTALL: &str = "apt-get install clang-19 llvm-19-dev libffi-dev libz3-dev g++";
 
 const HOME: &str = "/usr/lib/llvm-19/bin";
 

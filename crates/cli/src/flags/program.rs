@@ -1,0 +1,97 @@
+//! What is run: the program, how to compile it, what it is given, what counts as its failure.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Flags for compiling.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "How to compile it")]
+pub struct CompileFlags {
+    /// Directory with headers.
+    #[arg(short = 'I', value_name = "DIR")]
+    pub include: Vec<String>,
+    /// Define a macro.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub define: Vec<String>,
+    /// Use a native library.
+    #[arg(short = 'l', value_name = "LIBRARY")]
+    pub library: Vec<String>,
+    /// Any other flag for the compiler.
+    #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
+    pub other: Vec<String>,
+}
+
+/// What the program is given.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "What it is given")]
+pub struct InputFlags {
+    /// File to use as standard input (default: ours, if it is a file or a pipe with something in it).
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Seed for the values of __VERIFIER_nondet_* functions.
+    #[arg(long, value_name = "N", conflicts_with = "nondet")]
+    pub nondet_seed: Option<u64>,
+    /// The values themselves, in order of the calls.
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', allow_hyphen_values = true)]
+    pub nondet: Option<Vec<i64>>,
+    /// Give a run up after this many loop iterations and calls.
+    #[arg(long, value_name = "N")]
+    pub max_steps: Option<u64>,
+    /// Let condition waits wake without a signal.
+    #[arg(long)]
+    pub spurious_wakes: bool,
+    /// Let timed waits time out although other threads could run.
+    #[arg(long)]
+    pub early_timeouts: bool,
+}
+
+/// What counts as a failure besides assertions, crashes, memory errors and deadlocks.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "What counts as a failure")]
+pub struct RuleFlags {
+    /// An exit code other than 0 is a failure.
+    #[arg(long)]
+    pub fail_on_exit: bool,
+    /// Standard output other than this file's content is a failure.
+    #[arg(long, value_name = "FILE")]
+    pub expect_output: Option<PathBuf>,
+    /// A shell command that judges each run: $UNRAVEL_STDOUT names a file with its output, $UNRAVEL_EXIT is
+    /// its exit code.
+    #[arg(long, value_name = "CMD")]
+    pub check: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ProgramFlags {
+    /// Sources, bitcode, or what `unravel build` made.
+    #[arg(required = true, value_name = "PROGRAM")]
+    pub program: Vec<PathBuf>,
+    /// Arguments of the program.
+    #[arg(last = true, value_name = "ARG")]
+    pub args: Vec<String>,
+    #[command(flatten)]
+    pub compile: CompileFlags,
+    #[command(flatten)]
+    pub input: InputFlags,
+    #[command(flatten)]
+    pub rules: RuleFlags,
+}
+
+#[derive(Debug, Args)]
+pub struct BuildFlags {
+    /// C and C++ sources.
+    #[arg(required = true, value_name = "SOURCE")]
+    pub sources: Vec<PathBuf>,
+    /// Where to write the result (default: the first source's name with `.unravel`).
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+    /// Flags for the compiler.
+    #[arg(last = true, value_name = "FLAG")]
+    pub flags: Vec<String>,
+    #[command(flatten)]
+    pub compile: CompileFlags,
+}

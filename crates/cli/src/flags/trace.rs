@@ -1,0 +1,155 @@
+//! Commands on traces.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use unravel_diagnose::Goal;
+
+use super::parse_time;
+
+#[derive(Debug, Args)]
+pub struct ReplayFlags {
+    /// A trace that `explain`, `find` or `run` wrote.
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Another build of the program to replay it on.
+    #[arg(long, value_name = "PROGRAM")]
+    pub program: Vec<PathBuf>,
+    /// Replay this many times.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub times: u32,
+    /// Step through the events of the run, forward and back, with values and breakpoints.
+    ///
+    /// Commands are gdb's: next, back, continue, reverse-continue, break, watch, print, info, list, help, quit. They
+    /// are read from standard input, also from a pipe; the program's own input comes from the trace. Events are
+    /// operations on what two threads touch: the variables of one thread alone are not shown. A trace that was
+    /// imported can be stepped too, though it is not executed.
+    #[arg(long, conflicts_with_all = ["times", "json"])]
+    pub step: bool,
+    /// With --step: carry out this command instead of reading them (several times, or several with `;`).
+    #[arg(short = 'x', long = "command", value_name = "CMD", requires = "step")]
+    pub commands: Vec<String>,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DiagnoseFlags {
+    /// A failing trace that `explain`, `find`, `run` or `import` wrote.
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Another build of the program.
+    #[arg(long, value_name = "PROGRAM")]
+    pub program: Vec<PathBuf>,
+    /// Use nothing of the trace but which way each thread went at its branches: find the failing schedule anew.
+    #[arg(long)]
+    pub paths_only: bool,
+    /// How to look for the passing schedule: local, pair, maxsmt, lexico, progressive or progressive-lexico.
+    #[arg(long, value_name = "GOAL", default_value_t = Goal::Local)]
+    pub goal: Goal,
+    /// How many passing schedules to show.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub alternates: usize,
+    /// Give a query of the solver up after this many conflicts.
+    #[arg(long, value_name = "N")]
+    pub conflict_limit: Option<u64>,
+    /// Try at most this long: 30s, 5m (default 30s).
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub time: Option<Duration>,
+    /// Schedules to try at random against the root cause.
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub samples: u64,
+    /// Write the queries of the solver to this directory, as SMT-LIB.
+    #[arg(long, value_name = "DIR")]
+    pub dump_smt: Option<PathBuf>,
+    /// Write the projection to this file, for Graphviz.
+    #[arg(long, value_name = "FILE")]
+    pub dot: Option<PathBuf>,
+    /// Print what the stages took to standard error, for benchmarks.
+    #[arg(long, hide = true)]
+    pub timings: bool,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TraceFlags {
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Show the events of a trace, a column a thread.
+    #[command(after_long_help = include_str!("../help/show.txt"))]
+    Show(ShowFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct ShowFlags {
+    /// A trace that `explain`, `find`, `run` or `import` wrote.
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Columns of the output (default: the terminal's, or 120).
+    #[arg(long, value_name = "N")]
+    pub width: Option<usize>,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ImportFlags {
+    #[command(subcommand)]
+    pub command: ImportCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ImportCommand {
+    /// The text traces of Symbiosis: a folder with a file a thread (T0, T1, …).
+    ///
+    /// Such a trace can be shown and diagnosed, but not executed.
+    Symbiosis(SymbiosisFlags),
+}
+
+#[derive(Debug, Args)]
+pub struct SymbiosisFlags {
+    /// The folder of the trace.
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Where to write the trace.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Of a thread with several files T2_0, T2_1, …, read this one (default: the lowest).
+    #[arg(long, value_name = "THREAD=PATH", value_parser = parse_path)]
+    pub path: Vec<(u32, String)>,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `2=1` or `T2=1`: the path 1 of thread 2.
+fn parse_path(text: &str) -> Result<(u32, String), String> {
+    let (thread, path) = text.split_once('=').unwrap_or_default();
+    let thread = thread.strip_prefix('T').unwrap_or(thread);
+    match thread.parse() {
+        Ok(thread) => Ok((thread, path.to_owned())),
+        Err(_) => Err(format!("'{text}' chooses no path: write 2=1 to read T2_1")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_chosen_by_thread() {
+        assert_eq!(parse_path("2=1"), Ok((2, "1".into())));
+        assert_eq!(parse_path("T2=1_fail"), Ok((2, "1_fail".into())));
+        assert!(parse_path("2").is_err());
+        assert!(parse_path("x=1").is_err());
+    }
+}

@@ -1,0 +1,40 @@
+//! Where the program's own output goes.
+
+use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+/// While it lives, what goes to standard output goes to standard error: for commands that have something of their own
+/// to print there, as JSON.
+#[derive(Debug)]
+pub struct Aside {
+    output: Option<OwnedFd>,
+}
+
+impl Aside {
+    /// Does nothing unless `wanted`.
+    pub fn begin(wanted: bool) -> Aside {
+        let output = std::io::stdout().as_fd().try_clone_to_owned().ok().filter(|_| wanted);
+        if output.is_some() {
+            move_to(2);
+        }
+        Aside { output }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if let Some(output) = &self.output {
+            move_to(output.as_raw_fd());
+        }
+    }
+}
+
+/// Standard output is from now on what this descriptor is.
+fn move_to(descriptor: i32) {
+    let _ = std::io::stdout().flush();
+    // SAFETY: flushes the streams of the C library, and replaces a descriptor of our own.
+    unsafe {
+        libc::fflush(std::ptr::null_mut());
+        libc::dup2(descriptor, 1);
+    }
+}
