@@ -113,8 +113,14 @@ fn print(flags: &ExplainFlags, explanation: &Explanation, sources: &Sources, fil
     } else {
         terminal::explanation(explanation, sources, style::style(), Some(&page))
     };
-    let annotations =
-        if flags.annotations { annotations::explanation(explanation) } else { String::new() };
     // A reader that stops early (head, less) is no error.
-    let _ = std::io::stdout().lock().write_all(format!("{text}{annotations}").as_bytes());
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    if flags.annotations {
+        let lines = annotations::explanation(explanation);
+        // GitHub reads both; who reads JSON wants nothing else.
+        let _ = match flags.json {
+            true => std::io::stderr().lock().write_all(lines.as_bytes()),
+            false => std::io::stdout().lock().write_all(lines.as_bytes()),
+        };
+    }
 }

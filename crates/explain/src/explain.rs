@@ -181,14 +181,14 @@ fn share(time: Duration, index: usize) -> Duration {
 fn bug(finding: &Finding, tally: &Tally, trace: String, verdict: Verdict) -> ExplainedBug {
     let failure = finding.run.outcome.failure().expect("a finding is a failure").clone();
     let id = failure.id();
-    let Run { schedule, .. } = &finding.run;
+    let Run { schedule, trace: observed, .. } = &finding.run;
     ExplainedBug {
         found: Found {
             schedule: finding.index + 1,
             times: tally.times(&id).max(1),
             replayed: finding.replayed,
             threads: schedule.threads.len() as u64,
-            events: schedule.events(),
+            events: observed.events.len() as u64,
             switches: schedule.context_switches() as u64,
         },
         id,
