@@ -3,21 +3,47 @@
 use std::ffi::OsString;
 
 /// How such flags begin. None of ours begins so.
-const BEGINNINGS: [&str; 9] = ["-O", "-g", "-W", "-f", "-m", "-std=", "-pthread", "-L", "-isystem"];
+const BEGINNINGS: [&str; 12] = [
+    "-O",
+    "-g",
+    "-W",
+    "-f",
+    "-m",
+    "-std=",
+    "-pthread",
+    "-L",
+    "-U",
+    "-isystem",
+    "-include",
+    "-pedantic",
+];
+/// Whole flags.
+const FLAGS: [&str; 3] = ["-w", "-ansi", "-c"];
+/// Of those, the ones whose value may be the next argument.
+const WITH_VALUE: [&str; 4] = ["-L", "-U", "-isystem", "-include"];
 
 /// The arguments with flags of compilers written as `--cflag=…`. What follows `--` is the program's, and what follows
 /// `--cflag` is one already.
 pub fn accept(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut accepted = Vec::new();
+    let mut accepted: Vec<OsString> = Vec::new();
     let mut ours = true;
-    let mut is_value = false;
+    // Whether the argument belongs to the one before it: as a value of ours, or as one of a compiler's flag.
+    let (mut is_value, mut is_half) = (false, false);
     for argument in arguments {
         ours &= argument != "--";
-        let is_flag = |text: &str| BEGINNINGS.iter().any(|beginning| text.starts_with(beginning));
-        let follows = std::mem::replace(&mut is_value, argument == "--cflag");
-        accepted.push(match argument.to_str() {
-            Some(text) if ours && is_flag(text) && !follows => format!("--cflag={text}").into(),
-            _ => argument,
+        let text = argument.to_str().unwrap_or_default();
+        let is_flag = FLAGS.contains(&text) || BEGINNINGS.iter().any(|b| text.starts_with(b));
+        let half = std::mem::take(&mut is_half);
+        let value = std::mem::replace(&mut is_value, text == "--cflag");
+        // What only compiles makes no difference here.
+        if ours && !value && text == "-c" {
+            continue;
+        }
+        is_half = ours && !value && !half && WITH_VALUE.contains(&text);
+        accepted.push(if ours && !value && (is_flag || half) {
+            format!("--cflag={text}").into()
+        } else {
+            argument
         });
     }
     accepted
@@ -37,6 +63,10 @@ mod tests {
         assert_eq!(
             accepted("unravel explain -O2 -pthread a.c -Wall -std=c11 -I inc -q"),
             "unravel explain --cflag=-O2 --cflag=-pthread a.c --cflag=-Wall --cflag=-std=c11 -I inc -q"
+        );
+        assert_eq!(
+            accepted("unravel explain -isystem inc -w -c a.c -L lib -lz"),
+            "unravel explain --cflag=-isystem --cflag=inc --cflag=-w a.c --cflag=-L --cflag=lib -lz"
         );
         assert_eq!(accepted("unravel find --cflag -O2 a.c"), "unravel find --cflag -O2 a.c");
         assert_eq!(accepted("unravel run a.c -- -f -g"), "unravel run a.c -- -f -g");

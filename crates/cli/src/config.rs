@@ -63,6 +63,23 @@ pub struct Suppression {
     pub reason: String,
 }
 
+impl Suppression {
+    /// What keeps it from meaning anything.
+    fn problem(&self) -> Option<String> {
+        let line = self.site.rsplit_once(':').map(|(file, line)| (file, line.parse::<u32>()));
+        match (self.site.as_str(), line) {
+            ("", _) | (_, Some(("", _) | (_, Err(_)))) => Some(format!(
+                "'{}' is no place to put a bug aside at: write file.c:120, or file.c for the whole file",
+                self.site
+            )),
+            _ if self.reason.trim().is_empty() => {
+                Some(format!("the bug at {} is put aside without a reason", self.site))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Config {
     /// Reads the project's file; without one, everything is at its default.
     pub fn find() -> Result<Config, CliError> {
@@ -102,6 +119,9 @@ impl Config {
                     kinds.join(", ")
                 ),
             });
+        }
+        if let Some(problem) = config.suppress.iter().find_map(Suppression::problem) {
+            return Err(complain(problem));
         }
         Ok(config)
     }

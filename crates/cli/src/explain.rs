@@ -20,6 +20,7 @@ use crate::style;
 
 pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
+    prepare(&flags.out)?;
     let mut loaded = program::load(&flags.program, &config)?;
     let defaults = Budget::default();
     let request = Request {
@@ -85,8 +86,6 @@ impl Files {
     }
 
     fn write(&self, explanation: &Explanation, sources: &Sources) -> Result<(), CliError> {
-        std::fs::create_dir_all(&self.directory)
-            .map_err(|source| CliError::Write { path: self.directory.clone(), source })?;
         put(&self.path("html"), &html::explanation(explanation, sources))?;
         put(&self.path("json"), &json::explanation(explanation).to_string())?;
         put(&self.path("sarif"), &sarif::explanation(explanation, sources).to_string())?;
@@ -100,6 +99,15 @@ impl Files {
     }
 }
 
+/// Whatever is found has to be written there: better to know now that it cannot.
+fn prepare(directory: &Path) -> Result<(), CliError> {
+    let trial = directory.join(".unravel-trial");
+    std::fs::create_dir_all(directory)
+        .and_then(|()| std::fs::write(&trial, ""))
+        .and_then(|()| std::fs::remove_file(&trial))
+        .map_err(|source| CliError::Write { path: directory.to_owned(), source })
+}
+
 fn put(path: &Path, text: &str) -> Result<(), CliError> {
     std::fs::write(path, text).map_err(|source| CliError::Write { path: path.to_owned(), source })
 }
@@ -109,7 +117,7 @@ fn print(flags: &ExplainFlags, explanation: &Explanation, sources: &Sources, fil
     let text = if flags.json {
         format!("{}\n", json::explanation(explanation))
     } else if flags.quiet {
-        terminal::brief(explanation)
+        terminal::brief(explanation, plan::exit(&explanation.explored, 0) == Exit::Inconclusive)
     } else {
         terminal::explanation(explanation, sources, style::style(), Some(&page))
     };

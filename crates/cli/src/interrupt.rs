@@ -1,18 +1,30 @@
 //! Ctrl-C: long commands stop, and keep what they found.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Whether the user wants it to end.
 pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on Ctrl-C sets [`INTERRUPTED`] instead of ending the process; a second one ends it.
+/// Ctrl-Cs since somebody last took notice.
+static UNHEARD: AtomicU32 = AtomicU32::new(0);
+/// So many in a row end the process.
+const IMPATIENT: u32 = 3;
+
+/// From now on Ctrl-C sets [`INTERRUPTED`] instead of ending the process; the third that nobody heeds ends it.
 pub fn listen() {
     // SAFETY: the handler sets a flag and nothing else that is not safe in a handler.
     unsafe { libc::signal(libc::SIGINT, interrupt as *const () as libc::sighandler_t) };
 }
 
 extern "C" fn interrupt(_: i32) {
-    if INTERRUPTED.swap(true, Ordering::Relaxed) {
+    let unheard = match INTERRUPTED.swap(true, Ordering::Relaxed) {
+        true => UNHEARD.fetch_add(1, Ordering::Relaxed) + 1,
+        false => {
+            UNHEARD.store(1, Ordering::Relaxed);
+            1
+        }
+    };
+    if unheard >= IMPATIENT {
         // SAFETY: ends this process as if it had not listened.
         unsafe {
             libc::signal(libc::SIGINT, libc::SIG_DFL);

@@ -125,6 +125,11 @@ fn own_stdin() -> Result<Option<Vec<u8>>, CliError> {
     let mut poll = libc::pollfd { fd: 0, events: libc::POLLIN, revents: 0 };
     // SAFETY: looks at descriptor 0.
     let ready = unsafe { libc::poll(&mut poll, 1, PIPE_PATIENCE_MS) };
+    if ready == 0 {
+        eprintln!(
+            "note: nothing came from standard input, so the program gets none; a file is given with --stdin"
+        );
+    }
     if ready <= 0 || poll.revents & libc::POLLNVAL != 0 {
         return Ok(None);
     }

@@ -159,6 +159,11 @@ pub fn diagnose(
         let mut told = tell(&world, &failing, cause, &others);
         if !cause.complete {
             told.sentence = format!("as far as was searched, {}", told.sentence);
+            if !world.subject().has_time() {
+                // Hardly begun: nothing can be advised on the strength of it.
+                told.advice.clear();
+                told.region.clear();
+            }
         }
         told
     });

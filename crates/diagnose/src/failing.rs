@@ -1,7 +1,7 @@
 //! The failing run: replayed, modelled, with fewer context switches.
 
 use unravel_solve::{Evaluator, Model, Verdict};
-use unravel_trace::{BugId, Detail, Effort, Failure, Observed, Run, Step, Symbolic};
+use unravel_trace::{BugId, Detail, Effort, Failure, FailureKind, Observed, Run, Step, Symbolic};
 
 use crate::modelled::schedule;
 use crate::reduce::reduce;
@@ -36,7 +36,15 @@ pub fn usable_model(failing: &Failing, notes: &mut Vec<String>) -> Option<Model>
     let model = match Model::new(&failing.observed.trace, symbolic) {
         Ok(model) => model,
         Err(error) => {
-            notes.push(format!("the run is not modelled: {error}"));
+            let by_rule = matches!(
+                failing.failure.kind,
+                FailureKind::ExitCode | FailureKind::Output | FailureKind::Check
+            );
+            notes.push(if by_rule {
+                "what counts as this failure is not modelled: everything was executed".to_owned()
+            } else {
+                format!("the run is not modelled: {error}")
+            });
             return None;
         }
     };

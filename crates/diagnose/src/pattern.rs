@@ -17,7 +17,7 @@ pub struct Words {
 /// `failing` is the trace that the orders are of.
 pub fn describe(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Words {
     if failure.kind == FailureKind::Deadlock {
-        return deadlock(failure, orders);
+        return deadlock(failure, orders, failing);
     }
     let double = match orders {
         [order] => return single(order),
@@ -27,7 +27,7 @@ pub fn describe(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> W
     double.or_else(|| stale(failure, orders, failing)).unwrap_or_else(|| compound(orders))
 }
 
-fn deadlock(failure: &Failure, orders: &[CausalOrder]) -> Words {
+fn deadlock(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Words {
     let waits: Vec<&str> = failure.related.iter().map(|r| r.message.as_str()).collect();
     let lost = orders.iter().find(|o| o.first.verb == "signals" || o.first.verb == "broadcasts");
     if let Some(order) = lost {
@@ -40,8 +40,10 @@ fn deadlock(failure: &Failure, orders: &[CausalOrder]) -> Words {
                 order.second.key.thread
             ),
             advice: format!(
-                "check what is waited for with the lock held, in the same critical section as the wait at {}",
-                order.second.place.short()
+                "what is waited for has to be checked in one critical section with the wait at {}, and changed with \
+                 the same lock held before the signal at {}",
+                order.second.place.short(),
+                order.first.place.short()
             ),
             region: vec![order.second.place.clone(), order.first.place.clone()],
         };
@@ -49,15 +51,37 @@ fn deadlock(failure: &Failure, orders: &[CausalOrder]) -> Words {
     Words {
         pattern: Pattern::Deadlock,
         sentence: waits.join("; "),
-        advice: match orders {
-            [] => "nobody can go on: see who waits for what".to_owned(),
-            _ => format!(
-                "let all threads take these in the same order: {}",
-                names(orders.iter().map(|o| o.object.as_str()))
-            ),
-        },
+        advice: stuck_advice(orders, &waits, failing),
         region: places(orders),
     }
+}
+
+/// What helps against a deadlock depends on what the threads wait for.
+fn stuck_advice(orders: &[CausalOrder], waits: &[&str], failing: &Trace) -> String {
+    let locks = |who: &Participant| matches!(who.verb.as_str(), "locks" | "acquires" | "trylocks");
+    if orders.is_empty() {
+        return "nobody can go on: see who waits for what".to_owned();
+    }
+    if orders.iter().all(|order| locks(&order.first) && locks(&order.second)) {
+        return format!(
+            "let all threads take these in the same order: {}",
+            names(orders.iter().map(|o| o.object.as_str()))
+        );
+    }
+    if waits.iter().any(|wait| wait.contains("condition variable")) {
+        let went_astray = failing
+            .events
+            .iter()
+            .any(|event| matches!(event.kind, EventKind::Signal { woken: Some(_), .. }));
+        return if went_astray {
+            "one wake-up was not enough, or went to the wrong thread: wake all who wait (broadcast), or have a condition \
+             variable for each thing that is waited for"
+        } else {
+            "signal whenever what is waited for changes, and check it again before and after each wait"
+        }
+        .to_owned();
+    }
+    "it is enough to make one of these orders impossible".to_owned()
 }
 
 /// One order: it should be the other way round.
@@ -72,10 +96,11 @@ fn single(order: &CausalOrder) -> Words {
             clause(second, &order.object)
         ),
         advice: format!(
-            "{} has to come first: let {} wait until {} has been there",
+            "{} at {} has to come first: let {} wait for it at {}",
+            second.key.thread,
             second.place.short(),
-            first.place.short(),
-            second.key.thread
+            first.key.thread,
+            first.place.short()
         ),
         region: vec![second.place.clone(), first.place.clone()],
     }
@@ -106,10 +131,12 @@ fn double(a: &CausalOrder, b: &CausalOrder) -> Option<Words> {
                 enter.second.place.short()
             ),
             advice: format!(
-                "reading and writing {} should be one atomic step: from {} to {}",
+                "reading and writing {} should be one atomic step{}",
                 enter.object,
-                x.place.short(),
-                leave.second.place.short()
+                match (x.place.short(), leave.second.place.short()) {
+                    (from, to) if from == to => format!(" at {from}"),
+                    (from, to) => format!(": from {from} to {to}"),
+                }
             ),
             region: vec![x.place.clone(), leave.second.place.clone()],
         });
@@ -146,12 +173,7 @@ fn double(a: &CausalOrder, b: &CausalOrder) -> Option<Words> {
             noun(&leave.second),
             leave.second.place.short()
         ),
-        advice: format!(
-            "{} to {} in {owner} should be atomic with respect to {}",
-            enter.first.place.short(),
-            leave.second.place.short(),
-            enter.second.place.short()
-        ),
+        advice: atomic(&enter.first.place, &leave.second.place, owner, &enter.second.place.short()),
         region: vec![enter.first.place.clone(), leave.second.place.clone()],
     })
 }
@@ -225,14 +247,21 @@ fn stale(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Option<W
             to.short(),
             orders.len()
         ),
-        advice: format!(
-            "{} to {} in {owner} should be atomic with respect to {}",
-            from.short(),
-            to.short(),
-            lines.join(", ")
-        ),
+        advice: atomic(from, to, owner, &lines.join(", ")),
         region: vec![from.clone(), to.clone()],
     })
+}
+
+/// `bank.c:53 to bank.c:54 in T0.2 should be atomic with respect to bank.c:54`.
+fn atomic(from: &Place, to: &Place, owner: &ThreadName, others: &str) -> String {
+    match (from.short(), to.short()) {
+        (from, to) if from == to => {
+            format!("{from} in {owner} should be one atomic step with respect to {others}")
+        }
+        (from, to) => {
+            format!("{from} to {to} in {owner} should be atomic with respect to {others}")
+        }
+    }
 }
 
 fn noun_of(kind: &EventKind) -> &'static str {

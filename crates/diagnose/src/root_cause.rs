@@ -215,12 +215,14 @@ impl Search<'_> {
                 return None;
             }
             let seed = Rng::derive(self.seed, index);
-            let mode = match index % 6 {
+            let mode = match index % 7 {
                 0 => Mode::Random { seed, stay: 0 },
                 1 => Mode::Random { seed, stay: 70 },
                 2 => Mode::Random { seed, stay: 93 },
-                3 => Mode::Wander { seed, leave: 2 },
-                4 => Mode::Wander { seed, leave: 8 },
+                // One thread after the other, as far as the orders let them.
+                3 => Mode::Random { seed, stay: 100 },
+                4 => Mode::Wander { seed, leave: 2 },
+                5 => Mode::Wander { seed, leave: 8 },
                 _ => Mode::Wander { seed, leave: 25 },
             };
             if let Some(tried) = self.attempt(candidate, mode, candidate) {

@@ -145,10 +145,13 @@ impl<'a> Subject<'a> {
 
     /// Whether more schedules may be tried.
     pub fn may_go_on(&self) -> bool {
-        self.steps < self.budget
-            && self.deadline.is_none_or(|d| Instant::now() < d)
+        self.steps < self.budget && self.has_time() && !self.executor.is_damaged()
+    }
+
+    /// Whether neither the time is up nor somebody wants it to end.
+    pub fn has_time(&self) -> bool {
+        self.deadline.is_none_or(|d| Instant::now() < d)
             && self.interrupt.is_none_or(|i| !i.load(Ordering::Relaxed))
-            && !self.executor.is_damaged()
     }
 }
 

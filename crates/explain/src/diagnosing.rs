@@ -16,6 +16,8 @@ use crate::explain::Request;
 const TICK: Duration = Duration::from_millis(100);
 /// How long a run may go on after the time is up, before its process is killed.
 const GRACE: Duration = Duration::from_secs(5);
+/// The same after an interrupt: somebody is waiting.
+const HASTE: Duration = Duration::from_secs(2);
 
 /// A diagnosis, with the runs that it is about.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,6 +52,7 @@ pub fn apart<E: Executor>(
         send(&Message::Ends(Box::new(result)));
     })
     .map_err(|error| format!("no process can be started: {error}"))?;
+    let mut stopped: Option<Instant> = None;
     loop {
         progress(stage, started.elapsed());
         match work.receive(TICK) {
@@ -62,9 +65,16 @@ pub fn apart<E: Executor>(
         }
         if interrupted.load(Ordering::Relaxed) {
             work.stop();
+            let since = *stopped.get_or_insert_with(Instant::now);
+            if since.elapsed() > HASTE {
+                return Err("interrupted before its diagnosis had come to anything".to_owned());
+            }
         }
         if Instant::now() > deadline + GRACE {
-            return Err("a run of it did not end within the time".to_owned());
+            let seconds = started.elapsed().as_secs();
+            return Err(format!(
+                "its diagnosis did not end within {seconds} s; give it more with --diagnose-time"
+            ));
         }
     }
 }
@@ -90,14 +100,21 @@ fn here<E: Executor>(
     if interrupted.load(Ordering::Relaxed) {
         diagnosis.notes.push("interrupted: this is what was known by then".to_owned());
     } else if Instant::now() >= deadline {
-        diagnosis.notes.push("the time was up: diagnose it with a larger --time".to_owned());
+        diagnosis
+            .notes
+            .push("the time was up: more may be found with a larger --diagnose-time".to_owned());
     }
-    let mut again = |schedule: &Schedule| {
+    let mut again = |schedule: &Schedule, detail| {
         let visible = schedule.visible.clone();
-        subject.run_seeing(&visible, &mut Replay::new(schedule), Detail::Events, false)
+        subject.run_seeing(&visible, &mut Replay::new(schedule), detail, false)
     };
-    let failing = again(&diagnosis.failing.schedule);
+    // A symbolic run has events that others lack (accesses inside of library functions, the access that failed). The
+    // diagnosis is about those.
+    let failing = again(&diagnosis.failing.schedule, Detail::Symbolic);
     let failing = failing.outcome.is_same_bug(&diagnosis.failing.outcome).then_some(failing);
-    let passing = diagnosis.alternates.first().map(|alternate| again(&alternate.run.schedule));
+    let passing = diagnosis
+        .alternates
+        .first()
+        .map(|alternate| again(&alternate.run.schedule, Detail::Events));
     Ok(Diagnosed { diagnosis, failing, passing })
 }

@@ -94,6 +94,8 @@ const LEARNING: u64 = 8;
 /// Size of the second epoch; each is twice the one before, up to the limit.
 const EPOCH: u64 = 64;
 const EPOCH_LIMIT: u64 = 4096;
+/// More worker processes than that help nobody.
+const MOST_JOBS: usize = 512;
 /// How often progress is reported and the time is looked at.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -112,8 +114,9 @@ pub fn search<E: Executor>(
         visible: VisibleSet::default(),
         longest: 0,
         found_at: None,
+        last_tick: started,
     };
-    let jobs = plan.jobs.max(1);
+    let jobs = plan.jobs.clamp(1, MOST_JOBS);
     let mut workers = Vec::new();
     let mut next = 0;
     let mut epoch = LEARNING;
@@ -176,6 +179,8 @@ struct State {
     longest: u64,
     /// When the first bug was found.
     found_at: Option<Instant>,
+    /// When progress was last told. Epochs can be shorter than the time between two such moments.
+    last_tick: Instant,
 }
 
 impl State {
@@ -236,7 +241,6 @@ fn run_epoch<E: Executor>(
 ) -> Result<Option<Stopped>, SearchError> {
     let mut learned = VisibleSet::default();
     let mut longest = state.longest;
-    let mut last_tick = Instant::now();
     let mut late: Option<Instant> = None;
     loop {
         let left = state.left(plan, started);
@@ -295,8 +299,8 @@ fn run_epoch<E: Executor>(
                 }
             }
         }
-        if last_tick.elapsed() >= TICK {
-            last_tick = Instant::now();
+        if state.last_tick.elapsed() >= TICK {
+            state.last_tick = Instant::now();
             if !watch(&state.tally, started.elapsed()) {
                 return Ok(Some(Stopped::Interrupted));
             }

@@ -44,10 +44,12 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
         )
     } else if tally.discarded == tally.schedules {
         (
-            format!(
-                "{program}: inconclusive because an assumption of the program holds in none of {pace}"
+            format!("{program}: inconclusive because the program came to no end in any of {pace}"),
+            Some(
+                "an assumption did not hold, or it waits for ever: other inputs with --nondet-seed N, or a program \
+                 that ends"
+                    .to_owned(),
             ),
-            Some("other inputs: --nondet-seed N, or --nondet N,N,…".to_owned()),
         )
     } else if tally.inconclusive == tally.schedules {
         (format!("{program}: {reason} (so in all of {pace})"), None)
@@ -82,7 +84,7 @@ fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
     }
     if tally.discarded > 0 && tally.discarded < tally.schedules {
         notes.push(format!(
-            "{} of them discarded, because an assumption did not hold",
+            "{} of them discarded, because an assumption did not hold or a thread waits for ever",
             tally.discarded
         ));
     }

@@ -14,6 +14,7 @@ mod schedules;
 use unravel_trace::{Diagnosis, ExplainedBug, Explanation};
 
 use crate::escape;
+use crate::searched::searched;
 use crate::source::Sources;
 use page::Page;
 
@@ -71,8 +72,12 @@ pub fn explanation(
     page.finish()
 }
 
-/// A line a bug: what, where, the command that replays it.
-pub fn brief(explanation: &Explanation) -> String {
+/// A line a bug: what, where, the command that replays it. If there is none and that says nothing, why.
+pub fn brief(explanation: &Explanation, inconclusive: bool) -> String {
+    if explanation.bugs.is_empty() && inconclusive {
+        let said = searched(&explanation.program, &explanation.explored, 0);
+        return format!("{}\n", escape::visible(&said.headline));
+    }
     let line = |bug: &ExplainedBug| {
         let text = format!("{}: {}  {}", explanation.program, bug.id, bug.replay);
         format!("{}\n", escape::visible(&text))

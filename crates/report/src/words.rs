@@ -106,7 +106,10 @@ pub const NOT_REACHED: &str = "not reached";
 
 /// Why an event of the root cause is not in the failing run.
 pub fn absent(who: &Participant, diagnosis: &Diagnosis) -> &'static str {
-    let stuck = matches!(diagnosis.failure.kind, FailureKind::Deadlock | FailureKind::Livelock);
+    let waits =
+        !matches!(who.verb.as_str(), "reads" | "writes" | "updates" | "signals" | "unlocks");
+    let stuck =
+        waits && matches!(diagnosis.failure.kind, FailureKind::Deadlock | FailureKind::Livelock);
     let mut blocked = diagnosis.failure.related.iter().flat_map(|related| &related.stack);
     if stuck && blocked.any(|place| place.file == who.place.file && place.line == who.place.line) {
         WAITS
@@ -137,6 +140,10 @@ pub fn lines_to_look_at(
     places.retain(|place| place.line != 0);
     places.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     places.dedup_by(|a, b| a.file == b.file && a.line == b.line);
+    // Headers of the system are for those who have nothing else.
+    if places.iter().any(|place| !place.is_system()) {
+        places.retain(|place| !place.is_system());
+    }
     places
 }
 

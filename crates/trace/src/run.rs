@@ -95,6 +95,15 @@ pub struct Run {
 }
 
 impl Run {
+    /// How much was kept of this run.
+    pub fn detail(&self) -> Detail {
+        match (&self.symbolic, self.trace.events.is_empty()) {
+            (Some(_), _) => Detail::Symbolic,
+            (None, false) => Detail::Events,
+            (None, true) => Detail::Outcome,
+        }
+    }
+
     /// The input that gives this run again: the values that `__VERIFIER_nondet_*` returned, written out.
     pub fn input(&self, input: &Input) -> Input {
         let mut input = input.clone();

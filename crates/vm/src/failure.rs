@@ -193,7 +193,8 @@ impl Machine {
             None => String::new(),
         };
         let name = |address: u64| {
-            self.sync_name(address, u64::from(thread.pending.bytes), thread.pending.site)
+            let pending = &thread.pending;
+            self.sync_name(address, u64::from(pending.bytes), pending.site, thread.id.index())
         };
         match thread.need {
             Need::Mutex(at) => {

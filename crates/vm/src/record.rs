@@ -70,13 +70,13 @@ impl Machine {
             if self.concolic.is_on() {
                 self.concolic.recorded(self.current, self.recorder.events());
             }
-            let caller = self.caller_of(site);
+            let caller = self.caller_of(site, self.current);
             self.recorder.trace.events.push(Event { thread, site, caller, kind });
         }
     }
 
     /// Who called a header of the system, if the site is in one: the innermost site outside on the thread's stack.
-    fn caller_of(&self, site: SiteId) -> Option<SiteId> {
+    fn caller_of(&self, site: SiteId, thread: usize) -> Option<SiteId> {
         let is_own = |id: SiteId| {
             let place = &self.program.sites[id.index()].place;
             place.line != 0 && !place.is_system()
@@ -84,7 +84,7 @@ impl Machine {
         if is_own(site) {
             return None;
         }
-        self.callers_of(self.current).find(|id| is_own(*id))
+        self.callers_of(thread).find(|id| is_own(*id))
     }
 
     /// Whether accesses of library functions are events now, as those at visible sites are.
@@ -141,7 +141,7 @@ impl Machine {
         if let Some(id) = self.recorder.locations.get(&key) {
             return *id;
         }
-        let (name, shape) = self.named(address, bytes, site);
+        let (name, shape) = self.named(address, bytes, site, self.current);
         let offset = address - self.recorder.trace.objects[object.0 as usize].address;
         let id = LocationId(self.recorder.trace.locations.len() as u32);
         let bytes = bytes as u32;
@@ -188,12 +188,8 @@ impl Machine {
         Object { name, address, bytes: 1, site: None }
     }
 
-    /// The name of a location as the programmer wrote it, as well as we know.
-    pub fn location_name(&self, address: u64, bytes: u64, site: SiteId) -> String {
-        self.named(address, bytes, site).0
-    }
-
-    fn named(&self, address: u64, bytes: u64, site: SiteId) -> (String, Shape) {
+    /// The name of a location as the programmer wrote it, as well as we know, and how its value is meant.
+    fn named(&self, address: u64, bytes: u64, site: SiteId, thread: usize) -> (String, Shape) {
         let types = &self.program.types;
         if let Some(global) = self.program.global_at(address)
             && let Some(ty) = global.ty
@@ -207,7 +203,7 @@ impl Machine {
             Some((access.path.clone()?, access.shape, access.bytes))
         };
         let unnamed = || (self.describe(address), Shape::Unknown);
-        let Some(caller) = self.caller_of(site) else {
+        let Some(caller) = self.caller_of(site, thread) else {
             let own = path(site).map(|(name, shape, _)| (name, shape));
             return own.or_else(|| self.local_name(address, bytes)).unwrap_or_else(unnamed);
         };
@@ -219,9 +215,9 @@ impl Machine {
             .unwrap_or_else(unnamed)
     }
 
-    /// The name of a sync object, for messages.
-    pub fn sync_name(&self, address: u64, bytes: u64, site: SiteId) -> String {
-        format!("'{}'", self.location_name(address, bytes, site))
+    /// The name of a sync object that a thread uses at a site, for messages.
+    pub fn sync_name(&self, address: u64, bytes: u64, site: SiteId, thread: usize) -> String {
+        format!("'{}'", self.named(address, bytes, site, thread).0)
     }
 
     /// The local variable of some active function that contains an address.

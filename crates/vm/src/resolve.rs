@@ -75,8 +75,15 @@ pub(crate) fn redirect_calls(program: &mut Program, externals: &[Resolved]) {
     }
 }
 
+/// What programs see as `__libc_single_threaded`, by which C++ decides whether its reference counts need atomics. The
+/// system's own says whether *this* process has threads, which is no business of theirs.
+static SINGLE_THREADED: u8 = 0;
+
 /// The address of a symbol of a loaded library.
 pub(crate) fn native_address(name: &str) -> Option<u64> {
+    if name == "__libc_single_threaded" {
+        return Some(&raw const SINGLE_THREADED as u64);
+    }
     if name.starts_with("llvm.") {
         return None;
     }

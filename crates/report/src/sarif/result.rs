@@ -34,8 +34,24 @@ pub fn bug(explanation: &Explanation, bug: &ExplainedBug, places: &mut Places<'_
             artifact_location: ArtifactLocation { uri: uri(&bug.trace), index: None },
         }],
         properties: properties(bug),
-        ..finding(bug.id.kind, bug.failure.place(), places)
+        ..finding(bug.id.kind, shown_at(bug), places)
     }
+}
+
+/// Where a bug is shown. Code scanning refuses results without a line: one whose failure has none is shown where its
+/// root cause is, or else where its run was last.
+fn shown_at(bug: &ExplainedBug) -> Option<&Place> {
+    let is_known = |place: &&Place| place.line != 0;
+    let diagnosis = bug.verdict.diagnosis();
+    let caused = || {
+        let orders = &diagnosis?.root_cause.as_ref()?.orders;
+        orders.iter().flat_map(|o| [&o.first.place, &o.second.place]).find(is_known)
+    };
+    let last = || {
+        let trace = &diagnosis?.failing.trace;
+        trace.events.iter().rev().filter_map(|event| trace.place(event)).find(is_known)
+    };
+    bug.failure.place().filter(is_known).or_else(caused).or_else(last).or(bug.failure.place())
 }
 
 /// A known bug that was seen.

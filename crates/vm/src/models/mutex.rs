@@ -50,7 +50,7 @@ impl Machine {
     }
 
     pub fn fail_sync(&mut self, address: u64, bytes: u64, site: SiteId, what: &str) -> ! {
-        let name = self.sync_name(address, bytes, site);
+        let name = self.sync_name(address, bytes, site, self.current);
         self.fail(FailureKind::SyncMisuse, format!("{what}: {name}"))
     }
 

@@ -1,8 +1,8 @@
 //! What `unravel explain` must make of a case.
 //!
 //! 1. Of the buggy program: exit code 1, every bug diagnosed and confirmed, one of them the expected one; the page, JSON,
-//!    SARIF and DOT are written. The failing trace replays and fails with as few context switches as the report says,
-//!    the passing one replays and passes.
+//!    SARIF and DOT are written. The failing trace replays and fails with the events and context switches of the
+//!    report, the passing one replays and passes.
 //! 2. Of the twin: exit code 0, no bug, schedules that were explored, and a page that says so.
 
 use std::path::{Path, PathBuf};
@@ -41,12 +41,18 @@ struct Bug {
 #[derive(Debug, Deserialize)]
 struct Diagnosis {
     status: Status,
+    failing: Failing,
     context_switches: Switches,
 }
 
 #[derive(Debug, Deserialize)]
 struct Status {
     kind: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Failing {
+    events: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -69,7 +75,7 @@ pub fn bug(lab: &Lab<'_>, flags: &[&str]) -> Result<(), String> {
     for bug in &said.bugs {
         match (&bug.diagnosis, &bug.undiagnosed) {
             (Some(diagnosis), None) if diagnosis.status.kind == "confirmed" => {
-                replays(lab, bug, diagnosis.context_switches.reduced)?;
+                replays(lab, bug, diagnosis)?;
             }
             (diagnosis, reason) => {
                 return Err(format!(
@@ -133,13 +139,15 @@ fn explain(
     Ok((said, text))
 }
 
-fn replays(lab: &Lab<'_>, bug: &Bug, switches: u64) -> Result<(), String> {
+fn replays(lab: &Lab<'_>, bug: &Bug, told: &Diagnosis) -> Result<(), String> {
     let replay = |trace: &Path, code| {
         let arguments = ["replay", &trace.display().to_string(), "--json"].map(str::to_owned);
         ask::<Replay>(lab.tool, lab.case, &arguments, &[code])
     };
     let failing = replay(&bug.trace, 1)?;
-    if !failing.same || failing.run.context_switches != switches {
+    let as_told = failing.run.context_switches == told.context_switches.reduced
+        && failing.run.events == told.failing.events;
+    if !failing.same || !as_told {
         return Err(format!("explain: {} does not replay as told: {failing:?}", bug.bug));
     }
     let passing = replay(&bug.trace.with_extension("passing.trace"), 0)?;
