@@ -127,13 +127,12 @@ fn make(
     if file.run.outcome.failure().is_none() {
         return Err(DiagnoseError::NoFailure.into());
     }
-    let Opened { mut vm, .. } = recorded::open(file, &flags.program)?;
+    let Opened { mut vm, visible, .. } = recorded::open(file, &flags.program)?;
     interrupt::listen();
     let shown = !flags.json && std::io::stderr().is_terminal();
     let (silence, judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
     let mut progress = Progress::on(if shown { silence.stderr().ok() } else { None });
     let deadline = Instant::now() + flags.time.unwrap_or(TIME);
-    let visible = file.run.schedule.visible.clone();
     let mut subject = Subject::new(&mut vm, judge, file.run.input(&file.input), visible)
         .until(Some(deadline), Some(&INTERRUPTED));
     let by = if flags.paths_only { diagnose_paths } else { unravel_diagnose::diagnose };

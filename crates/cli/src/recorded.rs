@@ -3,15 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use unravel_program::build::{BuildSpec, Builder};
-use unravel_trace::TraceFile;
+use unravel_trace::{TraceFile, VisibleSet};
 use unravel_vm::Vm;
 
 use crate::error::CliError;
-use crate::program;
+use crate::{program, run};
 
 /// A machine that can replay a trace.
 pub struct Opened {
     pub vm: Vm,
+    /// What counts as an event. Of a program that has changed it is learned anew, because its sites are others.
+    pub visible: VisibleSet,
     /// Whether the program is not the one that was recorded.
     pub changed: bool,
 }
@@ -36,5 +38,10 @@ pub fn open(file: &TraceFile, instead: &[PathBuf]) -> Result<Opened, CliError> {
     if changed {
         eprintln!("note: {} has changed since the trace was recorded", file.program.name);
     }
-    Ok(Opened { vm: program::machine(&built, &file.program.name)?, changed })
+    let mut vm = program::machine(&built, &file.program.name)?;
+    let visible = match changed {
+        true => run::learn(&mut vm, &file.input, &file.rules, file.seed.unwrap_or(1))?,
+        false => file.run.schedule.visible.clone(),
+    };
+    Ok(Opened { vm, visible, changed })
 }

@@ -22,7 +22,7 @@ pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
     if !file.is_executable() {
         return Err(CliError::NotExecutable { path: flags.trace.clone() });
     }
-    let Opened { mut vm, changed } = recorded::open(&file, &flags.program)?;
+    let Opened { mut vm, visible, changed } = recorded::open(&file, &flags.program)?;
     // The program's own output is shown once, and not where something else is to be read.
     let aside = Aside::begin(flags.json);
     let (silence, mut judge) = if flags.times > 1 {
@@ -35,8 +35,7 @@ pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
     for _ in 0..flags.times.max(1) {
         let mut scheduler = Replay::new(&file.run.schedule);
         let want = Want { detail: file.run.detail().max(Detail::Events), learn: false };
-        let visible = &file.run.schedule.visible;
-        let mut execute = || vm.run(&file.input, visible, &mut scheduler, want);
+        let mut execute = || vm.run(&file.input, &visible, &mut scheduler, want);
         let run = match silence {
             None => judge.around(execute),
             Some(_) => {

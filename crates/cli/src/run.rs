@@ -1,7 +1,10 @@
 //! `unravel run`: one schedule, with the program's own output.
 
-use unravel_explore::Judge;
-use unravel_trace::{Detail, Executor, Outcome, TraceFile, VisibleSet, Want};
+use std::time::Duration;
+
+use unravel_explore::{AfterFirst, Judge, Plan, Strategy, search};
+use unravel_trace::{Detail, Executor, Input, Outcome, Rules, TraceFile, VisibleSet, Want};
+use unravel_vm::Vm;
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -15,7 +18,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
     let mut loaded = program::load(&flags.program, &config)?;
     let mut judge = Judge::open(&loaded.rules).map_err(CliError::Stdin)?;
     // A schedule means something only if it can switch at shared accesses: learn them first.
-    let visible = learn(&mut loaded, flags)?;
+    let visible = learn(&mut loaded.vm, &loaded.input, &loaded.rules, flags.seed)?;
     let mut scheduler = flags.strategy.scheduler(flags.seed, 2, 1000);
     let want = Want { detail: Detail::Events, learn: false };
     let aside = Aside::begin(flags.json);
@@ -56,18 +59,17 @@ pub fn exit_for(outcome: &Outcome) -> Exit {
     }
 }
 
-/// A few silent runs in another process that tell which accesses are shared.
-fn learn(loaded: &mut program::Loaded, flags: &RunFlags) -> Result<VisibleSet, CliError> {
-    let plan = unravel_explore::Plan {
-        strategy: unravel_explore::Strategy::Mix,
-        seed: flags.seed,
+/// A few silent runs in other processes that tell which accesses are shared.
+pub fn learn(vm: &mut Vm, input: &Input, rules: &Rules, seed: u64) -> Result<VisibleSet, CliError> {
+    let plan = Plan {
+        strategy: Strategy::Mix,
+        seed,
         schedules: 8,
-        time: Some(std::time::Duration::from_secs(10)),
+        time: Some(Duration::from_secs(10)),
         jobs: 1,
-        after_first: unravel_explore::AfterFirst::GoOn,
-        rules: loaded.rules.clone(),
+        after_first: AfterFirst::GoOn,
+        rules: rules.clone(),
         known: Vec::new(),
     };
-    let result = unravel_explore::search(&mut loaded.vm, &loaded.input, &plan, |_, _| true)?;
-    Ok(result.visible)
+    Ok(search(vm, input, &plan, |_, _| true)?.visible)
 }

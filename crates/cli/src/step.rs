@@ -66,11 +66,11 @@ pub fn step(flags: &ReplayFlags) -> Result<Exit, CliError> {
 
 /// The run once more, its output sent away.
 fn execute(file: &TraceFile, flags: &ReplayFlags) -> Result<Report, CliError> {
-    let Opened { mut vm, changed } = recorded::open(file, &flags.program)?;
+    let Opened { mut vm, visible, changed } = recorded::open(file, &flags.program)?;
     let (silence, mut judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
     let mut scheduler = Replay::new(&file.run.schedule);
     let want = Want { detail: file.run.detail().max(Detail::Events), learn: false };
-    let mut run = vm.run(&file.input, &file.run.schedule.visible, &mut scheduler, want);
+    let mut run = vm.run(&file.input, &visible, &mut scheduler, want);
     judge.judge(&mut run);
     drop(silence);
     Ok(Report::new(&file.run, run, scheduler.divergence(), changed))

@@ -24,7 +24,10 @@ pub fn describe(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> W
         [a, b] => double(a, b),
         _ => None,
     };
-    double.or_else(|| stale(failure, orders, failing)).unwrap_or_else(|| compound(orders))
+    double
+        .or_else(|| stale(failure, orders, failing))
+        .or_else(|| overlap(orders))
+        .unwrap_or_else(|| compound(orders))
 }
 
 fn deadlock(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Words {
@@ -249,6 +252,43 @@ fn stale(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Option<W
         ),
         advice: atomic(from, to, owner, &lines.join(", ")),
         region: vec![from.clone(), to.clone()],
+    })
+}
+
+/// Several orders over one object between two threads, in both directions: neither has finished when the other begins.
+fn overlap(orders: &[CausalOrder]) -> Option<Words> {
+    let CausalOrder { first, second, object, .. } = orders.first()?;
+    let (one, other) = (&first.key.thread, &second.key.thread);
+    let between = |order: &CausalOrder, from: &ThreadName, to: &ThreadName| {
+        order.first.key.thread == *from && order.second.key.thread == *to
+    };
+    let there = orders.iter().any(|order| between(order, one, other));
+    let back = orders.iter().any(|order| between(order, other, one));
+    let only = orders.iter().all(|order| {
+        order.object == *object && (between(order, one, other) || between(order, other, one))
+    });
+    if !there || !back || !only || object.is_empty() {
+        return None;
+    }
+    let mut places = places(orders);
+    places.retain(|place| place.line != 0);
+    let (from, to) = (places.first()?.clone(), places.last()?.clone());
+    if from.file != to.file {
+        return None;
+    }
+    let span = match (from.short(), to.short()) {
+        (from, to) if from == to => from,
+        (from, to) => format!("{from} to {to}"),
+    };
+    Some(Words {
+        pattern: Pattern::AtomicityViolation,
+        sentence: format!(
+            "{one} and {other} are in {span} at the same time, and each goes on with what the other changes of {object}; \
+             it takes {} orders at once",
+            orders.len()
+        ),
+        advice: format!("{span} should be atomic: one thread at a time"),
+        region: vec![from, to],
     })
 }
 
