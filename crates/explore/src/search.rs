@@ -356,3 +356,19 @@ fn take_report(state: &mut State, learned: &mut VisibleSet, longest: &mut u64, r
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_goes_on_as_far_as_it_was_told() {
+        let time = Duration::from_secs(2);
+        let more = AfterFirst::GoOnFor { times: 4, least: 1000, time };
+        assert_eq!(AfterFirst::Stop.limit(10), Some(10), "earlier schedules still count");
+        assert_eq!(AfterFirst::GoOn.limit(10), None);
+        assert_eq!(more.limit(10), Some(1010));
+        assert_eq!(more.limit(9999), Some(40_000));
+        assert_eq!(more.limit(u64::MAX - 1), Some(u64::MAX));
+    }
+}
