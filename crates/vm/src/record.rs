@@ -75,6 +75,11 @@ impl Machine {
         }
     }
 
+    /// The site that a user would name for this one: the call from their own code, if it is in a header of the system.
+    pub fn own_site(&self, site: SiteId) -> SiteId {
+        self.caller_of(site, self.current).unwrap_or(site)
+    }
+
     /// Who called a header of the system, if the site is in one: the innermost site outside on the thread's stack.
     fn caller_of(&self, site: SiteId, thread: usize) -> Option<SiteId> {
         let is_own = |id: SiteId| {

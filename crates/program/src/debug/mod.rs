@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::ir::{Module, Node, Value};
+use crate::ir::{Module, Node, SourceFile, Value};
 use crate::names::{TypeId, TypeTable};
 
 pub(crate) use paths::{Named, Spot};
@@ -26,7 +26,9 @@ pub(crate) struct DebugInfo<'m> {
     module: &'m Module,
     types: TypeBuilder<'m>,
     function_names: FxHashMap<Node<'m>, Arc<str>>,
-    files: FxHashMap<String, Arc<str>>,
+    files: FxHashMap<SourceFile, Arc<str>>,
+    /// Where the compiler ran, for each of the units that were linked.
+    directories: Vec<String>,
     globals: FxHashMap<Value<'m>, Option<GlobalVariable>>,
 }
 
@@ -45,6 +47,11 @@ impl<'m> DebugInfo<'m> {
             types: TypeBuilder::new(module),
             function_names: FxHashMap::default(),
             files: FxHashMap::default(),
+            directories: module
+                .compile_units()
+                .into_iter()
+                .filter_map(|unit| Some(unit.file()?.directory))
+                .collect(),
             globals: FxHashMap::default(),
         }
     }
@@ -74,7 +81,8 @@ impl<'m> DebugInfo<'m> {
             None => variable.operand(self.module, 0),
         };
         let ty = variable.operand(self.module, 3).map(|ty| self.types.intern(ty));
-        let place = variable.file().map(|file| (file, variable.variable_line()));
+        let place = variable.file();
+        let place = place.map(|file| (self.file(file).to_string(), variable.variable_line()));
         Some(GlobalVariable { name: scopes::qualify(self.module, scope, &name), ty, place })
     }
 }

@@ -6,7 +6,7 @@ use llvm_sys::debuginfo::LLVMMetadataKind as Kind;
 use unravel_trace::{Place, Site};
 
 use super::DebugInfo;
-use crate::ir::{Module, Node, Value};
+use crate::ir::{Module, Node, SourceFile, Value};
 
 /// Nested scopes and inlined calls beyond this depth are cut off.
 const DEPTH: usize = 64;
@@ -84,13 +84,23 @@ impl<'m> DebugInfo<'m> {
         Some(outer.map_or("(lambda)".to_owned(), |outer| format!("{outer}::(lambda)")))
     }
 
-    fn file(&mut self, name: String) -> Arc<str> {
-        if let Some(file) = self.files.get(&name) {
-            return file.clone();
+    /// The name of a file as the compiler was given it. Of one that has a directory in common with where the compiler
+    /// ran, debug information has the name relative to that: then the whole path.
+    pub(super) fn file(&mut self, file: SourceFile) -> Arc<str> {
+        if let Some(name) = self.files.get(&file) {
+            return name.clone();
         }
-        let file: Arc<str> = name.as_str().into();
-        self.files.insert(name, file.clone());
-        file
+        let SourceFile { name, directory } = &file;
+        let shortened = !name.is_empty()
+            && !name.starts_with('/')
+            && !directory.is_empty()
+            && !self.directories.contains(directory);
+        let path: Arc<str> = match shortened {
+            true => format!("{}/{name}", directory.trim_end_matches('/')).into(),
+            false => name.as_str().into(),
+        };
+        self.files.insert(file, path.clone());
+        path
     }
 
     /// The function that a scope is in.

@@ -18,6 +18,14 @@ pub(crate) struct Node<'m>(LLVMMetadataRef, Borrowed<'m>);
 
 use LLVMMetadataKind as Kind;
 
+/// A file as debug information names it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct SourceFile {
+    pub(crate) name: String,
+    /// What a relative name is relative to.
+    pub(crate) directory: String,
+}
+
 impl<'m> Node<'m> {
     pub(super) fn new(raw: LLVMMetadataRef) -> Option<Self> {
         (!raw.is_null()).then_some(Node(raw, PhantomData))
@@ -166,8 +174,8 @@ impl<'m> Node<'m> {
         self.is_location().then(|| Node::new(unsafe { LLVMDILocationGetInlinedAt(self.0) }))?
     }
 
-    /// The name of the file that a scope (or a variable) is in, as the compiler was given it.
-    pub(crate) fn file(self) -> Option<String> {
+    /// The file that a scope (or a variable) is in.
+    pub(crate) fn file(self) -> Option<SourceFile> {
         // SAFETY: each query is asked of the kind it is for.
         unsafe {
             let file = match self.kind() {
@@ -186,7 +194,9 @@ impl<'m> Node<'m> {
                 return None;
             }
             let mut length = 0;
-            Some(copy_string(LLVMDIFileGetFilename(file, &mut length), length as usize))
+            let name = copy_string(LLVMDIFileGetFilename(file, &mut length), length as usize);
+            let directory = copy_string(LLVMDIFileGetDirectory(file, &mut length), length as usize);
+            Some(SourceFile { name, directory })
         }
     }
 

@@ -13,7 +13,7 @@ mod types;
 mod value;
 
 pub(crate) use assembly::Assembler;
-pub(crate) use metadata::Node;
+pub(crate) use metadata::{Node, SourceFile};
 pub use module::LoadError;
 pub(crate) use module::Module;
 pub(crate) use types::{DataLayout, Type};

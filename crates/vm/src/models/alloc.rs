@@ -57,7 +57,7 @@ impl Machine {
             (false, false) => libc::EINVAL,
             (false, true) => {
                 let slot = self.threads[self.current].slot;
-                match self.memory.allocate(slot, bytes, align, site) {
+                match self.memory.allocate(slot, bytes, align, self.own_site(site)) {
                     0 => self.finish_inconclusive(format!(
                         "there is no room for {bytes} more bytes of heap in one thread"
                     )),
@@ -118,7 +118,7 @@ pub(crate) fn free(m: &mut Machine, address: u64, site: SiteId) -> Flow {
         m.made_progress();
     }
     let location = m.recorder.is_on().then(|| m.location(address, 1, site));
-    match m.memory.free(address, m.current as u32, site) {
+    match m.memory.free(address, m.current as u32, m.own_site(site)) {
         Ok(_) => {
             if let Some(at) = location {
                 m.record(site, EventKind::Free { at });
