@@ -21,7 +21,7 @@ pub fn describe(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> W
     }
     let double = match orders {
         [order] => return single(order),
-        [a, b] => double(a, b),
+        [a, b] => double(a, b, failing),
         _ => None,
     };
     double
@@ -110,7 +110,7 @@ fn single(order: &CausalOrder) -> Words {
 }
 
 /// Two orders between two threads, in opposite directions: somebody came in between.
-fn double(a: &CausalOrder, b: &CausalOrder) -> Option<Words> {
+fn double(a: &CausalOrder, b: &CausalOrder, failing: &Trace) -> Option<Words> {
     let (enter, leave) = if starts(a, b) {
         (a, b)
     } else if starts(b, a) {
@@ -119,7 +119,7 @@ fn double(a: &CausalOrder, b: &CausalOrder) -> Option<Words> {
         return None;
     };
     let owner = &enter.first.key.thread;
-    if is_lost_update(enter, leave) {
+    if is_lost_update(enter, leave, failing) {
         let (x, y) = (&enter.first, &leave.first);
         return Some(Words {
             pattern: Pattern::LostUpdate,
@@ -161,7 +161,8 @@ fn double(a: &CausalOrder, b: &CausalOrder) -> Option<Words> {
         && enter.object == leave.object
         && enter.first.verb == "reads"
         && enter.second.verb == "writes"
-        && leave.second.verb == "writes";
+        && leave.second.verb == "writes"
+        && writes_back(&enter.first, &leave.second, failing);
     let (pattern, consequence) = if overwritten {
         (Pattern::LostUpdate, ", which undoes it")
     } else {
@@ -192,7 +193,19 @@ fn starts(enter: &CausalOrder, leave: &CausalOrder) -> bool {
     same_threads && in_order(&enter.first, &leave.second)
 }
 
-fn is_lost_update(enter: &CausalOrder, leave: &CausalOrder) -> bool {
+/// Whether a thread wrote what it made of this read: it did write, and did not read again before.
+fn writes_back(read: &Participant, write: &Participant, failing: &Trace) -> bool {
+    let (Some(read), Some(write)) = (read.event, write.event) else { return false };
+    let Some(between) = failing.events.get(read as usize + 1..write as usize) else { return false };
+    let own = &failing.events[read as usize];
+    !between.iter().any(|event| {
+        event.thread == own.thread
+            && event.kind.location() == own.kind.location()
+            && matches!(event.kind, EventKind::Read { .. } | EventKind::ReadModifyWrite { .. })
+    })
+}
+
+fn is_lost_update(enter: &CausalOrder, leave: &CausalOrder, failing: &Trace) -> bool {
     let reads = |p: &Participant| p.verb == "reads";
     let writes = |p: &Participant| p.verb == "writes";
     enter.object == leave.object
@@ -200,6 +213,8 @@ fn is_lost_update(enter: &CausalOrder, leave: &CausalOrder) -> bool {
         && writes(&enter.second)
         && reads(&leave.first)
         && writes(&leave.second)
+        && writes_back(&enter.first, &leave.second, failing)
+        && writes_back(&leave.first, &enter.second, failing)
 }
 
 /// Many orders, but one of them makes a read of the failing thread stale: others write what it has read before it looks
