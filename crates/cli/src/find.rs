@@ -1,7 +1,7 @@
 //! `unravel find`: search, write traces, say how to replay them.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
@@ -55,8 +55,8 @@ fn write_trace(
 ) -> Result<PathBuf, CliError> {
     std::fs::create_dir_all(&flags.out)
         .map_err(|source| CliError::Write { path: flags.out.clone(), source })?;
-    let kind = finding.run.outcome.failure().map_or("run", |f| f.kind.name());
-    let path = free_name(&flags.out, &format!("{}-{kind}", loaded.reference.name), number + 1);
+    let name = finding.name(&loaded.reference.name, number + 1);
+    let path = flags.out.join(format!("{name}.trace"));
     let file = TraceFile {
         program: loaded.reference.clone(),
         input: finding.run.input(&loaded.input),
@@ -67,11 +67,6 @@ fn write_trace(
     };
     file.write(&path)?;
     Ok(path)
-}
-
-/// Traces of one search are numbered; a later search of the same program overwrites them.
-fn free_name(directory: &Path, stem: &str, number: usize) -> PathBuf {
-    directory.join(format!("{stem}-{number}.trace"))
 }
 
 fn print_text(

@@ -29,9 +29,8 @@ impl Name {
 impl Keeper<'_> {
     /// Names for the traces of findings, as `find` gives them.
     pub fn names(&self, findings: &[Finding]) -> Vec<Name> {
-        let name = |(number, finding): (usize, &Finding)| {
-            let kind = finding.run.outcome.failure().map_or("run", |f| f.kind.name());
-            Name { stem: format!("{}-{kind}-{}", self.request.program.name, number + 1) }
+        let name = |(number, finding): (usize, &Finding)| Name {
+            stem: finding.name(&self.request.program.name, number + 1),
         };
         findings.iter().enumerate().map(name).collect()
     }

@@ -74,6 +74,15 @@ pub struct Finding {
     pub replayed: bool,
 }
 
+impl Finding {
+    /// What its trace is called: `bank-assertion-1`. Findings of one search are numbered from 1; a later search of the
+    /// same program takes the same names.
+    pub fn name(&self, program: &str, number: usize) -> String {
+        let kind = self.run.outcome.failure().map_or("run", |failure| failure.kind.name());
+        format!("{program}-{kind}-{number}")
+    }
+}
+
 #[derive(Debug)]
 pub struct SearchResult {
     pub findings: Vec<Finding>,

@@ -58,7 +58,9 @@ fn failure(bug: &ExplainedBug) -> Annotation {
     match (cause, words::undiagnosed(bug)) {
         (Some(cause), _) => {
             write!(message, "\nRoot cause: {}", visible(&cause.sentence)).expect("a String");
-            write!(message, "\n{}", visible(&cause.advice)).expect("a String");
+            if !cause.advice.is_empty() {
+                write!(message, "\n{}", visible(&cause.advice)).expect("a String");
+            }
         }
         (None, Some(reason)) => {
             write!(message, "\nWhy it happens is not known: {}", visible(reason))

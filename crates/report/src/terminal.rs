@@ -47,12 +47,7 @@ pub fn diagnosis(
     let mut page = Page::new(style);
     headline::failure(&mut page, &diagnosis.failure, &diagnosis.program, Some(diagnosis));
     headline::status(&mut page, &diagnosis.status);
-    if let Some(cause) = &diagnosis.root_cause {
-        cause::write(&mut page, diagnosis, cause, sources);
-    }
-    schedules::write(&mut page, diagnosis, sources);
-    numbers::write(&mut page, diagnosis);
-    notes(&mut page, &diagnosis.notes);
+    told(&mut page, diagnosis, sources);
     if let Some(command) = replay {
         page.section("Replay");
         page.command(command);
@@ -83,6 +78,16 @@ pub fn brief(explanation: &Explanation, inconclusive: bool) -> String {
         format!("{}\n", escape::visible(&text))
     };
     explanation.bugs.iter().map(line).collect()
+}
+
+/// All that a diagnosis says of its failure.
+fn told(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
+    if let Some(cause) = &diagnosis.root_cause {
+        cause::write(page, diagnosis, cause, sources);
+    }
+    schedules::write(page, diagnosis, sources);
+    numbers::write(page, diagnosis);
+    notes(page, &diagnosis.notes);
 }
 
 fn notes(page: &mut Page, notes: &[String]) {

@@ -65,12 +65,11 @@ pub fn what_should_hold(diagnosis: &Diagnosis, sources: &Sources) -> Markup {
 
 /// The lines of the region in a bracket, or the two that should be in this order.
 fn remedy(diagnosis: &Diagnosis, sources: &Sources) -> Markup {
-    let Some(remedy) = side::remedy(diagnosis) else { return html! {} };
-    let (start, end) = (&remedy.start.place, &remedy.end.place);
+    let Some((kind, start, end)) = side::remedy_places(diagnosis) else { return html! {} };
     if start.line == 0 || end.line == 0 {
         return html! {};
     }
-    let (class, lines) = match remedy.kind {
+    let (class, lines) = match kind {
         RegionKind::Order => ("order", vec![Some(start.clone()), Some(end.clone())]),
         RegionKind::Atomic => ("atomic", region(start, end, sources)),
     };

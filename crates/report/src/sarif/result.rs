@@ -100,7 +100,9 @@ fn text(explanation: &Explanation, bug: &ExplainedBug) -> String {
     let cause = bug.verdict.diagnosis().and_then(|diagnosis| diagnosis.root_cause.as_ref());
     if let Some(cause) = cause {
         parts.push(sentence(&format!("Root cause: {}", cause.sentence)));
-        parts.push(sentence(&format!("Advice: {}", cause.advice)));
+        if !cause.advice.is_empty() {
+            parts.push(sentence(&format!("Advice: {}", cause.advice)));
+        }
     }
     if let Some(reason) = words::undiagnosed(bug) {
         parts.push(sentence(&format!("Why it happens is not known: {reason}")));

@@ -7,7 +7,7 @@ use unravel_trace::{Diagnosis, ExplainedBug, Explanation, PutAside, Verdict};
 
 use super::line::{Line, Tone};
 use super::page::Page;
-use super::{cause, headline, notes, numbers, schedules};
+use super::{headline, told};
 use crate::searched::searched;
 use crate::source::Sources;
 use crate::words::count;
@@ -45,7 +45,7 @@ fn section(page: &mut Page, all: &Explanation, bug: &ExplainedBug, sources: &Sou
             headline::status(page, &diagnosis.status);
             match bug.same_cause_as {
                 Some(earlier) => again(page, diagnosis, earlier, bug),
-                None => diagnosed(page, diagnosis, sources),
+                None => told(page, diagnosis, sources),
             }
         }
         Verdict::Undiagnosed { reason } => {
@@ -76,16 +76,6 @@ fn replayed(bug: &ExplainedBug) -> &'static str {
     } else {
         "but it did NOT fail again when replayed"
     }
-}
-
-/// Everything that is known of a bug.
-fn diagnosed(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
-    if let Some(cause) = &diagnosis.root_cause {
-        cause::write(page, diagnosis, cause, sources);
-    }
-    schedules::write(page, diagnosis, sources);
-    numbers::write(page, diagnosis);
-    notes(page, &diagnosis.notes);
 }
 
 /// A bug whose root cause was told already.
