@@ -53,7 +53,7 @@ missing_packages() {
 install_packages() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     say "This is no Debian or Ubuntu, so nothing is installed by itself. Needed: LLVM 19 with clang and"
-    say "headers, libffi, libz3, a C++ compiler, libbz2; and LLVM_SYS_191_PREFIX in .cargo/config.toml set to it."
+    say "headers, libffi, libz3, a C++ compiler, libbz2, for the tests Chromium; and LLVM_SYS_191_PREFIX in .cargo/config.toml set to it."
     return
   fi
   local missing line root=()

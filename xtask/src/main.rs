@@ -34,7 +34,7 @@ enum Task {
         #[arg(long)]
         full: bool,
     },
-    /// The corpus alone: find, replay 20 times, and leave the fixed twins alone.
+    /// The corpus alone: find, replay 20 times, diagnose, explain, and leave the fixed twins alone.
     Corpus {
         /// Only cases whose `kind/name` contains this.
         filter: Option<String>,

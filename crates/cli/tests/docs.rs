@@ -151,3 +151,15 @@ fn helps_and_pages_are_read_as_meant() {
     let page = "[`a`](b.md#c) and `] (x](y)`\n```\n[no](code)\n```\n![p](d/e.png)\n";
     assert_eq!(links(page), ["b.md#c", "d/e.png"]);
 }
+
+#[test]
+fn shells_complete_every_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unravel"));
+        let output = command.args(["completions", shell]).output().expect("unravel runs");
+        let script = String::from_utf8(output.stdout).expect("a script is UTF-8");
+        for name in commands(&help(&[])) {
+            assert!(script.contains(&name), "{shell}: {name}");
+        }
+    }
+}
