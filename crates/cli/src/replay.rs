@@ -34,7 +34,7 @@ pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
     let mut last = None;
     for _ in 0..flags.times.max(1) {
         let mut scheduler = Replay::new(&file.run.schedule);
-        let want = Want { detail: file.run.detail().max(Detail::Events), learn: false };
+        let want = Want::only(file.run.detail().max(Detail::Events));
         let mut execute = || vm.run(&file.input, &visible, &mut scheduler, want);
         let run = match silence {
             None => judge.around(execute),

@@ -20,7 +20,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
     // A schedule means something only if it can switch at shared accesses: learn them first.
     let visible = learn(&mut loaded.vm, &loaded.input, &loaded.rules, flags.seed)?;
     let mut scheduler = flags.strategy.scheduler(flags.seed, 2, 1000);
-    let want = Want { detail: Detail::Events, learn: false };
+    let want = Want::only(Detail::Events);
     let aside = Aside::begin(flags.json);
     let run = judge.around(|| loaded.vm.run(&loaded.input, &visible, &mut *scheduler, want));
     drop(aside);

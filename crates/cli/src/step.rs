@@ -69,7 +69,7 @@ fn execute(file: &TraceFile, flags: &ReplayFlags) -> Result<Report, CliError> {
     let Opened { mut vm, visible, changed } = recorded::open(file, &flags.program)?;
     let (silence, mut judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
     let mut scheduler = Replay::new(&file.run.schedule);
-    let want = Want { detail: file.run.detail().max(Detail::Events), learn: false };
+    let want = Want::only(file.run.detail().max(Detail::Events));
     let mut run = vm.run(&file.input, &visible, &mut scheduler, want);
     judge.judge(&mut run);
     drop(silence);

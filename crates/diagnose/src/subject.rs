@@ -75,7 +75,7 @@ impl<'a> Subject<'a> {
         learn: bool,
     ) -> Run {
         self.executed += 1;
-        let want = Want { detail, learn };
+        let want = Want { learn, ..Want::only(detail) };
         let mut run = self.executor.run(&self.input, visible, scheduler, want);
         self.judge.judge(&mut run);
         self.steps += run.steps + RUN_COST + run.schedule.events() * POINT_COST;

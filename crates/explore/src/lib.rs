@@ -1,6 +1,8 @@
 //! Room `explore`: everything that works by executing again. Strategies, one a file, and the search that
 //! drives them. Generic over [`unravel_trace::Executor`].
 
+mod classes;
+mod dependence;
 mod judge;
 mod pct;
 mod process;
@@ -12,6 +14,8 @@ mod search;
 mod strategy;
 mod worker;
 
+pub use classes::{Class, ReadsFrom};
+pub use dependence::{Touch, depend, touches};
 pub use judge::{Judge, Silence};
 pub use pct::Pct;
 pub use process::{Apart, Received};

@@ -186,7 +186,7 @@ fn execute<E: Executor>(
         let mut scheduler = scheduler(plan.strategy, plan.seed, index, longest);
         let full = if order.learn_all { index % 2 == 1 } else { index % learn_every(index) == 0 };
         let used = if full { &all } else { &visible };
-        let want = Want { detail: Detail::Outcome, learn: order.learn_all || full };
+        let want = Want { learn: order.learn_all || full, ..Want::only(Detail::Outcome) };
         let mut run = executor.run(&input_of(input, index), used, &mut *scheduler, want);
         judge.judge(&mut run);
         let events = run.schedule.events();
@@ -287,7 +287,7 @@ fn confirm<E: Executor>(
     judge: &mut Judge,
 ) -> Finding {
     let mut replay = Replay::new(&run.schedule);
-    let want = Want { detail: Detail::Events, learn: false };
+    let want = Want::only(Detail::Events);
     let input = &run.input(input);
     let mut again = executor.run(input, &run.schedule.visible, &mut replay, want);
     judge.judge(&mut again);

@@ -120,6 +120,16 @@ pub struct Want {
     pub detail: Detail,
     /// Look for sites that touch what other threads touch, and report them in [`Run::learned`].
     pub learn: bool,
+    /// A thread that is back in a state it was in, having changed nothing in between, waits until another changes
+    /// something: for searches that would otherwise try every number of rounds of a busy wait.
+    pub prune_spins: bool,
+}
+
+impl Want {
+    /// So much of a run, and nothing else.
+    pub fn only(detail: Detail) -> Want {
+        Want { detail, learn: false, prune_spins: false }
+    }
 }
 
 /// Runs a program under a scheduler, counting accesses at `visible` sites as events.
@@ -175,9 +185,52 @@ pub trait Scheduler {
 
     /// The run is over; `steps` visible events were executed.
     fn finish(&mut self, _events: u64) {}
+
+    /// Whether, and with what, [`Scheduler::observe`] is to be called. Asked once, when the run begins.
+    fn observes(&self) -> Observes {
+        Observes::Nothing
+    }
+
+    /// An event that is about to be executed. An alarm ends the run, before the event, as failed.
+    fn observe(&mut self, _executed: &Executed<'_>) -> Option<Alarm> {
+        None
+    }
 }
 
-/// Run `thread` for `events` visible events (at least 1), or until it can go no further.
+/// What a scheduler wants to be told while a run goes on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Observes {
+    Nothing,
+    Events,
+    /// Events; and the executor keeps their stacks, so that an alarm can name an earlier one.
+    EventsAndStacks,
+}
+
+/// An event as it is executed. What happens inside an atomic section carries the number of the event that began it.
+#[derive(Clone, Copy, Debug)]
+pub struct Executed<'a> {
+    /// Counted from 1, as [`View::events`] counts.
+    pub number: u64,
+    pub thread: ThreadId,
+    pub what: Pending,
+    /// Names of all threads so far, indexed by [`ThreadId`].
+    pub names: &'a [ThreadName],
+}
+
+/// What a scheduler may object to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Alarm {
+    /// The event and an earlier one touch the same memory, one writes, and nothing orders them.
+    Race {
+        /// The earlier event's number, its thread and what it did.
+        earlier: u64,
+        thread: ThreadId,
+        what: Pending,
+    },
+}
+
+/// Run `thread` for `events` visible events, or until it can go no further. No events at all: stop here, the rest of
+/// this run is of no interest ([`Outcome::Discarded`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
     pub thread: ThreadId,
@@ -224,6 +277,11 @@ pub struct Pending {
     pub address: u64,
     pub bytes: u32,
     pub site: SiteId,
+    /// What else it is about: the mutex of a condition wait; for [`Op::Start`], [`Op::Exit`], [`Op::Join`],
+    /// [`Op::Cancel`] and, once it is executed, [`Op::Fork`] the number of the thread. Otherwise 0.
+    pub other: u64,
+    /// Whether this access to memory is an atomic operation.
+    pub atomic: bool,
 }
 
 /// The kind of a pending event, as far as schedulers care.
@@ -241,6 +299,7 @@ pub enum Op {
     Fork,
     Join,
     Exit,
+    Cancel,
     /// The whole process ends, with all its threads.
     End,
     Alloc,

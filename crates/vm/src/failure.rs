@@ -37,8 +37,13 @@ impl Machine {
 
     /// Where a thread is, innermost first, inlined calls included.
     pub fn stack_of(&self, index: usize) -> Vec<Place> {
+        self.places(self.sites_of(index))
+    }
+
+    /// Sites as places, inlined calls included.
+    pub fn places(&self, sites: impl IntoIterator<Item = SiteId>) -> Vec<Place> {
         let mut places = Vec::new();
-        for site in self.sites_of(index) {
+        for site in sites {
             let site = &self.program.sites[site.index()];
             places.push(site.place.clone());
             places.extend(site.inlined_at.iter().cloned());
@@ -47,7 +52,7 @@ impl Machine {
     }
 
     /// The sites that a thread is at, innermost first.
-    fn sites_of(&self, index: usize) -> Vec<SiteId> {
+    pub fn sites_of(&self, index: usize) -> Vec<SiteId> {
         let Some(thread) = self.threads.get(index).filter(|_| index < self.thread_count) else {
             return Vec::new();
         };
@@ -120,6 +125,28 @@ impl Machine {
                 related,
             ),
         }
+    }
+
+    /// Ends the run because the scheduler objects to what the current thread is about to do.
+    pub fn fail_by(&mut self, alarm: Alarm) -> ! {
+        let Alarm::Race { earlier, thread, what } = alarm;
+        let verb = |pending: &Pending| match (pending.op, pending.atomic) {
+            (Op::Read, false) => "read",
+            (Op::Read, true) => "atomic read",
+            (Op::Free, _) => "free",
+            (_, true) => "atomic write",
+            (_, false) => "write",
+        };
+        let now = self.threads[self.current].pending;
+        let name = self.sync_name(now.address, u64::from(now.bytes), now.site, self.current);
+        let other = &self.names[thread.index()];
+        let message =
+            format!("{} of {name} and {} by {other} are not ordered", verb(&now), verb(&what));
+        let related = Related {
+            message: format!("the {} by {other}", verb(&what)),
+            stack: self.kept_stack(earlier, what.site),
+        };
+        self.fail_with(FailureKind::DataRace, message, vec![related])
     }
 
     /// Where the heap object around `address` was allocated and freed.

@@ -25,6 +25,7 @@ mod pure;
 mod record;
 mod resolve;
 mod sharing;
+mod stacks;
 mod symbolic;
 mod sync;
 mod thread;

@@ -28,6 +28,8 @@ use crate::{Options, guard};
 
 /// Bits of [`Machine::site_flags`]: what an access at a site does besides accessing.
 pub(crate) const POINT: u8 = 1;
+/// Not of a site: the tables have points inside atomic sections.
+const INSIDE: u8 = 128;
 pub(crate) const LEARN: u8 = 2;
 pub(crate) const RECORD: u8 = 4;
 /// Notice every store that changes memory, shared or not.
@@ -90,6 +92,10 @@ pub(crate) struct Machine {
     pub progress: u64,
     pub stagnation: crate::point::Stagnation,
     pub scheduler: Option<*mut dyn Scheduler>,
+    pub observes: Observes,
+    pub prune_spins: bool,
+    /// The stack at each event, if the scheduler may ask for it; see [`crate::stacks`].
+    pub stacks_kept: crate::stacks::Stacks,
     pub why: Why,
 
     pub steps: u64,
@@ -157,6 +163,9 @@ impl Machine {
             progress: 0,
             stagnation: Default::default(),
             scheduler: None,
+            observes: Observes::Nothing,
+            prune_spins: false,
+            stacks_kept: Default::default(),
             why: Why::Start,
             steps: 0,
             limits: Limits::default(),
@@ -194,6 +203,7 @@ impl Machine {
         scheduler: &mut dyn Scheduler,
         want: Want,
     ) -> Run {
+        self.observes = scheduler.observes();
         self.reset(input, visible, want);
         // SAFETY: the pointer is dropped before this function returns.
         let scheduler: *mut (dyn Scheduler + '_) = scheduler;
@@ -308,6 +318,8 @@ impl Machine {
         self.events = 0;
         self.segments.clear();
         self.segment_start = 0;
+        self.prune_spins = want.prune_spins;
+        self.stacks_kept.clear();
         self.choices.clear();
         self.progress = 0;
         self.stagnation.clear();
@@ -334,7 +346,9 @@ impl Machine {
         let learn = if want.learn { LEARN } else { 0 };
         let record = if want.detail >= Detail::Events { RECORD } else { 0 };
         let sites = self.program.sites.len() + 1;
-        let wanted = POINT | record | learn;
+        // Inside an atomic section nobody decides, but somebody may want to know.
+        let inside = if self.observes == Observes::Nothing { 0 } else { POINT };
+        let wanted = POINT | record | learn | if inside == 0 { 0 } else { INSIDE };
         if self.visible == *visible
             && self.tables.shared.len() == sites
             && self.tables.first[sites - 1] == wanted
@@ -352,7 +366,7 @@ impl Machine {
             let atomic = access.kind == unravel_program::AccessKind::Atomic;
             if atomic || visible.contains(SiteId(index as u32)) {
                 self.tables.shared[index] |= POINT | record;
-                self.tables.atomic[index] |= record;
+                self.tables.atomic[index] |= record | inside;
                 self.tables.alone[index] |= record;
                 self.tables.alone_watched[index] |= record;
             }

@@ -60,14 +60,50 @@ impl Stagnation {
 impl Machine {
     /// Waits at a point until the pending event may be executed, and counts it as executed.
     pub fn point(&mut self, op: Op, address: u64, bytes: u32, site: SiteId, need: Need) {
+        self.wait_for_turn(self.pending(op, address, bytes, site, need), need);
+    }
+
+    /// The point before an operation on a thread.
+    pub fn point_on(&mut self, op: Op, other: u64, site: SiteId) {
+        let pending = Pending { other, ..self.pending(op, 0, 0, site, Need::Nothing) };
+        self.wait_for_turn(pending, Need::Nothing);
+    }
+
+    /// The point before a condition wait that releases `mutex`.
+    pub fn wait_point(&mut self, address: u64, bytes: u32, mutex: u64, site: SiteId) {
+        let pending = self.pending(Op::Wait, address, bytes, site, Need::Nothing);
+        self.wait_for_turn(Pending { other: mutex, ..pending }, Need::Nothing);
+    }
+
+    /// An event of the current thread, as schedulers see it.
+    pub fn pending(&self, op: Op, address: u64, bytes: u32, site: SiteId, need: Need) -> Pending {
+        let other = match (op, need) {
+            (_, Need::Wake { mutex, .. }) => mutex,
+            (_, Need::Ended(thread)) => u64::from(thread.0),
+            (Op::Exit | Op::Start, _) => self.current as u64,
+            _ => 0,
+        };
+        let kind = self.program.accesses.get(site.index()).map(|access| access.kind);
+        let atomic = match op {
+            Op::Read | Op::Write => kind == Some(unravel_program::AccessKind::Atomic),
+            Op::Update => true,
+            _ => false,
+        };
+        Pending { op, address, bytes, site, other, atomic }
+    }
+
+    fn wait_for_turn(&mut self, pending: Pending, need: Need) {
         if self.concolic.guide.is_on() {
-            return self.guided_point(op, address, bytes, site, need);
+            return self.guided_point(pending, need);
         }
         let me = self.current;
         let enabled_already = need == Need::Nothing || self.is_satisfied(me, need);
+        self.threads[me].pending = pending;
+        self.threads[me].need = need;
+        if self.prune_spins {
+            self.look_for_spin(me);
+        }
         let thread = &mut *self.threads[me];
-        thread.pending = Pending { op, address, bytes, site };
-        thread.need = need;
         if enabled_already && thread.atomic > 0 && self.alive > 1 {
             // Inside an atomic section: part of the step that began it.
         } else if self.budget > 0 && enabled_already && thread.idle < SPIN {
@@ -77,6 +113,7 @@ impl Machine {
             self.decide(me, enabled_already);
             self.count_event();
         }
+        self.tell_scheduler();
         let events = self.events;
         let thread = &mut *self.threads[me];
         thread.need = Need::Nothing;
@@ -92,6 +129,43 @@ impl Machine {
         self.events += 1;
         if self.concolic.is_on() {
             self.concolic.begin_step(ThreadId(self.current as u32), self.recorder.events());
+        }
+    }
+
+    /// Tells a scheduler that wants to know what the current thread is about to do.
+    pub fn tell_scheduler(&mut self) {
+        if self.observes == Observes::Nothing {
+            return;
+        }
+        let mut what = self.threads[self.current].pending;
+        if what.op == Op::Fork {
+            what.other = self.thread_count as u64;
+        }
+        let thread = ThreadId(self.current as u32);
+        if self.observes == Observes::EventsAndStacks {
+            self.keep_stack();
+        }
+        let executed = Executed { number: self.events, thread, what, names: &self.names };
+        let Some(scheduler) = self.scheduler else { return };
+        // SAFETY: as in `ask`.
+        let alarm = unsafe { (*scheduler).observe(&executed) };
+        if let Some(alarm) = alarm {
+            self.fail_by(alarm);
+        }
+    }
+
+    /// Lets a thread wait that is back in a state it was in and has changed nothing since.
+    fn look_for_spin(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        if thread.atomic > 0 || self.alive <= 1 {
+            return;
+        }
+        if thread.idle == 0 {
+            thread.idle_states.clear();
+        }
+        let state = self.state_hash(index);
+        if !self.threads[index].idle_states.insert(state) {
+            self.threads[index].idle = SPIN;
         }
     }
 
@@ -209,7 +283,9 @@ impl Machine {
         // SAFETY: the scheduler lives as long as the run, and nothing else uses it now.
         let choice = unsafe { (*scheduler).next(&view) };
         assert!(view.is_enabled(choice.thread), "the scheduler chose a thread that is not enabled");
-        assert!(choice.events > 0, "the scheduler chose no event");
+        if choice.events == 0 {
+            self.finish(Outcome::Discarded);
+        }
         self.why = Why::UsedUp;
         self.budget = if fair { choice.events - 1 } else { 0 };
         let next = choice.thread.index();

@@ -2,6 +2,7 @@
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
+use rustc_hash::FxHashSet;
 use unravel_program::{FunctionId, Inst, Reg};
 use unravel_trace::{Op, Pending, SiteId, ThreadId, ThreadName};
 
@@ -113,6 +114,8 @@ pub(crate) struct Thread {
     pub woken_by: Option<ThreadId>,
     /// Its pending event may also be executed by running out of time.
     pub timed: bool,
+    /// The states it was in since it last changed something, where spinning is pruned.
+    pub idle_states: FxHashSet<u64>,
     /// And it has.
     pub timed_out: bool,
     /// When that is, on the virtual clock.
@@ -166,10 +169,18 @@ impl Thread {
             frames: Vec::with_capacity(32),
             at: Cursor::NOWHERE,
             registers,
-            pending: Pending { op: Op::Start, address: 0, bytes: 0, site: SiteId(0) },
+            pending: Pending {
+                op: Op::Start,
+                address: 0,
+                bytes: 0,
+                site: SiteId(0),
+                other: 0,
+                atomic: false,
+            },
             need: Need::Nothing,
             woken_by: None,
             timed: false,
+            idle_states: FxHashSet::default(),
             timed_out: false,
             deadline: 0,
             ended: false,

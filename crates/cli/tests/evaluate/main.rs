@@ -155,7 +155,7 @@ impl Lab {
     }
 
     fn run(&mut self, scheduler: &mut dyn Scheduler, detail: Detail, learn: bool) -> Run {
-        self.vm.run(&self.input, &self.visible, scheduler, Want { detail, learn })
+        self.vm.run(&self.input, &self.visible, scheduler, Want { learn, ..Want::only(detail) })
     }
 
     /// The first failing runs.

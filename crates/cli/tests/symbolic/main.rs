@@ -113,7 +113,7 @@ impl Lab {
         let mut visible = VisibleSet::default();
         for index in 0..RUNS {
             let mut scheduler = Strategy::Random.scheduler(1, index, 50);
-            let want = Want { detail: Detail::Outcome, learn: true };
+            let want = Want { learn: true, ..Want::only(Detail::Outcome) };
             let run = lab.vm.run(&lab.input, &lab.visible, &mut *scheduler, want);
             visible.merge(&run.learned);
         }
@@ -125,7 +125,7 @@ impl Lab {
         let strategies = [Strategy::Random, Strategy::Pct(3), Strategy::RoundRobin];
         let strategy = strategies[(index % 3) as usize];
         let mut scheduler = strategy.scheduler(2, index, 100);
-        let want = Want { detail, learn: false };
+        let want = Want::only(detail);
         self.vm.run(&self.input, &self.visible, &mut *scheduler, want)
     }
 
@@ -154,7 +154,7 @@ impl Lab {
     fn diagnose(&mut self, found: Run) {
         let input = found.input(&self.input);
         let mut replay = Replay::new(&found.schedule);
-        let want = Want { detail: Detail::Symbolic, learn: false };
+        let want = Want::only(Detail::Symbolic);
         let run = self.vm.run(&input, &self.visible, &mut replay, want);
         assert_eq!(replay.divergence(), None);
         assert_eq!(run.outcome, found.outcome);

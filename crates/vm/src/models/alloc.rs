@@ -114,7 +114,8 @@ pub(crate) fn free(m: &mut Machine, address: u64, site: SiteId) -> Flow {
         {
             m.sharing.access(address, object.bytes, true, m.current as u32, site);
         }
-        m.point(Op::Free, address, 1, site, Need::Nothing);
+        let bytes = m.memory.heap_object(address).map_or(1, |(_, _, object)| object.bytes.max(1));
+        m.point(Op::Free, address, bytes.min(u64::from(u32::MAX)) as u32, site, Need::Nothing);
         m.made_progress();
     }
     let location = m.recorder.is_on().then(|| m.location(address, 1, site));

@@ -68,7 +68,7 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
     m.test_cancel();
     m.check_cond(address, site);
     m.check_sync(lock, mutex::USED, true);
-    m.point(Op::Wait, address, cond::BYTES as u32, site, Need::Nothing);
+    m.wait_point(address, cond::BYTES as u32, lock, site);
     m.check_cond(address, site);
     if !m.owns_mutex(lock) {
         m.fail_sync(

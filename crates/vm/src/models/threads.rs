@@ -139,6 +139,7 @@ impl Machine {
     /// The first event of a thread: it was chosen, so this needs no point.
     pub fn start_event(&mut self) {
         self.count_event();
+        self.tell_scheduler();
         let thread = &mut self.threads[self.current];
         if thread.handle == 0 {
             thread.handle = HANDLES;
@@ -357,7 +358,7 @@ pub(crate) fn get_specific(m: &mut Machine, a: Args) -> Flow {
 
 fn cancel(m: &mut Machine, a: Args) -> Flow {
     let Some(target) = m.find_thread(a.word(0)) else { return error(libc::ESRCH) };
-    m.point(Op::Signal, 0, 0, a.site(), Need::Nothing);
+    m.point_on(Op::Cancel, target as u64, a.site());
     m.threads[target].cancellation.requested = true;
     m.made_progress();
     m.record(a.site(), EventKind::Cancel { target: ThreadId(target as u32) });

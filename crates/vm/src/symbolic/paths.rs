@@ -40,7 +40,7 @@ impl Machine {
         guesses: &[Guess],
     ) -> Guided {
         self.concolic.follow(Guide::new(paths, guesses));
-        let want = Want { detail: Detail::Symbolic, learn: false };
+        let want = Want::only(Detail::Symbolic);
         let mut run = self.run(input, visible, &mut First, want);
         let guide = &mut self.concolic.guide;
         let others = guide.take_others();

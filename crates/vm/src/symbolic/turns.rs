@@ -5,7 +5,7 @@
 //! that nobody has made yet) waits as long as anybody else can go on; then it is let through, because it did get
 //! through in the failing run. So the guesses come close to what a real run would have read, and nothing blocks.
 
-use unravel_trace::{ExprId, FailureKind, Op, Outcome, Pending, SiteId, ThreadId};
+use unravel_trace::{ExprId, FailureKind, Op, Outcome, Pending, ThreadId};
 
 use crate::machine::Machine;
 use crate::thread::Need;
@@ -29,16 +29,10 @@ pub(super) enum Turn {
 
 impl Machine {
     /// The point of a guided run: the current thread goes on as soon as it may.
-    pub(crate) fn guided_point(
-        &mut self,
-        op: Op,
-        address: u64,
-        bytes: u32,
-        site: SiteId,
-        need: Need,
-    ) {
+    pub(crate) fn guided_point(&mut self, pending: Pending, need: Need) {
+        let Pending { op, site, .. } = pending;
         let me = self.current;
-        self.threads[me].pending = Pending { op, address, bytes, site };
+        self.threads[me].pending = pending;
         self.threads[me].need = need;
         let thread = self.guided(me);
         if need != Need::Nothing && thread.is_used_up() && thread.blocked_at == Some(site) {
