@@ -50,6 +50,7 @@ pub struct Search {
     pub max_steps: Option<u64>,
     pub fail_on_exit: Option<bool>,
     pub check: Option<String>,
+    pub races: Option<bool>,
 }
 
 /// A bug to pass over.

@@ -21,6 +21,8 @@ pub enum CliError {
     #[error(transparent)]
     Trace(#[from] unravel_trace::FileError),
     #[error(transparent)]
+    Part(#[from] unravel_trace::PartError),
+    #[error(transparent)]
     #[diagnostic(help("a Symbiosis trace is a folder with a file a thread: T0, T1, …"))]
     Import(#[from] unravel_trace::import::symbiosis::ImportError),
     #[error("{} was imported: there is no program to execute", path.display())]
@@ -39,6 +41,8 @@ pub enum CliError {
     Config { path: PathBuf, message: String },
     #[error(transparent)]
     Diagnose(#[from] unravel_diagnose::DiagnoseError),
+    #[error(transparent)]
+    Simplify(#[from] unravel_simplify::SimplifyError),
     #[error("standard input cannot be read: {0}")]
     Stdin(std::io::Error),
 }

@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
-use unravel_explore::{AfterFirst, Finding, Plan, SearchResult, search};
+use unravel_explore::{AfterFirst, Finding, Plan, SearchResult, Shard, search};
 use unravel_report::searched::{pace, searched};
-use unravel_trace::{ProgramRef, TraceFile};
+use unravel_trace::{Method, ProgramRef, Systematic, TraceFile};
 
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::FindFlags;
 use crate::interrupt::{self, INTERRUPTED};
+use crate::merge_findings::{suffix, write_part};
 use crate::plan;
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
@@ -38,10 +39,17 @@ pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
         .enumerate()
         .map(|(number, finding)| write_trace(flags, &plan, &loaded, finding, number))
         .collect::<Result<Vec<_>, _>>()?;
+    let part = match plan.shard {
+        Shard::WHOLE => None,
+        _ => Some(write_part(&flags.out, &loaded.reference, &plan, &result, &paths)?),
+    };
     if flags.json {
         print_json(&loaded.reference, &plan, &result, &paths);
     } else {
         print_text(flags, &loaded.reference, &plan, &result, &paths);
+        if let Some(part) = part.filter(|_| !flags.quiet) {
+            println!("part {} of the search is in {}", plan.shard, part.display());
+        }
     }
     Ok(plan::exit(&result.explored, result.findings.len()))
 }
@@ -56,7 +64,7 @@ fn write_trace(
     std::fs::create_dir_all(&flags.out)
         .map_err(|source| CliError::Write { path: flags.out.clone(), source })?;
     let name = finding.name(&loaded.reference.name, number + 1);
-    let path = flags.out.join(format!("{name}.trace"));
+    let path = flags.out.join(format!("{name}{}.trace", suffix(plan.shard)));
     let file = TraceFile {
         program: loaded.reference.clone(),
         input: finding.run.input(&loaded.input),
@@ -103,12 +111,29 @@ fn print_text(
     }
     let said = searched(&program.name, &result.explored, result.findings.len());
     let _ = writeln!(out, "{}", said.headline);
+    if let Some(coverage) = &said.coverage {
+        let _ = writeln!(out, "{coverage}");
+    }
     for note in &said.notes {
         let _ = writeln!(out, "note: {note}");
     }
     if let Some(advice) = said.advice {
         let _ = writeln!(out, "{advice}");
     }
+}
+
+fn systematic_json(part: &Systematic) -> serde_json::Value {
+    json!({
+        "method": match part.method {
+            Method::Exhaustive => "exhaustive",
+            Method::Bounded => "bounded",
+        },
+        "schedules": part.schedules,
+        "classes": part.classes,
+        "complete": part.complete,
+        "preemptions": part.bound,
+        "left_out": part.left_out,
+    })
 }
 
 fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &[PathBuf]) {
@@ -126,6 +151,8 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
         })
         .collect();
     let tally = &result.explored.tally;
+    let covered = &result.explored.covered;
+    let systematic: Vec<_> = result.explored.systematic.iter().map(systematic_json).collect();
     println!(
         "{}",
         json!({
@@ -143,6 +170,11 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
             "most_threads": tally.most_threads,
             "most_events": tally.most_events,
             "visible_sites": result.visible.len(),
+            "classes": covered.classes,
+            "reads_from": covered.reads_from,
+            "recent_classes": covered.recent_classes,
+            "recent_schedules": covered.recent_schedules,
+            "systematic": systematic,
             "notes": tally.notes,
         })
     );

@@ -7,10 +7,10 @@ mod trace;
 use clap::{Args, Parser, Subcommand};
 
 pub use program::{BuildFlags, CompileFlags, InputFlags, ProgramFlags, RuleFlags};
-pub use search::{ExplainFlags, FindFlags, RunFlags, SearchFlags, parse_time};
+pub use search::{ExplainFlags, FindFlags, MergeFlags, RunFlags, SearchFlags, parse_time};
 pub use trace::{
-    DiagnoseFlags, ImportCommand, ImportFlags, ReplayFlags, ShowFlags, SymbiosisFlags,
-    TraceCommand, TraceFlags,
+    DiagnoseFlags, ImportCommand, ImportFlags, ReplayFlags, ShowFlags, SimplifyFlags,
+    SymbiosisFlags, TraceCommand, TraceFlags,
 };
 
 /// Gets to the bottom of concurrency bugs in C and C++ programs.
@@ -33,12 +33,18 @@ pub enum Command {
     /// Run a recorded schedule again, exactly, or step through it.
     #[command(after_long_help = include_str!("help/replay.txt"))]
     Replay(ReplayFlags),
+    /// Make a failing run as simple as possible: the same failure with the fewest context switches.
+    #[command(after_long_help = include_str!("help/simplify.txt"))]
+    Simplify(SimplifyFlags),
     /// Say why a recorded run failed, and show the nearest schedule that passes.
     #[command(after_long_help = include_str!("help/diagnose.txt"))]
     Diagnose(DiagnoseFlags),
     /// Run the program once, under one schedule.
     #[command(after_long_help = include_str!("help/run.txt"))]
     Run(RunFlags),
+    /// Put together what several machines found.
+    #[command(after_long_help = include_str!("help/merge-findings.txt"))]
+    MergeFindings(MergeFlags),
     /// Look into a trace.
     Trace(TraceFlags),
     /// Compile a program once, for later commands.

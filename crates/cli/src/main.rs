@@ -13,6 +13,7 @@ mod find;
 mod flags;
 mod import;
 mod interrupt;
+mod merge_findings;
 mod output;
 mod plan;
 mod program;
@@ -21,6 +22,7 @@ mod recorded;
 mod replay;
 mod run;
 mod show;
+mod simplify;
 mod step;
 mod story;
 mod style;
@@ -48,12 +50,14 @@ fn main() -> ExitCode {
         Command::Explain(flags) => explain::explain(&flags),
         Command::Build(flags) => build::build(&flags),
         Command::Find(flags) => find::find(&flags),
+        Command::MergeFindings(flags) => merge_findings::merge_findings(&flags),
         Command::Replay(flags) => replay::replay(&flags),
         Command::Run(flags) => run::run(&flags),
         Command::Trace(flags) => match flags.command {
             TraceCommand::Show(flags) => show::show(&flags),
         },
         Command::Diagnose(flags) => diagnose::diagnose(&flags),
+        Command::Simplify(flags) => simplify::run(&flags),
         Command::Import(flags) => import::import(&flags.command),
         Command::Doctor(flags) => doctor::doctor(&flags),
         Command::Completions(flags) => completions::completions(&flags),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use unravel_explore::{AfterFirst, Plan, Strategy};
+use unravel_explore::{AfterFirst, Plan, Shard, Strategy};
 use unravel_trace::{Explored, Rules};
 
 use crate::config::Config;
@@ -17,8 +17,10 @@ const FEW: u64 = 10;
 /// A search that stops at the first bug and puts none aside.
 pub fn plan(flags: &SearchFlags, config: &Config, rules: &Rules) -> Plan {
     let wishes = &config.search;
-    let strategy =
-        flags.strategy.or_else(|| wishes.strategy.as_ref()?.parse().ok()).unwrap_or(Strategy::Mix);
+    let strategy = flags
+        .strategy
+        .or_else(|| wishes.strategy.as_ref()?.parse().ok())
+        .unwrap_or(Strategy::Portfolio);
     let schedules = flags.schedules.or(wishes.schedules);
     let time = flags
         .time
@@ -32,6 +34,7 @@ pub fn plan(flags: &SearchFlags, config: &Config, rules: &Rules) -> Plan {
         schedules: if strategy.is_random() { schedules.unwrap_or(u64::MAX) } else { 9 },
         time,
         jobs: flags.jobs.or(wishes.jobs).unwrap_or(cores),
+        shard: flags.shard.unwrap_or(Shard::WHOLE),
         after_first: AfterFirst::Stop,
         rules: rules.clone(),
         known: Vec::new(),

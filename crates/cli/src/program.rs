@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
+use unravel_explore::RaceChecked;
 use unravel_program::build::{BuildSpec, Builder, Built};
 use unravel_trace::{Input, Limits, Nondet, ProgramRef, Rules};
 use unravel_vm::{Options, Vm};
@@ -14,7 +15,7 @@ use crate::progress::Progress;
 
 /// A program that was built and is ready to run.
 pub struct Loaded {
-    pub vm: Vm,
+    pub vm: RaceChecked<Vm>,
     pub reference: ProgramRef,
     pub input: Input,
     pub rules: Rules,
@@ -63,12 +64,13 @@ pub fn open(sources: &[PathBuf], flags: Vec<String>) -> Result<(Built, ProgramRe
     Ok((built, reference))
 }
 
-/// Makes a machine for a built program.
-pub fn machine(built: &Built, name: &str) -> Result<Vm, CliError> {
+/// Makes a machine for a built program, whose runs fail as the rules say.
+pub fn machine(built: &Built, name: &str, rules: &Rules) -> Result<RaceChecked<Vm>, CliError> {
     let program = unravel_program::load(&built.bitcode)
         .map_err(|source| CliError::Load { program: name.to_owned(), source })?;
     let options = Options { program_name: name.to_owned(), libraries: built.libs.clone() };
     Vm::new(program, options)
+        .map(|vm| RaceChecked::new(vm, rules))
         .map_err(|source| CliError::Machine { program: name.to_owned(), source })
 }
 
@@ -79,7 +81,7 @@ pub fn load(flags: &ProgramFlags, config: &Config) -> Result<Loaded, CliError> {
     let (built, reference) = open(&flags.program, compile)?;
     let input = read_input(&flags.input, &flags.args, config)?;
     let rules = read_rules(&flags.rules, config)?;
-    let vm = machine(&built, &reference.name)?;
+    let vm = machine(&built, &reference.name, &rules)?;
     Ok(Loaded { vm, reference, input, rules })
 }
 
@@ -106,6 +108,7 @@ fn read_rules(flags: &RuleFlags, config: &Config) -> Result<Rules, CliError> {
         fail_on_exit: flags.fail_on_exit || config.search.fail_on_exit.unwrap_or(false),
         expect_output: flags.expect_output.as_deref().map(read_file).transpose()?,
         check: flags.check.clone().or_else(|| config.search.check.clone()),
+        races: flags.races || config.search.races.unwrap_or(false),
     })
 }
 

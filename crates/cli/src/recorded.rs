@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use unravel_explore::RaceChecked;
 use unravel_program::build::{BuildSpec, Builder};
 use unravel_trace::{TraceFile, VisibleSet};
 use unravel_vm::Vm;
@@ -11,7 +12,7 @@ use crate::{program, run};
 
 /// A machine that can replay a trace.
 pub struct Opened {
-    pub vm: Vm,
+    pub vm: RaceChecked<Vm>,
     /// What counts as an event. Of a program that has changed it is learned anew, because its sites are others.
     pub visible: VisibleSet,
     /// Whether the program is not the one that was recorded.
@@ -38,7 +39,7 @@ pub fn open(file: &TraceFile, instead: &[PathBuf]) -> Result<Opened, CliError> {
     if changed {
         eprintln!("note: {} has changed since the trace was recorded", file.program.name);
     }
-    let mut vm = program::machine(&built, &file.program.name)?;
+    let mut vm = program::machine(&built, &file.program.name, &file.rules)?;
     let visible = match changed {
         true => run::learn(&mut vm, &file.input, &file.rules, file.seed.unwrap_or(1))?,
         false => file.run.schedule.visible.clone(),

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use unravel_explore::{AfterFirst, Judge, Plan, Strategy, search};
+use unravel_explore::{AfterFirst, Judge, Knowledge, Plan, Shard, Strategy, search};
 use unravel_trace::{Detail, Executor, Input, Outcome, Rules, TraceFile, VisibleSet, Want};
-use unravel_vm::Vm;
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -13,13 +12,17 @@ use crate::flags::RunFlags;
 use crate::output::Aside;
 use crate::{program, story};
 
+/// About how many events a single run is expected to have.
+const RUN_LENGTH: u64 = 1000;
+
 pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
     let mut loaded = program::load(&flags.program, &config)?;
     let mut judge = Judge::open(&loaded.rules).map_err(CliError::Stdin)?;
     // A schedule means something only if it can switch at shared accesses: learn them first.
     let visible = learn(&mut loaded.vm, &loaded.input, &loaded.rules, flags.seed)?;
-    let mut scheduler = flags.strategy.scheduler(flags.seed, 2, 1000);
+    let knowledge = Knowledge { longest: RUN_LENGTH, ..Knowledge::default() };
+    let mut scheduler = flags.strategy.scheduler(flags.seed, 2, &knowledge, false);
     let want = Want::only(Detail::Events);
     let aside = Aside::begin(flags.json);
     let run = judge.around(|| loaded.vm.run(&loaded.input, &visible, &mut *scheduler, want));
@@ -60,13 +63,19 @@ pub fn exit_for(outcome: &Outcome) -> Exit {
 }
 
 /// A few silent runs in other processes that tell which accesses are shared.
-pub fn learn(vm: &mut Vm, input: &Input, rules: &Rules, seed: u64) -> Result<VisibleSet, CliError> {
+pub fn learn(
+    vm: &mut impl Executor,
+    input: &Input,
+    rules: &Rules,
+    seed: u64,
+) -> Result<VisibleSet, CliError> {
     let plan = Plan {
-        strategy: Strategy::Mix,
+        strategy: Strategy::Portfolio,
         seed,
         schedules: 8,
         time: Some(Duration::from_secs(10)),
         jobs: 1,
+        shard: Shard::WHOLE,
         after_first: AfterFirst::GoOn,
         rules: rules.clone(),
         known: Vec::new(),

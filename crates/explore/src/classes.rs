@@ -10,9 +10,9 @@
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
-use unravel_trace::{Executed, Op, SiteId, ThreadId};
+use unravel_trace::{Executed, Op, ReadsFrom, SiteId, ThreadId};
 
-use crate::dependence::touches;
+use crate::dependence::{Touch, touches};
 
 /// The class of a run, as far as it went.
 #[derive(Clone, Debug, Default)]
@@ -34,24 +34,12 @@ struct Granule {
     writer: Option<(ThreadId, SiteId)>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Cell {
     /// The last write.
     write: u64,
     /// The sum of the reads since.
     reads: u64,
-}
-
-/// A read of what another thread wrote: both sites.
-#[derive(
-    Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize,
-)]
-pub struct ReadsFrom {
-    /// `None`: what was there at first.
-    pub write: Option<SiteId>,
-    pub read: SiteId,
-    /// By the same thread.
-    pub own: bool,
 }
 
 impl Class {
@@ -77,50 +65,32 @@ impl Class {
         if what.op == Op::End {
             hash = mix(hash, self.all);
         }
-        for touch in touches(what) {
-            // A sync object is one thing, wherever it is touched.
-            let bytes = if is_sync(what.op) { 1 } else { touch.bytes };
-            let end = touch.address.saturating_add(bytes);
-            let mut address = touch.address;
-            while address < end {
-                let granule = self.memory.entry(address >> 3).or_default();
-                let upto = end.min((address | 7) + 1);
-                for cell in
-                    &mut granule.cells[(address & 7) as usize..][..(upto - address) as usize]
-                {
-                    hash = mix(hash, cell.write);
-                    if touch.writes {
-                        hash = mix(hash, cell.reads);
-                    }
+        let reads = matches!(what.op, Op::Read | Op::Update);
+        let by = (*thread, what.site);
+        let mut touches = touches(what).map(|touch| Span::new(&touch, what.op));
+        match (touches.next(), touches.next()) {
+            // Nearly all events: one look at the memory.
+            (Some(span), None) if span.is_short() => {
+                let granule = self.memory.entry(span.start >> 3).or_default();
+                if reads {
+                    from = Some(granule.source(by));
                 }
-                if matches!(what.op, Op::Read | Op::Update) && from.is_none() {
-                    let write = granule.writer;
-                    let own = write.is_some_and(|(writer, _)| writer == *thread);
-                    from = Some(ReadsFrom { write: write.map(|w| w.1), read: what.site, own });
-                }
-                address = upto;
+                hash = granule.look(&span, hash);
+                granule.leave(&span, hash, by);
             }
-        }
-        for touch in touches(what) {
-            let bytes = if is_sync(what.op) { 1 } else { touch.bytes };
-            let end = touch.address.saturating_add(bytes);
-            let mut address = touch.address;
-            while address < end {
-                let granule = self.memory.entry(address >> 3).or_default();
-                let upto = end.min((address | 7) + 1);
-                for cell in
-                    &mut granule.cells[(address & 7) as usize..][..(upto - address) as usize]
-                {
-                    if touch.writes {
-                        *cell = Cell { write: hash, reads: 0 };
-                    } else {
-                        cell.reads = cell.reads.wrapping_add(hash);
+            (first, second) => {
+                let spans: Vec<Span> =
+                    first.into_iter().chain(second).flat_map(Span::split).collect();
+                for span in &spans {
+                    let granule = self.memory.entry(span.start >> 3).or_default();
+                    if reads && from.is_none() {
+                        from = Some(granule.source(by));
                     }
+                    hash = granule.look(span, hash);
                 }
-                if touch.writes {
-                    granule.writer = Some((*thread, what.site));
+                for span in &spans {
+                    self.memory.entry(span.start >> 3).or_default().leave(span, hash, by);
                 }
-                address = upto;
             }
         }
         self.threads[me] = hash;
@@ -134,8 +104,83 @@ impl Class {
     }
 }
 
-fn is_sync(op: Op) -> bool {
-    matches!(op, Op::Acquire | Op::AcquireShared | Op::Release | Op::Wait | Op::Signal)
+/// Some bytes that an event touches.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: u64,
+    end: u64,
+    writes: bool,
+}
+
+impl Span {
+    fn new(touch: &Touch, op: Op) -> Span {
+        // A sync object is one thing, wherever it is touched.
+        let is_sync =
+            matches!(op, Op::Acquire | Op::AcquireShared | Op::Release | Op::Wait | Op::Signal);
+        let bytes = if is_sync { 1 } else { touch.bytes };
+        Span {
+            start: touch.address,
+            end: touch.address.saturating_add(bytes),
+            writes: touch.writes,
+        }
+    }
+
+    /// Within one granule.
+    fn is_short(&self) -> bool {
+        self.start >> 3 == (self.end - 1) >> 3
+    }
+
+    /// By granule.
+    fn split(self) -> impl Iterator<Item = Span> {
+        let first = self.start >> 3;
+        (first..=(self.end - 1) >> 3).map(move |granule| Span {
+            start: self.start.max(granule << 3),
+            end: self.end.min((granule << 3).saturating_add(8)),
+            writes: self.writes,
+        })
+    }
+}
+
+impl Granule {
+    fn cells(&mut self, span: &Span) -> &mut [Cell] {
+        let first = (span.start & 7) as usize;
+        &mut self.cells[first..first + (span.end - span.start) as usize]
+    }
+
+    /// Adds to a hash what an event depends on here.
+    fn look(&mut self, span: &Span, mut hash: u64) -> u64 {
+        let cells = self.cells(span);
+        let first = cells[0];
+        // Mostly the bytes of a span have the same history.
+        let alike = cells[1..].iter().all(|cell| *cell == first);
+        for cell in if alike { &cells[..1] } else { &*cells } {
+            hash = mix(hash, cell.write);
+            if span.writes {
+                hash = mix(hash, cell.reads);
+            }
+        }
+        hash
+    }
+
+    /// Notes that an event with this hash was here.
+    fn leave(&mut self, span: &Span, hash: u64, by: (ThreadId, SiteId)) {
+        for cell in self.cells(span) {
+            if span.writes {
+                *cell = Cell { write: hash, reads: 0 };
+            } else {
+                cell.reads = cell.reads.wrapping_add(hash);
+            }
+        }
+        if span.writes {
+            self.writer = Some(by);
+        }
+    }
+
+    /// Where a read takes its value from.
+    fn source(&self, (thread, read): (ThreadId, SiteId)) -> ReadsFrom {
+        let own = self.writer.is_some_and(|(writer, _)| writer == thread);
+        ReadsFrom { write: self.writer.map(|(_, site)| site), read, own }
+    }
 }
 
 fn hash_of(value: &impl Hash) -> u64 {

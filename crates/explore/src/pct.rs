@@ -12,29 +12,33 @@ pub struct Pct {
     rng: Rng,
     /// By [`ThreadId`]; larger runs first.
     priorities: Vec<i64>,
-    /// Event numbers at which the running thread drops, last first.
-    changes: Vec<u64>,
+    /// Event numbers at which the running thread drops, last first, and the priority it drops to: below all that
+    /// threads begin with, and in no particular order.
+    changes: Vec<(u64, i64)>,
     /// The next priority below all others.
     lowest: i64,
     /// Whether the end of the process waits until nothing else can happen.
     linger: bool,
 }
 
+/// The least priority that a thread begins with; no run has so many changes.
+const ABOVE_CHANGES: i64 = 1 << 20;
+
 impl Pct {
     /// `events` is about how many events a run has.
     pub fn new(seed: u64, depth: u32, events: u64) -> Pct {
         let mut rng = Rng::new(seed);
         let range = events.clamp(1, u64::from(u32::MAX)) as u32;
-        let mut changes: Vec<u64> = (1..depth).map(|_| 1 + u64::from(rng.below(range))).collect();
+        let mut changes: Vec<(u64, i64)> =
+            (1..depth).map(|n| (1 + u64::from(rng.below(range)), i64::from(n))).collect();
         changes.sort_unstable_by(|a, b| b.cmp(a));
         let linger = rng.below(2) == 0;
         Pct { rng, priorities: Vec::new(), changes, lowest: 0, linger }
     }
 
-    fn drop_priority(&mut self, thread: ThreadId) {
-        self.lowest -= 1;
+    fn set_priority(&mut self, thread: ThreadId, to: i64) {
         if let Some(priority) = self.priorities.get_mut(thread.index()) {
-            *priority = self.lowest;
+            *priority = to;
         }
     }
 }
@@ -42,15 +46,15 @@ impl Pct {
 impl Scheduler for Pct {
     fn next(&mut self, view: &View<'_>) -> Choice {
         while self.priorities.len() < view.names.len() {
-            let priority = i64::from(self.rng.below(1 << 30)) + 1;
+            let priority = i64::from(self.rng.below(1 << 30)) + ABOVE_CHANGES;
             self.priorities.push(priority);
         }
-        while self.changes.last().is_some_and(|at| *at <= view.events) {
-            self.changes.pop();
-            self.drop_priority(view.current);
+        while let Some((_, to)) = self.changes.pop_if(|(at, _)| *at <= view.events) {
+            self.set_priority(view.current, to);
         }
         if view.why == Why::Yielded {
-            self.drop_priority(view.current);
+            self.lowest -= 1;
+            self.set_priority(view.current, self.lowest);
         }
         let thread = view
             .enabled

@@ -1,17 +1,25 @@
 //! The search for failing schedules.
 //!
 //! Runs are numbered; run `i` of a seed is always the same, however many workers there are. They are
-//! handed out in epochs: within one, all use the same visible set and the same estimate of a run's
-//! length; what the runs of an epoch learn counts from the next one on. The first epoch is one worker's,
-//! which learns from every run. Wall time only aborts.
+//! handed out in epochs: within one, all know the same of the program; what the runs of an epoch teach counts
+//! from the next one on. The first epoch is one worker's, which learns from every run. Systematic searches have
+//! slots among the runs, and a worker each that remembers where it is. Wall time only aborts.
 
 use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
-use unravel_trace::{BugId, Executor, Explored, Input, Rules, Run, Stopped, Tally, VisibleSet};
+use unravel_trace::{
+    BugId, Executor, Explored, Input, Method, ReadsFrom, Rules, Run, Stopped, Systematic, Tally,
+    VisibleSet,
+};
 
-use crate::Strategy;
-use crate::worker::{Order, Report, Worker, WorkerEnd};
+use crate::coverage::Coverage;
+use crate::crew::Crew;
+use crate::knowledge::{EPOCH, EPOCH_LIMIT, Knowledge, LEARNING};
+use crate::portfolio;
+use crate::worker::{Lane, Lesson, Range, Report};
+use crate::{Shard, Strategy};
 
 /// What to search for, and how long.
 #[derive(Clone, Debug)]
@@ -24,10 +32,61 @@ pub struct Plan {
     pub time: Option<Duration>,
     /// Worker processes.
     pub jobs: usize,
+    /// Which part of the work.
+    pub shard: Shard,
     pub after_first: AfterFirst,
     pub rules: Rules,
     /// Bugs to pass over.
     pub known: Vec<BugId>,
+}
+
+/// More worker processes than that help nobody.
+const MOST_JOBS: usize = 512;
+
+impl Plan {
+    pub(crate) fn workers(&self) -> usize {
+        self.jobs.clamp(1, MOST_JOBS)
+    }
+
+    /// The systematic search that a run belongs to.
+    pub(crate) fn slot(&self, index: u64) -> Option<Method> {
+        match self.strategy {
+            Strategy::Portfolio => portfolio::slot(index),
+            strategy => strategy.method(),
+        }
+    }
+
+    /// The parts of systematic searches that this process conducts. A search that is nothing but systematic is divided
+    /// among the workers.
+    pub(crate) fn lanes(&self) -> Vec<(Method, Lane)> {
+        let (shard, shards) = (self.shard.number() - 1, self.shard.of());
+        match (self.strategy, self.strategy.method()) {
+            (Strategy::Portfolio, _) => [Method::Exhaustive, Method::Bounded]
+                .map(|method| (method, Lane { number: shard, of: shards }))
+                .to_vec(),
+            (_, Some(method)) => {
+                let jobs = self.workers() as u32;
+                let lane = |job| Lane { number: shard * jobs + job, of: shards * jobs };
+                (0..jobs).map(|job| (method, lane(job))).collect()
+            }
+            (_, None) => Vec::new(),
+        }
+    }
+
+    /// Whether a run in a slot is this lane's.
+    pub(crate) fn is_in_lane(&self, index: u64, lane: Lane) -> bool {
+        let jobs = self.workers() as u64;
+        self.strategy.method().is_none() || index % jobs == u64::from(lane.number) % jobs
+    }
+
+    /// The size of the first epoch, and of the one after it.
+    fn first_epochs(&self) -> (u64, u64) {
+        match self.strategy.method() {
+            // The first run shows most of what is shared, and everything begins anew when more is learned.
+            Some(_) => (self.workers() as u64, EPOCH),
+            None => (LEARNING, EPOCH),
+        }
+    }
 }
 
 /// What a search does when it has found a bug.
@@ -88,6 +147,9 @@ pub struct SearchResult {
     pub findings: Vec<Finding>,
     pub explored: Explored,
     pub visible: VisibleSet,
+    /// What [`Explored::covered`] counts, for searches that are put together from parts.
+    pub classes: FxHashSet<u64>,
+    pub flows: FxHashSet<ReadsFrom>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -98,15 +160,10 @@ pub enum SearchError {
     Pipe(#[source] std::io::Error),
 }
 
-/// Runs of the first epoch.
-const LEARNING: u64 = 8;
-/// Size of the second epoch; each is twice the one before, up to the limit.
-const EPOCH: u64 = 64;
-const EPOCH_LIMIT: u64 = 4096;
-/// More worker processes than that help nobody.
-const MOST_JOBS: usize = 512;
 /// How often progress is reported and the time is looked at.
-const TICK: Duration = Duration::from_millis(100);
+pub(crate) const TICK: Duration = Duration::from_millis(100);
+/// How long a run may go on after the time is up.
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// Searches for failing schedules. `watch` is called about ten times a second and stops the search by
 /// returning false.
@@ -116,93 +173,84 @@ pub fn search<E: Executor>(
     plan: &Plan,
     mut watch: impl FnMut(&Tally, Duration) -> bool,
 ) -> Result<SearchResult, SearchError> {
-    let started = Instant::now();
-    let mut state = State {
-        findings: Vec::new(),
-        tally: Tally::default(),
-        visible: VisibleSet::default(),
-        longest: 0,
-        found_at: None,
-        last_tick: started,
-    };
-    let jobs = plan.jobs.clamp(1, MOST_JOBS);
-    let mut workers = Vec::new();
+    let mut state = State::new(plan);
+    let mut crew = Crew::new(executor, input, plan);
     let mut next = 0;
-    let mut epoch = LEARNING;
+    let (mut epoch, second) = plan.first_epochs();
     let stopped = loop {
         if next >= plan.schedules {
             break Stopped::Schedules;
         }
-        let end = plan.schedules.min(next + epoch);
-        let learn_all = next == 0;
-        let wanted = if learn_all { 1 } else { jobs };
-        while workers.len() < wanted {
-            workers.push(Worker::start(executor, input, plan)?);
-        }
-        let step = if learn_all { epoch } else { (epoch / (jobs as u64 * 4)).clamp(1, 256) };
-        let mut pending = Pending { next, end, step, retry: Vec::new() };
-        if let Some(stopped) = run_epoch(
-            executor,
-            input,
-            plan,
-            &mut workers,
-            &mut pending,
-            learn_all,
-            &mut state,
-            started,
-            &mut watch,
-        )? {
+        let runs = Range { start: next, end: plan.schedules.min(next + epoch) };
+        if let Some(stopped) = crew.run_epoch(runs, &mut state, &mut watch)? {
             break stopped;
         }
-        next = end;
-        if state.tally.most_threads <= 1 && !state.tally.nondet {
+        let grew = state.end_epoch();
+        next = runs.end;
+        if state.tally.most_threads <= 1 && !state.tally.nondet && state.tally.schedules > 0 {
             break Stopped::OneSchedule;
         }
-        if !learn_all && state.tally.inconclusive == state.tally.schedules {
+        if runs.start > 0 && state.tally.inconclusive == state.tally.schedules {
             break Stopped::AllInconclusive;
         }
-        epoch = if learn_all { EPOCH } else { (epoch * 2).min(EPOCH_LIMIT) };
+        if !grew && crew.is_exhausted() && !state.tally.nondet {
+            break Stopped::Exhausted;
+        }
+        epoch = if runs.start == 0 { second } else { (epoch * 2).min(EPOCH_LIMIT) };
     };
-    state.findings.sort_by_key(|f| f.index);
-    match (plan.after_first.stops(), state.limit(plan)) {
-        (true, _) => state.findings.truncate(1),
-        // What a slower search would not have met is left out.
-        (false, Some(limit)) => state.findings.retain(|f| f.index < limit),
-        (false, None) => {}
-    }
-    watch(&state.tally, started.elapsed());
-    let explored = Explored {
-        strategy: plan.strategy.to_string(),
-        seed: plan.seed,
-        tally: state.tally,
-        stopped,
-        elapsed: started.elapsed(),
-    };
-    Ok(SearchResult { findings: state.findings, explored, visible: state.visible })
+    let systematic = crew.summaries();
+    watch(&state.tally, state.started.elapsed());
+    Ok(state.result(stopped, systematic))
 }
 
-struct State {
+/// What is known so far, and what was found.
+pub(crate) struct State<'a> {
+    plan: &'a Plan,
+    pub started: Instant,
     findings: Vec<Finding>,
-    tally: Tally,
-    visible: VisibleSet,
-    longest: u64,
+    pub tally: Tally,
+    /// Of the current epoch.
+    pub knowledge: Knowledge,
+    /// Counted from 0.
+    pub epoch: u64,
+    coverage: Coverage,
     /// When the first bug was found.
     found_at: Option<Instant>,
     /// When progress was last told. Epochs can be shorter than the time between two such moments.
-    last_tick: Instant,
+    pub last_tick: Instant,
+    /// What the current epoch teaches.
+    learned: VisibleSet,
+    lessons: Vec<Lesson>,
 }
 
-impl State {
+impl<'a> State<'a> {
+    fn new(plan: &'a Plan) -> State<'a> {
+        let started = Instant::now();
+        State {
+            plan,
+            started,
+            findings: Vec::new(),
+            tally: Tally::default(),
+            knowledge: Knowledge::default(),
+            epoch: 0,
+            coverage: Coverage::default(),
+            found_at: None,
+            last_tick: started,
+            learned: VisibleSet::default(),
+            lessons: Vec::new(),
+        }
+    }
+
     /// The number of schedules after which a search with findings ends.
-    fn limit(&self, plan: &Plan) -> Option<u64> {
+    pub fn limit(&self) -> Option<u64> {
         let first = self.findings.iter().map(|f| f.index).min()?;
-        plan.after_first.limit(first)
+        self.plan.after_first.limit(first)
     }
 
     /// How much time is left.
-    fn left(&self, plan: &Plan, started: Instant) -> Option<Duration> {
-        let whole = plan.time.map(|time| time.saturating_sub(started.elapsed()));
-        let more = match (plan.after_first, self.found_at) {
+    pub fn left(&self) -> Option<Duration> {
+        let whole = self.plan.time.map(|time| time.saturating_sub(self.started.elapsed()));
+        let more = match (self.plan.after_first, self.found_at) {
             (AfterFirst::GoOnFor { time, .. }, Some(found)) => {
                 Some(time.saturating_sub(found.elapsed()))
             }
@@ -210,158 +258,94 @@ impl State {
         };
         whole.into_iter().chain(more).min()
     }
-}
 
-/// The runs of an epoch that nobody has taken yet.
-struct Pending {
-    next: u64,
-    end: u64,
-    step: u64,
-    retry: Vec<(u64, u64)>,
-}
-
-impl Pending {
-    fn take(&mut self, limit: Option<u64>) -> Option<(u64, u64)> {
-        if let Some(range) = self.retry.pop() {
-            return Some(range);
-        }
-        let limit = limit.unwrap_or(self.end).min(self.end);
-        if self.next >= limit {
-            return None;
-        }
-        let count = self.step.min(limit - self.next);
-        let start = self.next;
-        self.next += count;
-        Some((start, count))
+    pub fn is_out_of_time(&self) -> bool {
+        self.left().is_some_and(|left| left.is_zero())
     }
-}
 
-#[expect(clippy::too_many_arguments, reason = "the loop's state, kept in the caller's variables")]
-fn run_epoch<E: Executor>(
-    executor: &mut E,
-    input: &Input,
-    plan: &Plan,
-    workers: &mut [Worker],
-    pending: &mut Pending,
-    learn_all: bool,
-    state: &mut State,
-    started: Instant,
-    watch: &mut impl FnMut(&Tally, Duration) -> bool,
-) -> Result<Option<Stopped>, SearchError> {
-    let mut learned = VisibleSet::default();
-    let mut longest = state.longest;
-    let mut late: Option<Instant> = None;
-    loop {
-        let left = state.left(plan, started);
-        let limit = state.limit(plan);
-        for worker in workers.iter_mut().filter(|w| w.is_idle()) {
-            if left.is_some_and(|l| l.is_zero()) {
-                break;
-            }
-            let Some((start, count)) = pending.take(limit) else { break };
-            worker.send(Order {
-                start,
-                count,
-                learn_all,
-                visible: state.visible.clone(),
-                longest: state.longest,
-                known: if plan.after_first.stops() {
-                    Vec::new()
-                } else {
-                    let failures = state.findings.iter().filter_map(|f| f.run.outcome.failure());
-                    failures.map(|failure| failure.id()).collect()
-                },
-                milliseconds: left.map(|l| l.as_millis() as u64),
-                confirm: None,
-            })?;
+    /// Why a search ends whose time is up.
+    pub fn out_of_time(&self) -> Stopped {
+        if self.findings.is_empty() { Stopped::Time } else { Stopped::Found }
+    }
+
+    /// The bugs that workers need not report again.
+    pub fn known(&self) -> Vec<BugId> {
+        if self.plan.after_first.stops() {
+            return Vec::new();
         }
-        let ready = crate::worker::wait(workers, TICK);
-        for index in ready {
-            match workers[index].receive()? {
-                WorkerEnd::Report(mut report) => {
-                    let (start, count) = workers[index].assigned();
-                    if report.damaged {
-                        workers[index] = Worker::start(executor, input, plan)?;
-                        for finding in &mut report.findings {
-                            workers[index].confirm(finding)?;
-                        }
-                        let done = report.tally.schedules;
-                        if done < count {
-                            pending.retry.push((start + done, count - done));
-                        }
-                    }
-                    take_report(state, &mut learned, &mut longest, *report);
-                }
-                WorkerEnd::Died { run, signal } => {
-                    // The run that killed its worker is inconclusive; the rest is tried again.
-                    let (start, count) = workers[index].assigned();
-                    state.tally.schedules += 1;
-                    state.tally.inconclusive += 1;
-                    state
-                        .tally
-                        .reason
-                        .get_or_insert(format!("the program killed its process (signal {signal})"));
-                    if run + 1 < start + count {
-                        pending.retry.push((run + 1, start + count - run - 1));
-                    }
-                    workers[index] = Worker::start(executor, input, plan)?;
+        let failures = self.findings.iter().filter_map(|f| f.run.outcome.failure());
+        failures.map(|failure| failure.id()).collect()
+    }
+
+    pub fn take(&mut self, report: Report) {
+        self.learned.merge(&report.learned);
+        self.tally.add(report.tally);
+        self.coverage.add(&report.classes, &report.flows);
+        self.lessons.extend(report.lessons);
+        for finding in report.findings {
+            let id = finding.run.outcome.failure().map(|f| f.id());
+            let same =
+                self.findings.iter_mut().find(|f| f.run.outcome.failure().map(|f| f.id()) == id);
+            match same {
+                // Keep the first occurrence of each bug.
+                Some(other) if other.index > finding.index => *other = finding,
+                Some(_) => {}
+                None => {
+                    self.found_at.get_or_insert_with(Instant::now);
+                    self.findings.push(finding);
                 }
             }
         }
-        if state.last_tick.elapsed() >= TICK {
-            state.last_tick = Instant::now();
-            if !watch(&state.tally, started.elapsed()) {
-                return Ok(Some(Stopped::Interrupted));
-            }
-        }
-        let left = state.left(plan, started);
-        if workers.iter().all(Worker::is_idle) {
-            if state.limit(plan).is_some_and(|limit| pending.next >= limit) {
-                return Ok(Some(Stopped::Found));
-            }
-            if left.is_some_and(|left| left.is_zero()) {
-                return Ok(Some(out_of_time(state)));
-            }
-            if pending.next >= pending.end && pending.retry.is_empty() {
-                break;
-            }
-            late = None;
-        } else if left.is_some_and(|left| left.is_zero()) {
-            // A run that takes long; it is killed with its worker.
-            let since = *late.get_or_insert_with(Instant::now);
-            if since.elapsed() >= GRACE {
-                return Ok(Some(out_of_time(state)));
-            }
-        }
     }
-    state.visible.merge(&learned);
-    state.longest = longest;
-    Ok(None)
-}
 
-/// How long a run may go on after the time is up.
-const GRACE: Duration = Duration::from_secs(2);
-
-fn out_of_time(state: &State) -> Stopped {
-    if state.findings.is_empty() { Stopped::Time } else { Stopped::Found }
-}
-
-fn take_report(state: &mut State, learned: &mut VisibleSet, longest: &mut u64, report: Report) {
-    learned.merge(&report.learned);
-    *longest = (*longest).max(report.longest);
-    state.tally.add(report.tally);
-    for finding in report.findings {
-        let id = finding.run.outcome.failure().map(|f| f.id());
-        let same =
-            state.findings.iter_mut().find(|f| f.run.outcome.failure().map(|f| f.id()) == id);
-        match same {
-            // Keep the first occurrence of each bug.
-            Some(other) if other.index > finding.index => *other = finding,
-            Some(_) => {}
-            None => {
-                state.found_at.get_or_insert_with(Instant::now);
-                state.findings.push(finding);
+    /// Turns what an epoch taught into what the next one knows; true if more is visible now.
+    fn end_epoch(&mut self) -> bool {
+        self.epoch += 1;
+        let grew = self.knowledge.visible.merge(&std::mem::take(&mut self.learned));
+        let mut lessons = std::mem::take(&mut self.lessons);
+        lessons.sort_by_key(|lesson| lesson.index);
+        let Knowledge { longest, longest_full, profile, conflicts, shares, .. } =
+            &mut self.knowledge;
+        for lesson in lessons {
+            let longest = if lesson.full { &mut *longest_full } else { &mut *longest };
+            *longest = (*longest).max(lesson.events);
+            profile.merge(&lesson.profile);
+            conflicts.merge(&lesson.conflicts);
+            let before = self.coverage.common.len();
+            self.coverage.common.extend(&lesson.flows);
+            if lesson.full {
+                shares.credit(shares.arm(lesson.index), self.coverage.common.len() - before);
             }
+        }
+        shares.divide();
+        self.coverage.end_epoch(grew);
+        grew
+    }
+
+    fn result(mut self, stopped: Stopped, systematic: Vec<Systematic>) -> SearchResult {
+        self.findings.sort_by_key(|f| f.index);
+        match (self.plan.after_first.stops(), self.limit()) {
+            (true, _) => self.findings.truncate(1),
+            // What a slower search would not have met is left out.
+            (false, Some(limit)) => self.findings.retain(|f| f.index < limit),
+            (false, None) => {}
+        }
+        let explored = Explored {
+            strategy: self.plan.strategy.to_string(),
+            seed: self.plan.seed,
+            tally: self.tally,
+            stopped,
+            elapsed: self.started.elapsed(),
+            covered: self.coverage.covered(),
+            systematic,
+            part: (self.plan.shard != Shard::WHOLE).then(|| self.plan.shard.to_string()),
+        };
+        SearchResult {
+            findings: self.findings,
+            explored,
+            visible: self.knowledge.visible,
+            classes: self.coverage.classes,
+            flows: self.coverage.flows,
         }
     }
 }

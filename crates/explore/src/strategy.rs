@@ -3,45 +3,101 @@
 use std::fmt;
 use std::str::FromStr;
 
-use unravel_trace::{Rng, Scheduler};
+use unravel_trace::{Method, Rng, Scheduler};
 
-use crate::{Pct, Random, RoundRobin, RunToBlock};
+use crate::knowledge::Knowledge;
+use crate::portfolio::ARMS;
+use crate::{Pct, Pos, RaceDirected, Random, RoundRobin, RunToBlock, Uniform};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strategy {
-    /// A mixture: the two deterministic strategies once, then random walks and PCT in turn.
-    Mix,
+    /// All of them: see [`crate::portfolio`].
+    Portfolio,
     RunToBlock,
     RoundRobin,
     Random,
-    /// With this depth.
-    Pct(u32),
+    /// With this depth, or with one that grows as the search goes on.
+    Pct(Option<u32>),
+    /// Partial-order sampling.
+    Pos,
+    /// Selectively uniform sampling.
+    Uniform,
+    /// Brings races and contended locks together.
+    RaceDirected,
+    /// Iterative context bounding, up to so many preemptions.
+    Bounded(Option<u32>),
+    /// Every class of schedules once.
+    Exhaustive,
 }
 
 impl Strategy {
     /// The strategies that a test tries each of.
-    pub const EACH: [Strategy; 5] = [
+    pub const EACH: [Strategy; 10] = [
         Strategy::RunToBlock,
         Strategy::RoundRobin,
         Strategy::Random,
-        Strategy::Pct(3),
-        Strategy::Mix,
+        Strategy::Pct(None),
+        Strategy::Pos,
+        Strategy::Uniform,
+        Strategy::RaceDirected,
+        Strategy::Bounded(None),
+        Strategy::Exhaustive,
+        Strategy::Portfolio,
     ];
 
-    /// The scheduler of run number `index`. `events` estimates how long a run is.
-    pub fn scheduler(self, seed: u64, index: u64, events: u64) -> Box<dyn Scheduler> {
+    /// The scheduler of run number `index`, if this is a strategy whose runs do not depend on each other. `full`: the
+    /// run may switch at every access.
+    pub fn scheduler(
+        self,
+        seed: u64,
+        index: u64,
+        knowledge: &Knowledge,
+        full: bool,
+    ) -> Box<dyn Scheduler> {
         let run_seed = Rng::derive(seed, index);
+        let events = knowledge.events(full);
         match self {
             Strategy::RunToBlock => Box::new(RunToBlock),
             Strategy::RoundRobin => Box::new(RoundRobin { events: 1 + (index % 16) as u32 }),
             Strategy::Random => Box::new(Random::new(run_seed)),
-            Strategy::Pct(depth) => Box::new(Pct::new(run_seed, depth, events)),
-            Strategy::Mix => match index {
+            Strategy::Pct(depth) => {
+                let depth = depth.unwrap_or_else(|| adaptive_depth(run_seed, index, events));
+                Box::new(Pct::new(run_seed, depth, events))
+            }
+            Strategy::Pos => Box::new(Pos::new(run_seed)),
+            Strategy::Uniform => Box::new(Uniform::new(run_seed, &knowledge.profile)),
+            Strategy::RaceDirected => match knowledge.conflicts.pairs() {
+                [] => Box::new(Random::new(run_seed)),
+                pairs => {
+                    let pair = *Rng::new(run_seed).pick(pairs);
+                    Box::new(RaceDirected::new(Rng::derive(run_seed, 1), pair))
+                }
+            },
+            // Their first run; the others follow from it.
+            Strategy::Bounded(_) | Strategy::Exhaustive => Box::new(RunToBlock),
+            Strategy::Portfolio => match index {
                 0 => Box::new(RunToBlock),
                 1 => Box::new(RoundRobin { events: 1 }),
-                _ if index.is_multiple_of(2) => Box::new(Random::new(run_seed)),
-                _ => Box::new(Pct::new(run_seed, 1 + (index / 2 % 4) as u32, events)),
+                _ => match ARMS[knowledge.shares.arm(index)] {
+                    // Every quantum has its turn.
+                    Strategy::RoundRobin => Strategy::RoundRobin.scheduler(
+                        seed,
+                        index / ARMS.len() as u64,
+                        knowledge,
+                        full,
+                    ),
+                    arm => arm.scheduler(seed, index, knowledge, full),
+                },
             },
+        }
+    }
+
+    /// The systematic search that this is.
+    pub fn method(self) -> Option<Method> {
+        match self {
+            Strategy::Bounded(_) => Some(Method::Bounded),
+            Strategy::Exhaustive => Some(Method::Exhaustive),
+            _ => None,
         }
     }
 
@@ -51,21 +107,37 @@ impl Strategy {
     }
 }
 
+/// The depth of a PCT run, where the user gave none. After `r` runs of a program of `k` events, bugs of depth 1 + log_k r
+/// are likely to have been found: so a little deeper, and shallow ones too, which are what most bugs are.
+fn adaptive_depth(seed: u64, index: u64, events: u64) -> u32 {
+    let covered = ((index + 1) as f64).ln() / (events.max(2) as f64).ln();
+    let deepest = 3 + covered as u32;
+    1 + Rng::new(Rng::derive(seed, 2)).below(deepest + 1)
+}
+
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Strategy::Mix => f.write_str("mix"),
+            Strategy::Portfolio => f.write_str("portfolio"),
             Strategy::RunToBlock => f.write_str("run-to-block"),
             Strategy::RoundRobin => f.write_str("round-robin"),
             Strategy::Random => f.write_str("random"),
-            Strategy::Pct(depth) => write!(f, "pct:{depth}"),
+            Strategy::Pct(None) => f.write_str("pct"),
+            Strategy::Pct(Some(depth)) => write!(f, "pct:{depth}"),
+            Strategy::Pos => f.write_str("pos"),
+            Strategy::Uniform => f.write_str("uniform"),
+            Strategy::RaceDirected => f.write_str("race-directed"),
+            Strategy::Bounded(None) => f.write_str("bounded"),
+            Strategy::Bounded(Some(bound)) => write!(f, "bounded:{bound}"),
+            Strategy::Exhaustive => f.write_str("exhaustive"),
         }
     }
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no strategy is called '{0}'; there are mix, random, pct, pct:DEPTH, round-robin and run-to-block"
+    "no strategy is called '{0}'; there are portfolio, random, pct, pct:DEPTH, pos, uniform, race-directed, bounded, \
+     bounded:PREEMPTIONS, exhaustive, round-robin and run-to-block"
 )]
 pub struct UnknownStrategy(String);
 
@@ -73,19 +145,54 @@ impl FromStr for Strategy {
     type Err = UnknownStrategy;
 
     fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
-        let unknown = || UnknownStrategy(text.to_owned());
-        Ok(match text {
-            "mix" => Strategy::Mix,
-            "run-to-block" => Strategy::RunToBlock,
-            "round-robin" => Strategy::RoundRobin,
-            "random" => Strategy::Random,
-            "pct" => Strategy::Pct(3),
-            _ => {
-                let depth = text.strip_prefix("pct:").ok_or_else(unknown)?;
-                Strategy::Pct(
-                    depth.parse().ok().filter(|d| (1..=100).contains(d)).ok_or_else(unknown)?,
-                )
-            }
-        })
+        let number =
+            |text: &str, least| text.parse().ok().filter(|n| (least..=100).contains(n)).map(Some);
+        let strategy = match text.split_once(':') {
+            None => match text {
+                // What it was called before it had parts.
+                "portfolio" | "mix" => Some(Strategy::Portfolio),
+                "run-to-block" => Some(Strategy::RunToBlock),
+                "round-robin" => Some(Strategy::RoundRobin),
+                "random" => Some(Strategy::Random),
+                "pct" => Some(Strategy::Pct(None)),
+                "pos" => Some(Strategy::Pos),
+                "uniform" => Some(Strategy::Uniform),
+                "race-directed" => Some(Strategy::RaceDirected),
+                "bounded" => Some(Strategy::Bounded(None)),
+                "exhaustive" => Some(Strategy::Exhaustive),
+                _ => None,
+            },
+            Some(("pct", depth)) => number(depth, 1).map(Strategy::Pct),
+            Some(("bounded", bound)) => number(bound, 0).map(Strategy::Bounded),
+            Some(_) => None,
+        };
+        strategy.ok_or_else(|| UnknownStrategy(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        let mut each = Strategy::EACH.to_vec();
+        each.extend([Strategy::Pct(Some(3)), Strategy::Bounded(Some(0))]);
+        for strategy in each {
+            assert_eq!(strategy.to_string().parse::<Strategy>().ok(), Some(strategy));
+        }
+        assert_eq!("mix".parse::<Strategy>().ok(), Some(Strategy::Portfolio));
+        for wrong in ["pct:0", "pct:x", "bounded:-1", "random:3", ""] {
+            assert!(wrong.parse::<Strategy>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn depth_grows_with_the_search() {
+        let deepest = |runs: std::ops::Range<u64>| {
+            runs.map(|i| adaptive_depth(Rng::derive(1, i), i, 30)).max()
+        };
+        assert_eq!(deepest(0..25), Some(4));
+        assert!(deepest(100_000..101_000) > Some(5));
     }
 }

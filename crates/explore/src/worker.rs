@@ -1,47 +1,86 @@
-//! Worker processes: forked copies that run a range of schedules and report.
+//! Worker processes: forked copies that run what they are told and report.
 //!
 //! A process of its own protects the search from whatever the program does, and makes several machines
 //! possible whose memory is at the same fixed address. A worker's standard output and error go nowhere (or
 //! to the judge, if the output matters).
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use unravel_trace::*;
+use unravel_trace::{
+    BugId, Executor, Input, Method, ReadsFrom, Run, Systematic, Tally, VisibleSet,
+};
 
+use crate::Conflicts;
+use crate::errand::Errands;
 use crate::judge::Judge;
+use crate::knowledge::Knowledge;
 use crate::process::{Child, Shared, pipe, read_message, ready, write_message};
+use crate::profile::Profile;
 use crate::search::{Finding, Plan, SearchError};
-use crate::{Replay, Strategy};
 
-/// A range of runs to execute.
+/// Something to do.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
-    pub start: u64,
-    pub count: u64,
-    /// Learn from every run, and use at once what was learned.
-    pub learn_all: bool,
-    pub visible: VisibleSet,
-    pub longest: u64,
+    pub work: Work,
+    /// What is known since the last order to this worker, if it is anything new.
+    pub knowledge: Option<Knowledge>,
     /// Bugs found already, not to be reported again.
     pub known: Vec<BugId>,
     pub milliseconds: Option<u64>,
-    /// Instead of all that: execute this failing run once more.
-    pub confirm: Option<(u64, Run)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Range {
+    pub start: u64,
+    pub end: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Work {
+    /// The samples among these runs.
+    Samples { runs: Range, learn_all: bool },
+    /// The runs among these that belong to a systematic search, which goes on where this worker left it.
+    Slots { method: Method, lane: Lane, runs: Range },
+    /// A failing run, once more.
+    Confirm { index: u64, run: Box<Run> },
+}
+
+/// The part of a systematic search that one worker does, of `of` parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Lane {
+    pub number: u32,
+    pub of: u32,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub tally: Tally,
+    /// The first run that was not executed.
+    pub next: u64,
     pub learned: VisibleSet,
-    /// The most events of a run that may not switch anywhere: what strategies should expect.
-    pub longest: u64,
     /// The worker must be replaced; its last finding was not executed again.
     pub damaged: bool,
     pub findings: Vec<Finding>,
+    /// The classes of the runs that may switch only at visible sites.
+    pub classes: Vec<u64>,
+    pub flows: Vec<ReadsFrom>,
+    pub lessons: Vec<Lesson>,
+    /// How far the systematic search came that this was about.
+    pub systematic: Option<Systematic>,
+}
+
+/// What a run taught that all shards execute.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Lesson {
+    pub index: u64,
+    pub full: bool,
+    pub events: u64,
+    pub flows: Vec<ReadsFrom>,
+    pub profile: Profile,
+    pub conflicts: Conflicts,
 }
 
 pub(crate) enum WorkerEnd {
@@ -59,8 +98,10 @@ pub(crate) struct Worker {
     reports: File,
     /// The run being executed, in memory shared with the worker.
     current: Shared<AtomicU64>,
-    assigned: Option<(u64, u64)>,
-    last_assigned: (u64, u64),
+    /// What it is doing.
+    pub doing: Option<Work>,
+    /// The epoch whose knowledge it has.
+    knows: Option<u64>,
 }
 
 impl Worker {
@@ -76,22 +117,33 @@ impl Worker {
             serve(executor, input, plan, their_orders, their_reports, &current);
         })
         .map_err(SearchError::Fork)?;
-        Ok(Worker { child, orders, reports, current, assigned: None, last_assigned: (0, 0) })
+        Ok(Worker { child, orders, reports, current, doing: None, knows: None })
     }
 
-    pub fn is_idle(&self) -> bool {
-        self.assigned.is_none()
-    }
-
-    pub fn assigned(&self) -> (u64, u64) {
-        self.last_assigned
-    }
-
-    pub fn send(&mut self, order: Order) -> Result<(), SearchError> {
-        self.assigned = Some((order.start, order.count));
-        self.last_assigned = (order.start, order.count);
-        self.current.store(order.start, Ordering::Relaxed);
-        write_message(&mut self.orders, &order).map_err(SearchError::Pipe)
+    /// Gives it something to do, and what is known in this epoch.
+    pub fn send(
+        &mut self,
+        work: Work,
+        (epoch, knowledge): (u64, &Knowledge),
+        known: Vec<BugId>,
+        left: Option<Duration>,
+    ) -> Result<(), SearchError> {
+        let first = match &work {
+            Work::Samples { runs, .. } | Work::Slots { runs, .. } => runs.start,
+            Work::Confirm { index, .. } => *index,
+        };
+        self.current.store(first, Ordering::Relaxed);
+        let is_new = self.knows != Some(epoch);
+        self.knows = Some(epoch);
+        let order = Order {
+            work,
+            knowledge: is_new.then(|| knowledge.clone()),
+            known,
+            milliseconds: left.map(|l| l.as_millis() as u64),
+        };
+        write_message(&mut self.orders, &order).map_err(SearchError::Pipe)?;
+        self.doing = Some(order.work);
+        Ok(())
     }
 
     /// Has a failing run executed once more by this worker, and waits for the result.
@@ -99,16 +151,9 @@ impl Worker {
         if finding.replayed {
             return Ok(());
         }
-        self.send(Order {
-            start: finding.index,
-            count: 1,
-            learn_all: false,
-            visible: VisibleSet::default(),
-            longest: 0,
-            known: Vec::new(),
-            milliseconds: None,
-            confirm: Some((finding.index, finding.run.clone())),
-        })?;
+        let work = Work::Confirm { index: finding.index, run: Box::new(finding.run.clone()) };
+        let knowledge = Knowledge::default();
+        self.send(work, (u64::MAX, &knowledge), Vec::new(), None)?;
         if let WorkerEnd::Report(mut report) = self.receive()?
             && let Some(confirmed) = report.findings.pop()
         {
@@ -118,7 +163,7 @@ impl Worker {
     }
 
     pub fn receive(&mut self) -> Result<WorkerEnd, SearchError> {
-        self.assigned = None;
+        self.doing = None;
         match read_message::<Report>(&mut self.reports) {
             Ok(report) => Ok(WorkerEnd::Report(Box::new(report))),
             Err(_) => {
@@ -132,7 +177,7 @@ impl Worker {
 
 /// Waits until a busy worker has something to say; returns which.
 pub(crate) fn wait(workers: &[Worker], at_most: Duration) -> Vec<usize> {
-    let busy: Vec<usize> = (0..workers.len()).filter(|i| !workers[*i].is_idle()).collect();
+    let busy: Vec<usize> = (0..workers.len()).filter(|i| workers[*i].doing.is_some()).collect();
     let pipes: Vec<&File> = busy.iter().map(|i| &workers[*i].reports).collect();
     ready(&pipes, at_most).into_iter().map(|i| busy[i]).collect()
 }
@@ -146,153 +191,12 @@ fn serve<E: Executor>(
     mut reports: File,
     current: &AtomicU64,
 ) {
-    let Ok(mut judge) = Judge::silent(&plan.rules) else { return };
+    let Ok(judge) = Judge::silent(&plan.rules) else { return };
+    let mut errands = Errands::new(executor, input, plan, judge, current);
     while let Ok(order) = read_message::<Order>(&mut orders) {
-        let report = match order.confirm {
-            Some((index, run)) => {
-                let finding = confirm(executor, input, index, run, &mut judge);
-                Report { findings: vec![finding], ..Report::default() }
-            }
-            None => execute(executor, input, plan, &order, &mut judge, current),
-        };
+        let report = errands.run(order);
         if write_message(&mut reports, &report).is_err() || report.damaged {
             return;
         }
     }
-}
-
-/// How often a run learns after the first epoch. Such a run may switch at every access, shared or not: a
-/// location that only some interleavings make shared would never be seen to be otherwise.
-fn learn_every(index: u64) -> u64 {
-    if index < 256 { 4 } else { 16 }
-}
-
-fn execute<E: Executor>(
-    executor: &mut E,
-    input: &Input,
-    plan: &Plan,
-    order: &Order,
-    judge: &mut Judge,
-    current: &AtomicU64,
-) -> Report {
-    let started = Instant::now();
-    let mut report = Report::default();
-    let mut visible = order.visible.clone();
-    let all = executor.all_sites();
-    let mut longest = order.longest;
-    let mut seen = order.known.clone();
-    for index in order.start..order.start + order.count {
-        current.store(index, Ordering::Relaxed);
-        let mut scheduler = scheduler(plan.strategy, plan.seed, index, longest);
-        let full = if order.learn_all { index % 2 == 1 } else { index % learn_every(index) == 0 };
-        let used = if full { &all } else { &visible };
-        let want = Want { learn: order.learn_all || full, ..Want::only(Detail::Outcome) };
-        let mut run = executor.run(&input_of(input, index), used, &mut *scheduler, want);
-        judge.judge(&mut run);
-        let events = run.schedule.events();
-        if !full {
-            report.longest = report.longest.max(events);
-        }
-        report.learned.merge(&run.learned);
-        count(&mut report.tally, &run, events);
-        if let Outcome::Failed(failure) = &run.outcome {
-            let id = failure.id();
-            match plan.known.iter().position(|known| covers(known, &id)) {
-                Some(number) => report.tally.count_put_aside(number, 1),
-                None => report.tally.count_failed(id.clone(), 1),
-            }
-            if report.tally.times(&id) > 0 && !seen.contains(&id) {
-                seen.push(id);
-                run.schedule.visible = used.clone();
-                report.findings.push(if executor.is_damaged() {
-                    Finding { index, run: run.clone(), replayed: false }
-                } else {
-                    confirm(executor, input, index, run.clone(), judge)
-                });
-            }
-        }
-        if order.learn_all {
-            visible.merge(&run.learned);
-            longest = longest.max(report.longest);
-        }
-        let late = order.milliseconds.is_some_and(|ms| started.elapsed().as_millis() as u64 >= ms);
-        report.damaged = executor.is_damaged();
-        if late || report.damaged || plan.after_first.stops() && !report.findings.is_empty() {
-            break;
-        }
-    }
-    report
-}
-
-/// What a run did, but for how it failed.
-fn count(tally: &mut Tally, run: &Run, events: u64) {
-    let mut this = Tally {
-        schedules: 1,
-        steps: run.steps,
-        most_events: events,
-        most_threads: run.schedule.threads.len() as u64,
-        nondet: !run.nondet.is_empty(),
-        notes: run.notes.clone(),
-        ..Tally::default()
-    };
-    match &run.outcome {
-        Outcome::Exited { code: 0 } | Outcome::Failed(_) => {}
-        Outcome::Exited { code } => {
-            this.nonzero_exits = 1;
-            this.exit_code = Some(*code);
-        }
-        Outcome::Discarded => this.discarded = 1,
-        Outcome::Inconclusive { .. } => {
-            this.inconclusive = 1;
-            this.reason = Some(run.outcome.to_string());
-        }
-    }
-    tally.add(this);
-}
-
-/// The input of a run: the same as the user's, but with other nondeterministic values every few runs, unless
-/// the user gave them.
-fn input_of(input: &Input, index: u64) -> Cow<'_, Input> {
-    const RUNS_PER_INPUT: u64 = 8;
-    match input.nondet {
-        Nondet::Seed(seed) if index >= RUNS_PER_INPUT => {
-            let nondet = Nondet::Seed(Rng::derive(seed, index / RUNS_PER_INPUT));
-            Cow::Owned(Input { nondet, ..input.clone() })
-        }
-        _ => Cow::Borrowed(input),
-    }
-}
-
-/// Whether a bug the user knows is this one: the same kind, at one of the same places (a line, or a whole file).
-fn covers(known: &BugId, found: &BugId) -> bool {
-    let is_at = |site: &String| {
-        found.places.iter().any(|place| {
-            place == site || place.rsplit_once(':').is_some_and(|(file, _)| file == site)
-        })
-    };
-    known.kind == found.kind && known.places.iter().any(is_at)
-}
-
-fn scheduler(strategy: Strategy, seed: u64, index: u64, longest: u64) -> Box<dyn Scheduler> {
-    // The first runs know nothing of the program's length yet.
-    strategy.scheduler(seed, index, if longest == 0 { 50 } else { longest })
-}
-
-/// Executes a failing schedule once more, keeping its events.
-fn confirm<E: Executor>(
-    executor: &mut E,
-    input: &Input,
-    index: u64,
-    run: Run,
-    judge: &mut Judge,
-) -> Finding {
-    let mut replay = Replay::new(&run.schedule);
-    let want = Want::only(Detail::Events);
-    let input = &run.input(input);
-    let mut again = executor.run(input, &run.schedule.visible, &mut replay, want);
-    judge.judge(&mut again);
-    let replayed = replay.divergence().is_none()
-        && again.outcome.is_same_bug(&run.outcome)
-        && again.schedule == run.schedule;
-    Finding { index, run: if replayed { again } else { run }, replayed }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use unravel_trace::{Explored, Stopped, Tally};
+use unravel_trace::{Explored, Method, Stopped, Systematic, Tally};
 
 use crate::words::count;
 
@@ -11,6 +11,8 @@ use crate::words::count;
 pub struct Searched {
     /// One sentence: what came of it.
     pub headline: String,
+    /// How much of the program's behaviour was seen, and whether more searching pays.
+    pub coverage: Option<String>,
     /// What to do if that is not enough.
     pub advice: Option<String>,
     pub notes: Vec<String>,
@@ -53,11 +55,77 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
         )
     } else if tally.inconclusive == tally.schedules {
         (format!("{program}: {reason} (so in all of {pace})"), None)
+    } else if let Some(all) = completely(explored) {
+        (
+            format!(
+                "{program}: no failure: {all} explored, in {pace} ({extent}; sequential consistency)"
+            ),
+            None,
+        )
     } else {
         (found("no failure", "; sequential consistency"), further(explored))
     };
-    Searched { headline, advice, notes: notes(explored, bugs) }
+    Searched { headline, coverage: coverage(explored), advice, notes: notes(explored, bugs) }
 }
+
+/// `all 12 classes of schedules`, if the search left nothing out.
+fn completely(explored: &Explored) -> Option<String> {
+    let of = |method| explored.systematic.iter().find(|s: &&Systematic| s.method == method);
+    match explored.stopped {
+        Stopped::Exhausted => {}
+        _ => return None,
+    }
+    let part = explored.part.as_ref().map_or(String::new(), |part| format!(" of part {part}"));
+    if let Some(all) = of(Method::Exhaustive).filter(|s| s.complete) {
+        return Some(format!("all {}{part}", classes(all.classes)));
+    }
+    let bounded = of(Method::Bounded)?;
+    let bound = bounded.bound?;
+    Some(format!(
+        "all {}{part} with at most {}",
+        count(bounded.classes, "schedule"),
+        count(u64::from(bound), "preemption")
+    ))
+}
+
+fn classes(number: u64) -> String {
+    format!("{number} class{} of schedules", if number == 1 { "" } else { "es" })
+}
+
+/// How much was seen, where that was counted.
+fn coverage(explored: &Explored) -> Option<String> {
+    let covered = &explored.covered;
+    if covered.classes == 0 || explored.stopped == Stopped::OneSchedule {
+        return None;
+    }
+    let seen = format!(
+        "seen: {}, {} of a write and a read",
+        classes(covered.classes),
+        count(covered.reads_from, "pair")
+    );
+    let recent = covered.recent_schedules;
+    let told = match explored.stopped {
+        Stopped::Found | Stopped::Exhausted => None,
+        _ if recent < ENOUGH => None,
+        _ if covered.recent_classes * SELDOM < recent => {
+            Some("more searching brings hardly anything new")
+        }
+        _ => Some("more searching pays"),
+    };
+    Some(match told {
+        None => seen,
+        Some(told) => format!(
+            "{seen}; {} of the last {recent} schedules {} new: {told}",
+            covered.recent_classes,
+            if covered.recent_classes == 1 { "was" } else { "were" }
+        ),
+    })
+}
+
+/// Schedules from which on a tendency is one.
+const ENOUGH: u64 = 64;
+/// One new class in so many schedules is hardly anything.
+const SELDOM: u64 = 50;
 
 /// How to look further, where that can help.
 fn further(explored: &Explored) -> Option<String> {
@@ -65,9 +133,8 @@ fn further(explored: &Explored) -> Option<String> {
     let more = matches!(explored.stopped, Stopped::Time | Stopped::Schedules)
         && (tally.most_threads > 1 || tally.nondet);
     let fixed = matches!(explored.strategy.as_str(), "run-to-block" | "round-robin");
-    let other = if explored.strategy == "pct:5" { "random" } else { "pct:5" };
-    (more && !fixed)
-        .then(|| format!("look further with --time 5m, another --seed, or --strategy {other}"))
+    let other = if explored.strategy == "portfolio" { "" } else { ", or without --strategy" };
+    (more && !fixed).then(|| format!("look further with --time 5m or another --seed{other}"))
 }
 
 fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
@@ -97,6 +164,15 @@ fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
             "{} of them ended with an exit code other than 0 (first: {code}); --fail-on-exit makes that a failure",
             tally.nonzero_exits
         ));
+    }
+    for part in &explored.systematic {
+        let name = match part.method {
+            Method::Exhaustive => "the exhaustive search",
+            Method::Bounded => "the search by preemptions",
+        };
+        for left_out in &part.left_out {
+            notes.push(format!("{name} is not complete: {left_out}"));
+        }
     }
     notes.extend(tally.notes.iter().cloned());
     if explored.stopped == Stopped::Interrupted {

@@ -113,7 +113,7 @@ fn an_explanation_says_what_was_explored_and_what_is_known_of_each_bug() {
     assert_eq!(
         document["explored"],
         json!({
-            "strategy": "mix",
+            "strategy": "portfolio",
             "seed": 7,
             "schedules": 120,
             "seconds": 1.235,
@@ -128,6 +128,10 @@ fn an_explanation_says_what_was_explored_and_what_is_known_of_each_bug() {
             "most_events": 11,
             "steps": 4800,
             "nondeterministic": false,
+            "classes": 40,
+            "reads_from": 12,
+            "recent_classes": 3,
+            "recent_schedules": 64,
             "notes": [],
         })
     );

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::BugId;
+use crate::{BugId, SiteId};
 
 /// A search, when it is over.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -14,12 +14,81 @@ pub struct Explored {
     pub tally: Tally,
     pub stopped: Stopped,
     pub elapsed: Duration,
+    pub covered: Covered,
+    /// How far the systematic parts of the search came, if there were any.
+    pub systematic: Vec<Systematic>,
+    /// Of a search that several machines divide: which part this is, `2/4`.
+    pub part: Option<String>,
+}
+
+/// How much of a program's behaviour a search has seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Covered {
+    /// Classes of interleavings: schedules that differ only in the order of independent events are one.
+    pub classes: u64,
+    /// Pairs of a write and a read that took its value, by their places.
+    pub reads_from: u64,
+    /// How many of the last schedules were of a class not seen before.
+    pub recent_schedules: u64,
+    pub recent_classes: u64,
+}
+
+/// A read, and the write it took its value from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct ReadsFrom {
+    /// `None`: what was there at first.
+    pub write: Option<SiteId>,
+    pub read: SiteId,
+    /// By the same thread.
+    pub own: bool,
+}
+
+/// How far a systematic search came.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Systematic {
+    pub method: Method,
+    /// Runs executed, those that turned out redundant included.
+    pub schedules: u64,
+    /// Different classes of schedules (of bounded search: different schedules) among them.
+    pub classes: u64,
+    /// Everything there is was explored (of bounded search: up to a bound that the user gave).
+    pub complete: bool,
+    /// Of bounded search: all schedules with so many preemptions were tried.
+    pub bound: Option<u32>,
+    /// What was left out although the search went to its end.
+    pub left_out: Vec<String>,
+}
+
+impl Systematic {
+    /// Two parts of one search taken together.
+    pub fn with(mut self, other: Systematic) -> Systematic {
+        self.schedules += other.schedules;
+        self.classes += other.classes;
+        self.complete &= other.complete;
+        self.bound = self.bound.min(other.bound);
+        for reason in other.left_out {
+            if !self.left_out.contains(&reason) {
+                self.left_out.push(reason);
+            }
+        }
+        self
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Method {
+    /// Every class of schedules once, by partial-order reduction.
+    Exhaustive,
+    /// Schedules with 0, 1, 2, … preemptions.
+    Bounded,
 }
 
 /// Why a search ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Stopped {
     Found,
+    /// Every class of schedules was explored.
+    Exhausted,
     Schedules,
     /// The program has no threads and no nondeterministic input: every run is the same.
     OneSchedule,
@@ -34,6 +103,7 @@ impl Stopped {
     pub fn name(self) -> &'static str {
         match self {
             Stopped::Found => "found",
+            Stopped::Exhausted => "exhausted",
             Stopped::Schedules => "schedules",
             Stopped::OneSchedule => "one schedule",
             Stopped::AllInconclusive => "all inconclusive",

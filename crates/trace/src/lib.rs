@@ -12,6 +12,7 @@ pub mod file;
 mod ids;
 pub mod import;
 mod outcome;
+mod part;
 mod paths;
 mod rng;
 mod run;
@@ -30,6 +31,7 @@ pub use expr::{
 pub use file::{FileError, FormatError, FormatVersion, ProgramRef, TraceFile};
 pub use ids::*;
 pub use outcome::*;
+pub use part::{Part, PartError, PartFinding};
 pub use paths::*;
 pub use rng::Rng;
 pub use run::*;

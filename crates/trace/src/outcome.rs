@@ -141,7 +141,7 @@ impl fmt::Display for FailureKind {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct BugId {
     pub kind: FailureKind,
-    /// Sorted; more than one for a deadlock, whose site is the set of blocked places.
+    /// Sorted; more than one for a deadlock, whose site is the set of blocked places, and for a race of two places.
     pub places: Vec<String>,
 }
 
@@ -171,6 +171,11 @@ impl Failure {
         let mut places: Vec<String> = match self.kind {
             FailureKind::Deadlock | FailureKind::Livelock => {
                 self.related.iter().filter_map(|r| user_place(&r.stack)).map(Place::short).collect()
+            }
+            // Whichever of the two came first.
+            FailureKind::DataRace => {
+                let stacks = [&self.stack].into_iter().chain(self.related.iter().map(|r| &r.stack));
+                stacks.filter_map(|stack| user_place(stack)).map(Place::short).collect()
             }
             _ => self.place().map(Place::short).into_iter().collect(),
         };

@@ -45,6 +45,8 @@ pub struct Rules {
     /// A shell command that judges each run: it finds the output in the file `$UNRAVEL_STDOUT` and the exit
     /// code in `$UNRAVEL_EXIT`, and fails if the run was wrong.
     pub check: Option<String>,
+    /// Two accesses to the same memory that nothing orders, one of them a write.
+    pub races: bool,
 }
 
 impl Rules {
@@ -273,11 +275,12 @@ pub struct Candidate {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pending {
     pub op: Op,
-    /// Address of the location or sync object; 0 if there is none.
+    /// Address of the location or sync object, for [`Op::Start`] of the thread's stack; 0 if there is none.
     pub address: u64,
     pub bytes: u32,
     pub site: SiteId,
-    /// What else it is about: the mutex of a condition wait; for [`Op::Start`], [`Op::Exit`], [`Op::Join`],
+    /// What else it is about: the mutex of a condition wait; for the [`Op::Release`] that sets a barrier up, how many threads
+    /// meet there; for [`Op::Start`], [`Op::Exit`], [`Op::Join`],
     /// [`Op::Cancel`] and, once it is executed, [`Op::Fork`] the number of the thread. Otherwise 0.
     pub other: u64,
     /// Whether this access to memory is an atomic operation.

@@ -130,20 +130,34 @@ impl Machine {
     /// Ends the run because the scheduler objects to what the current thread is about to do.
     pub fn fail_by(&mut self, alarm: Alarm) -> ! {
         let Alarm::Race { earlier, thread, what } = alarm;
-        let verb = |pending: &Pending| match (pending.op, pending.atomic) {
+        let now = self.threads[self.current].pending;
+        let (me, other) = (&self.names[self.current], &self.names[thread.index()]);
+        // The smaller access of the two says best what they share.
+        let (small, by) = match now.op == Op::Free || now.bytes > what.bytes {
+            true => (&what, thread.index()),
+            false => (&now, self.current),
+        };
+        let name = self.sync_name(small.address, u64::from(small.bytes), small.site, by);
+        let said = |pending: &Pending, what: &str| match (pending.op, pending.atomic) {
+            (Op::Read, false) => format!("reads {what}"),
+            (Op::Read, true) => format!("reads {what} atomically"),
+            (Op::Free, _) => format!("frees {what}"),
+            (_, false) => format!("writes {what}"),
+            (_, true) => format!("writes {what} atomically"),
+        };
+        let message = format!(
+            "{other} {}, {me} {}, and nothing orders them",
+            said(&what, &name),
+            said(&now, "it")
+        );
+        let noun = match (what.op, what.atomic) {
             (Op::Read, false) => "read",
             (Op::Read, true) => "atomic read",
-            (Op::Free, _) => "free",
-            (_, true) => "atomic write",
             (_, false) => "write",
+            (_, true) => "atomic write",
         };
-        let now = self.threads[self.current].pending;
-        let name = self.sync_name(now.address, u64::from(now.bytes), now.site, self.current);
-        let other = &self.names[thread.index()];
-        let message =
-            format!("{} of {name} and {} by {other} are not ordered", verb(&now), verb(&what));
         let related = Related {
-            message: format!("the {} by {other}", verb(&what)),
+            message: format!("the {noun} by {other}"),
             stack: self.kept_stack(earlier, what.site),
         };
         self.fail_with(FailureKind::DataRace, message, vec![related])

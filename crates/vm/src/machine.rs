@@ -429,6 +429,8 @@ impl Machine {
         thread.registers = self.registers[slot];
         let places = self.program.function(function).body.as_ref().map(|b| b.places.as_slice());
         thread.pending.site = places.and_then(|p| p.first().copied()).unwrap_or(SiteId(0));
+        thread.pending.address = STACKS + slot as u64 * STACK_SIZE;
+        thread.pending.bytes = STACK_SIZE as u32;
         // SAFETY: the machine outlives its fibers, and only one of them runs at a time.
         thread.fiber =
             Some(Coroutine::with_stack(stack, move |yielder: &FiberYielder, ()| unsafe {

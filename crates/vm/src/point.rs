@@ -63,6 +63,18 @@ impl Machine {
         self.wait_for_turn(self.pending(op, address, bytes, site, need), need);
     }
 
+    /// The point before a library function looks at memory in one go with all that it does.
+    pub fn atomic_read_point(&mut self, address: u64, bytes: u32, site: SiteId) {
+        let pending = self.pending(Op::Read, address, bytes, site, Need::Nothing);
+        self.wait_for_turn(Pending { atomic: true, ..pending }, Need::Nothing);
+    }
+
+    /// The point before a barrier for so many threads is set up.
+    pub fn barrier_point(&mut self, address: u64, bytes: u32, count: u32, site: SiteId) {
+        let pending = self.pending(Op::Release, address, bytes, site, Need::Nothing);
+        self.wait_for_turn(Pending { other: u64::from(count), ..pending }, Need::Nothing);
+    }
+
     /// The point before an operation on a thread.
     pub fn point_on(&mut self, op: Op, other: u64, site: SiteId) {
         let pending = Pending { other, ..self.pending(op, 0, 0, site, Need::Nothing) };

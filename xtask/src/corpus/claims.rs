@@ -7,6 +7,7 @@
 //! 3. The trace is diagnosed ([`diagnosis`]); with a `known-gap`, that of a search with the flags `find-with`.
 //! 4. `explain` tells the same story of the program and of its twin ([`explanation`]).
 //! 5. The fixed twin passes 500 schedules of every strategy, with exit code 0 and nothing inconclusive.
+//! 6. The fixed twin has no data race in 200 schedules.
 //!
 //! With [`Depth::Full`] also: whatever any strategy finds in the buggy program replays.
 
@@ -25,6 +26,8 @@ use super::case::Case;
 const STRATEGIES: [&str; 5] = ["run-to-block", "round-robin", "random", "pct:3", "mix"];
 /// How many schedules of each the twin must stand.
 const TWIN_SCHEDULES: u64 = 500;
+/// How many schedules of the twin are searched for races.
+const RACE_SCHEDULES: u64 = 200;
 /// What the first claim allows a search.
 const LIMITS: [&str; 4] = ["--schedules", "2000", "--time", "20s"];
 /// How often a trace is replayed.
@@ -42,7 +45,9 @@ pub fn check(tool: &Path, case: &Case, depth: Depth) -> Vec<String> {
     complaints.extend(explanation::bug(&lab, &lab.limits()).err());
     complaints.extend(explanation::twin(&lab).err());
     complaints.extend(STRATEGIES.iter().filter_map(|s| lab.twin(s, 1, TWIN_SCHEDULES).err()));
+    complaints.extend(lab.races(RACE_SCHEDULES).err());
     if depth == Depth::Full {
+        complaints.extend(lab.races(20_000).err());
         complaints.extend(STRATEGIES.iter().filter_map(|s| lab.everything(s).err()));
         complaints.extend(STRATEGIES.iter().filter_map(|s| lab.twin(s, 2, 20_000).err()));
     }
@@ -150,6 +155,21 @@ impl Lab<'_> {
             return Ok(());
         };
         Err(format!("twin with {strategy}: expected no finding, seen {seen}"))
+    }
+
+    /// Claim 6.
+    fn races(&self, schedules: u64) -> Result<(), String> {
+        let schedules = schedules.to_string();
+        let flags = ["--races", "--schedules", &schedules, "--time", "60s"];
+        let search = self.find(&self.case.expect.fixed, &flags, "races", 1)?;
+        match search.findings.first() {
+            None => Ok(()),
+            Some(finding) => Err(format!(
+                "twin with --races: expected no finding, seen {} in schedule {}",
+                finding.run.outcome.describe(self.case),
+                finding.schedule
+            )),
+        }
     }
 
     /// Whatever a strategy finds in the buggy program replays.

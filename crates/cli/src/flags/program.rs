@@ -60,6 +60,9 @@ pub struct RuleFlags {
     /// its exit code.
     #[arg(long, value_name = "CMD")]
     pub check: Option<String>,
+    /// A data race is a failure: two accesses to the same memory that nothing orders, one of them a write.
+    #[arg(long)]
+    pub races: bool,
 }
 
 #[derive(Debug, Args)]

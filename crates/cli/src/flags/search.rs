@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use unravel_explore::Strategy;
+use unravel_explore::{Shard, Strategy};
 
 use super::ProgramFlags;
 
@@ -12,7 +12,8 @@ use super::ProgramFlags;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How to search")]
 pub struct SearchFlags {
-    /// mix, random, pct, pct:DEPTH, round-robin or run-to-block.
+    /// portfolio (all of them, default), random, pct, pct:DEPTH, pos, uniform, race-directed, bounded, bounded:PREEMPTIONS,
+    /// exhaustive, round-robin or run-to-block.
     #[arg(long, value_name = "NAME")]
     pub strategy: Option<Strategy>,
     /// Which schedules: the same seed tries the same ones (default 1).
@@ -27,6 +28,9 @@ pub struct SearchFlags {
     /// Worker processes (default: one a core).
     #[arg(long, short, value_name = "N")]
     pub jobs: Option<usize>,
+    /// Do only part I of N of the work: for several machines; see `unravel merge-findings`.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
 }
 
 #[derive(Debug, Args)]
@@ -73,8 +77,21 @@ pub struct FindFlags {
 }
 
 #[derive(Debug, Args)]
+pub struct MergeFlags {
+    /// What the parts of a search wrote: directories, or single `.part.json` files.
+    #[arg(value_name = "PART", required = true)]
+    pub parts: Vec<PathBuf>,
+    /// Directory for traces.
+    #[arg(long, value_name = "DIR", default_value = "unravel-out")]
+    pub out: PathBuf,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct RunFlags {
-    /// mix, random, pct, pct:DEPTH, round-robin or run-to-block.
+    /// random, pct, pct:DEPTH, pos, round-robin or run-to-block.
     #[arg(long, value_name = "NAME", default_value = "run-to-block")]
     pub strategy: Strategy,
     /// Which schedule, of a strategy that has several.

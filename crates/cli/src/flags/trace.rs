@@ -76,6 +76,34 @@ pub struct DiagnoseFlags {
 }
 
 #[derive(Debug, Args)]
+pub struct SimplifyFlags {
+    /// A failing trace that `explain`, `find` or `run` wrote.
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Where to write the simplified trace (default: beside TRACE, with `-simple` in its name).
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Another build of the program.
+    #[arg(long, value_name = "PROGRAM")]
+    pub program: Vec<PathBuf>,
+    /// Stop after this long, with the best run by then: 30s, 5m (default 60s).
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub time: Option<Duration>,
+    /// Execute at most this many schedules to prove that there is no simpler run.
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub proof: u64,
+    /// Do not try to prove it.
+    #[arg(long, conflicts_with = "proof")]
+    pub no_proof: bool,
+    /// No progress, and no list of preemptions.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct TraceFlags {
     #[command(subcommand)]
     pub command: TraceCommand,

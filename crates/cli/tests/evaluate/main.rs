@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
-use unravel_explore::{Replay, Strategy};
+use unravel_explore::{Knowledge, Replay, Strategy};
 use unravel_program::build::{BuildSpec, Builder};
 use unravel_solve::{Evaluator, Model, Verdict};
 use unravel_trace::*;
@@ -147,7 +147,7 @@ impl Lab {
         let mut lab = Lab { visible: vm.all_sites(), vm, input };
         let mut visible = VisibleSet::default();
         for index in 0..LEARNING {
-            let mut scheduler = Strategy::Random.scheduler(1, index, 50);
+            let mut scheduler = Strategy::Random.scheduler(1, index, &Knowledge::default(), false);
             visible.merge(&lab.run(&mut *scheduler, Detail::Outcome, true).learned);
         }
         lab.visible = visible;
@@ -160,7 +160,7 @@ impl Lab {
 
     /// The first failing runs.
     fn failures(&mut self) -> Vec<Run> {
-        let strategies = [Strategy::Random, Strategy::Pct(3), Strategy::RoundRobin];
+        let strategies = [Strategy::Random, Strategy::Pct(Some(3)), Strategy::RoundRobin];
         let runs = (0..SEARCH).map(|index| {
             let mut scheduler = strategies[(index % 3) as usize].scheduler(2, index, 100);
             self.run(&mut *scheduler, Detail::Outcome, false)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
-use unravel_explore::{Replay, Strategy};
+use unravel_explore::{Knowledge, Replay, Strategy};
 use unravel_program::build::{BuildSpec, Builder};
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
@@ -112,7 +112,7 @@ impl Lab {
         let mut lab = Lab { visible: vm.all_sites(), vm, input };
         let mut visible = VisibleSet::default();
         for index in 0..RUNS {
-            let mut scheduler = Strategy::Random.scheduler(1, index, 50);
+            let mut scheduler = Strategy::Random.scheduler(1, index, &Knowledge::default(), false);
             let want = Want { learn: true, ..Want::only(Detail::Outcome) };
             let run = lab.vm.run(&lab.input, &lab.visible, &mut *scheduler, want);
             visible.merge(&run.learned);
@@ -122,7 +122,7 @@ impl Lab {
     }
 
     fn run(&mut self, index: u64, detail: Detail) -> Run {
-        let strategies = [Strategy::Random, Strategy::Pct(3), Strategy::RoundRobin];
+        let strategies = [Strategy::Random, Strategy::Pct(Some(3)), Strategy::RoundRobin];
         let strategy = strategies[(index % 3) as usize];
         let mut scheduler = strategy.scheduler(2, index, 100);
         let want = Want::only(detail);

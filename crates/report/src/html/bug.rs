@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 use unravel_trace::{
-    Diagnosis, ExplainedBug, Explanation, Failure, Place, Status, Verdict, user_place,
+    Diagnosis, ExplainedBug, Explanation, Failure, FailureKind, Place, Status, ThreadName, Verdict,
+    user_place,
 };
 
 use super::every::Every;
@@ -99,20 +100,35 @@ fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>) -> Markup {
     let related =
         failure.related.iter().filter(|r| r.message.is_empty() || !cause.contains(&r.message));
     html! {
+        (frames(&failure.stack, Some(&failure.thread)))
+        @for related in related {
+            // Of a race, neither stack says more than the other.
+            @if failure.kind == FailureKind::DataRace {
+                p.related { (visible(&related.message)) }
+                (frames(&related.stack, None))
+            } @else {
+                p.related {
+                    (visible(&related.message))
+                    @if let Some(place) = user_place(&related.stack) { " (" (whereabouts(place)) ")" }
+                }
+            }
+        }
+    }
+}
+
+fn frames(stack: &[Place], thread: Option<&ThreadName>) -> Markup {
+    // What happens inside the libraries' headers says little.
+    let own: Vec<&Place> = stack.iter().filter(|place| !place.is_system()).collect();
+    let frames = if own.is_empty() { stack.iter().collect() } else { own };
+    html! {
         ul.stack {
             @for (depth, place) in frames.iter().take(MOST_FRAMES).enumerate() {
                 li {
                     (whereabouts(place))
-                    @if depth == 0 { ", thread " b { (failure.thread) } }
+                    @if let Some(thread) = thread.filter(|_| depth == 0) { ", thread " b { (thread) } }
                 }
             }
             @if frames.len() > MOST_FRAMES { li { (frames.len() - MOST_FRAMES) " more" } }
-        }
-        @for related in related {
-            p.related {
-                (visible(&related.message))
-                @if let Some(place) = user_place(&related.stack) { " (" (whereabouts(place)) ")" }
-            }
         }
     }
 }

@@ -47,8 +47,11 @@ fn nothing(explored: &Explored, advice: Option<&str>) -> Markup {
         0 => tally.schedules.to_string(),
         some => format!("{}, {some} of them inconclusive", tally.schedules),
     };
+    let covered = &explored.covered;
     let rows = [
         ("schedules", schedules),
+        ("classes of schedules", covered.classes.to_string()),
+        ("pairs of a write and a read", covered.reads_from.to_string()),
         ("strategy", format!("{}, seed {}", explored.strategy, explored.seed)),
         (
             "size",
@@ -64,7 +67,9 @@ fn nothing(explored: &Explored, advice: Option<&str>) -> Markup {
     html! {
         section.card.explored {
             h2 { "What was explored" }
-            p { "This is what was tried, not a proof that there is no bug." }
+            @if explored.stopped != Stopped::Exhausted {
+                p { "This is what was tried, not a proof that there is no bug." }
+            }
             table {
                 @for (name, text) in rows { tr { th scope="row" { (name) } td { (visible(&text)) } } }
             }
@@ -76,6 +81,7 @@ fn nothing(explored: &Explored, advice: Option<&str>) -> Markup {
 fn ended(stopped: Stopped) -> &'static str {
     match stopped {
         Stopped::Found => "a bug was found",
+        Stopped::Exhausted => "every class of schedules was explored",
         Stopped::Schedules => "as many schedules were tried as were asked for",
         Stopped::OneSchedule => {
             "there is one schedule only: no threads, no input that could differ"

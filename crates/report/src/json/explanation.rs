@@ -46,7 +46,7 @@ pub struct Explored {
     pub seconds: f64,
     /// Why the search ended. More may be added.
     #[schemars(extend("examples" = [
-        "found", "schedules", "one schedule", "all inconclusive", "time", "interrupted"
+        "found", "exhausted", "schedules", "one schedule", "all inconclusive", "time", "interrupted"
     ]))]
     pub stopped: String,
     /// Schedules that could not be followed to their end: they say nothing.
@@ -69,6 +69,14 @@ pub struct Explored {
     pub steps: u64,
     /// Whether some run asked for a nondeterministic value.
     pub nondeterministic: bool,
+    /// Classes of schedules seen: those that differ only in the order of independent events are one.
+    pub classes: u64,
+    /// Pairs of a write and a read that took its value, by their places.
+    pub reads_from: u64,
+    /// How many of the last `recent_schedules` were of a class not seen before.
+    pub recent_classes: u64,
+    /// The schedules that `recent_classes` is about.
+    pub recent_schedules: u64,
     /// What the reader should know of the search.
     pub notes: Vec<String>,
 }
@@ -184,6 +192,10 @@ impl From<&trace::Explored> for Explored {
             most_events: tally.most_events,
             steps: tally.steps,
             nondeterministic: tally.nondet,
+            classes: explored.covered.classes,
+            reads_from: explored.covered.reads_from,
+            recent_classes: explored.covered.recent_classes,
+            recent_schedules: explored.covered.recent_schedules,
             notes: tally.notes.clone(),
         }
     }

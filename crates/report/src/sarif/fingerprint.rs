@@ -16,9 +16,18 @@ pub fn fingerprints(failure: &Failure, places: &Places<'_>) -> Dictionary<String
         FailureKind::Deadlock | FailureKind::Livelock if !failure.related.is_empty() => {
             failure.related.iter().filter_map(|related| user_place(&related.stack)).collect()
         }
+        // Both places, whichever was first.
+        FailureKind::DataRace => {
+            let related = failure.related.iter().filter_map(|related| user_place(&related.stack));
+            failure.place().into_iter().chain(related).collect()
+        }
         _ => failure.place().into_iter().collect(),
     };
-    let mut parts = vec![failure.kind.name().to_owned(), without_addresses(&failure.message)];
+    let mut parts = vec![failure.kind.name().to_owned()];
+    // Which thread came first, and so the message, is the schedule's affair.
+    if failure.kind != FailureKind::DataRace {
+        parts.push(without_addresses(&failure.message));
+    }
     let functions = at.iter().map(|place| {
         let file = place.file.rsplit('/').next().unwrap_or_default();
         format!("{file}\0{}", place.function)

@@ -194,6 +194,8 @@ pub struct Attachment {
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Stack {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<Message>,
     pub frames: Vec<Frame>,
 }
 

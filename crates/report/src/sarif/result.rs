@@ -1,8 +1,8 @@
 //! Bugs as results.
 
 use unravel_trace::{
-    Diagnosis, ExplainedBug, Explanation, FailureKind, Minimality, Place, PutAside, Status,
-    Verdict, user_place,
+    Diagnosis, ExplainedBug, Explanation, Failure, FailureKind, Minimality, Place, PutAside,
+    Status, Verdict, user_place,
 };
 
 use super::log::{
@@ -25,7 +25,7 @@ pub fn bug(explanation: &Explanation, bug: &ExplainedBug, places: &mut Places<'_
     Finding {
         message: message(&text(explanation, bug)),
         related_locations: related(bug, places),
-        stacks: if frames.is_empty() { vec![] } else { vec![Stack { frames }] },
+        stacks: stacks(&bug.failure, places),
         code_flows: diagnosis.map_or_else(Vec::new, |d| flow::code_flows(d, places)),
         partial_fingerprints: fingerprint::fingerprints(&bug.failure, places),
         occurrence_count: Some(bug.found.times).filter(|times| *times > 0),
@@ -36,6 +36,19 @@ pub fn bug(explanation: &Explanation, bug: &ExplainedBug, places: &mut Places<'_
         properties: properties(bug),
         ..finding(bug.id.kind, shown_at(bug), places)
     }
+}
+
+/// Where it failed, and of a race how each of the two accesses was reached.
+fn stacks(failure: &Failure, places: &mut Places<'_>) -> Vec<Stack> {
+    let related = failure.related.iter().filter(|_| failure.kind == FailureKind::DataRace);
+    let related = related.map(|related| (&related.stack, Some(message(&related.message))));
+    let all = std::iter::once((&failure.stack, None)).chain(related);
+    all.filter(|(stack, _)| !stack.is_empty())
+        .map(|(stack, message)| {
+            let frame = |place| Frame { location: places.location(Some(place), None) };
+            Stack { message, frames: stack.iter().map(frame).collect() }
+        })
+        .collect()
 }
 
 /// Where a bug is shown. Code scanning refuses results without a line: one whose failure has none is shown where its

@@ -1,6 +1,6 @@
 //! What failed, where, in which thread, and how far the diagnosis may be trusted.
 
-use unravel_trace::{Diagnosis, Failure, Place, Status, user_place};
+use unravel_trace::{Diagnosis, Failure, FailureKind, Place, Status, user_place};
 
 use super::line::{Line, Tone};
 use super::page::Page;
@@ -8,6 +8,8 @@ use crate::words;
 
 /// Other places of a failure that are shown; a deadlock of many threads has many.
 const MOST_RELATED: usize = 8;
+/// Calls shown that led to each of the two accesses of a race.
+const MOST_CALLS: usize = 6;
 
 /// What failed, and where. A diagnosis, if there is one, may say the rest.
 pub fn failure(page: &mut Page, failure: &Failure, program: &str, diagnosis: Option<&Diagnosis>) {
@@ -15,6 +17,11 @@ pub fn failure(page: &mut Page, failure: &Failure, program: &str, diagnosis: Opt
     page.prose(&lead, &words::failure(failure), Tone::Bad);
     let place = failure.place().map_or(String::new(), |place| format!("{}, ", whereabouts(place)));
     page.prose("  ", &format!("{place}thread {}, program {program}", failure.thread), Tone::Plain);
+    // Of a race, neither place says more than the other.
+    let is_race = failure.kind == FailureKind::DataRace;
+    if is_race {
+        calls(page, &failure.stack);
+    }
     // The root cause of a deadlock says who waits for what.
     let cause = diagnosis.and_then(|d| d.root_cause.as_ref()).map_or("", |cause| &cause.sentence);
     let related: Vec<_> = (failure.related.iter())
@@ -24,9 +31,19 @@ pub fn failure(page: &mut Page, failure: &Failure, program: &str, diagnosis: Opt
         let place =
             user_place(&related.stack).map_or(String::new(), |p| format!(" ({})", words::at(p)));
         page.prose("  ", &format!("{}{place}", related.message), Tone::Plain);
+        if is_race {
+            calls(page, &related.stack);
+        }
     }
     if let Some(more) = related.len().checked_sub(MOST_RELATED + 1) {
         page.line(Line::new().with(&format!("  {} more", more + 1), Tone::Dim));
+    }
+}
+
+/// The calls that led to the innermost place of a stack.
+fn calls(page: &mut Page, stack: &[Place]) {
+    for place in stack.iter().filter(|place| !place.is_system()).skip(1).take(MOST_CALLS) {
+        page.prose("    ", &format!("called at {}", whereabouts(place)), Tone::Plain);
     }
 }
 

@@ -13,7 +13,17 @@ pub fn explored(schedules: u64, stopped: Stopped) -> Explored {
         ..Tally::default()
     };
     let elapsed = Duration::from_micros(1_234_567);
-    Explored { strategy: "mix".into(), seed: 7, tally, stopped, elapsed }
+    let covered = Covered { classes: 40, reads_from: 12, recent_schedules: 64, recent_classes: 3 };
+    Explored {
+        strategy: "portfolio".into(),
+        seed: 7,
+        tally,
+        stopped,
+        elapsed,
+        covered,
+        systematic: Vec::new(),
+        part: None,
+    }
 }
 
 /// A bug as a search finds it.

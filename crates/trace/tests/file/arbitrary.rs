@@ -324,9 +324,13 @@ fn input() -> impl Strategy<Value = Input> {
 }
 
 fn rules() -> impl Strategy<Value = Rules> {
-    (any::<bool>(), option::of(vec(any::<u8>(), 0..20)), option::of(text())).prop_map(
-        |(fail_on_exit, expect_output, check)| Rules { fail_on_exit, expect_output, check },
-    )
+    (any::<bool>(), option::of(vec(any::<u8>(), 0..20)), option::of(text()), any::<bool>())
+        .prop_map(|(fail_on_exit, expect_output, check, races)| Rules {
+            fail_on_exit,
+            expect_output,
+            check,
+            races,
+        })
 }
 
 /// Any trace file that is valid.

@@ -36,7 +36,7 @@ fn init(m: &mut Machine, a: Args) -> Flow {
         return error(libc::EINVAL);
     }
     m.check_sync(address, USED, true);
-    m.point(Op::Release, address, BYTES as u32, a.site(), Need::Nothing);
+    m.barrier_point(address, BYTES as u32, count, a.site());
     barrier::set_arrived(address, 0);
     barrier::set_generation(address, 0);
     barrier::set_count(address, count);

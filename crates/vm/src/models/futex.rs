@@ -31,7 +31,7 @@ fn call(m: &mut Machine, a: Args) -> Flow {
 fn wait(m: &mut Machine, a: Args, absolute: bool) -> Flow {
     let (address, value, time) = (a.word(1), a.word(3) as u32, a.word(4));
     m.check_sync(address, 4, false);
-    m.point(Op::Read, address, 4, a.site(), Need::Nothing);
+    m.atomic_read_point(address, 4, a.site());
     m.record_read(address, 4, a.site());
     m.shadow_look(address, 4);
     // SAFETY: checked.

@@ -154,7 +154,7 @@ fn get_value(m: &mut Machine, a: Args) -> Flow {
     let (address, to) = (a.word(0), a.word(1));
     m.check_semaphore(address, a.site());
     m.check_sync(to, 4, true);
-    m.point(Op::Read, address, BYTES as u32, a.site(), Need::Nothing);
+    m.atomic_read_point(address, BYTES as u32, a.site());
     // SAFETY: checked.
     unsafe { *(to as *mut u32) = semaphore::value(address) };
     m.record_read(address, 4, a.site());

@@ -1,0 +1,64 @@
+/*
+ * peterson_broken: two threads exclude each other with two flags and a turn.
+ *
+ * Modelled on Peterson's algorithm. Whoever finds the other inside looks a few times
+ * and then goes away, so that nobody waits for ever.
+ *
+ * Bug (order violation): a thread gives the turn away before it raises its flag; right
+ * is the other way round. Fails when one gives the turn away, the other does so too,
+ * raises its flag, sees no other flag and enters; then the first raises its flag, has
+ * the turn and enters too.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PATIENCE 3
+
+static atomic_bool wants[2];
+static atomic_int turn;
+static int inside; /* who is, for those who are */
+static int ids[2] = { 0, 1 };
+
+static bool enter(int me)
+{
+	int other = 1 - me;
+
+	turn = other;
+	wants[me] = true;
+	for (int i = 0; i < PATIENCE; i++)
+		if (!wants[other] || turn == me)
+			return true;
+	wants[me] = false;
+	return false;
+}
+
+static void leave(int me)
+{
+	wants[me] = false;
+}
+
+static void *contender(void *arg)
+{
+	int me = *(int *)arg;
+
+	if (enter(me)) {
+		inside = me;
+		assert(inside == me);
+		leave(me);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t threads[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, contender, &ids[i]);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}

@@ -1,0 +1,278 @@
+//! The workers of a search, and who does what in an epoch.
+//!
+//! Samples go to whoever is idle. Each lane of a systematic search has a worker of its own, which remembers where the
+//! search is; no more workers are busy at once than the user wants.
+
+use std::time::{Duration, Instant};
+
+use unravel_trace::{Executor, Input, Method, Stopped, Systematic, Tally};
+
+use crate::search::{GRACE, Plan, SearchError, State, TICK};
+use crate::worker::{self, Lane, Range, Report, Work, Worker, WorkerEnd};
+
+pub(crate) struct Crew<'a, E> {
+    executor: &'a mut E,
+    input: &'a Input,
+    plan: &'a Plan,
+    /// The workers of the lanes first, then those that sample.
+    workers: Vec<Worker>,
+    lanes: Vec<LaneState>,
+}
+
+struct LaneState {
+    method: Method,
+    lane: Lane,
+    /// How far it came.
+    summary: Option<Systematic>,
+    /// Its worker died, and with it what it knew.
+    lost: bool,
+}
+
+impl LaneState {
+    fn is_over(&self) -> bool {
+        self.lost || self.summary.as_ref().is_some_and(|s| s.complete)
+    }
+}
+
+/// The runs of an epoch that nobody has taken yet.
+struct Pending {
+    samples: Range,
+    step: u64,
+    /// Of workers that died.
+    retry: Vec<Range>,
+    /// By lane.
+    slots: Vec<Range>,
+}
+
+impl Pending {
+    fn take(&mut self, limit: u64) -> Option<Range> {
+        if let Some(range) = self.retry.pop() {
+            return Some(range);
+        }
+        take(&mut self.samples, self.step, limit)
+    }
+
+    fn is_empty(&self, limit: u64) -> bool {
+        let is_done = |range: &Range| range.start >= range.end.min(limit);
+        self.retry.is_empty() && is_done(&self.samples) && self.slots.iter().all(is_done)
+    }
+}
+
+/// The next few runs of a range.
+fn take(range: &mut Range, step: u64, limit: u64) -> Option<Range> {
+    let end = range.end.min(limit).min(range.start.saturating_add(step));
+    let taken = Range { start: range.start, end };
+    (taken.start < taken.end).then(|| {
+        range.start = end;
+        taken
+    })
+}
+
+/// The most runs of one order: a worker reports in between.
+const MOST_RUNS: u64 = 256;
+
+impl<'a, E: Executor> Crew<'a, E> {
+    pub fn new(executor: &'a mut E, input: &'a Input, plan: &'a Plan) -> Crew<'a, E> {
+        let lanes = plan.lanes().into_iter();
+        let lanes = lanes
+            .map(|(method, lane)| LaneState { method, lane, summary: None, lost: false })
+            .collect();
+        Crew { executor, input, plan, workers: Vec::new(), lanes }
+    }
+
+    /// Executes these runs; says so if the search is over.
+    pub fn run_epoch(
+        &mut self,
+        runs: Range,
+        state: &mut State<'_>,
+        watch: &mut impl FnMut(&Tally, Duration) -> bool,
+    ) -> Result<Option<Stopped>, SearchError> {
+        // The first runs learn from each other, so one worker does them.
+        let learn_all = runs.start == 0;
+        let jobs = self.plan.workers();
+        let samples_at_once = if learn_all { 1 } else { jobs };
+        let size = runs.end - runs.start;
+        let samples = match self.plan.strategy.method() {
+            Some(_) => Range { start: runs.end, end: runs.end },
+            None => runs,
+        };
+        let has_slots = |method| (runs.start..runs.end).any(|i| self.plan.slot(i) == Some(method));
+        let slots = self.lanes.iter().map(|lane| match lane.is_over() || !has_slots(lane.method) {
+            true => Range { start: runs.end, end: runs.end },
+            false => runs,
+        });
+        let mut pending = Pending {
+            samples,
+            step: if learn_all { size } else { (size / (jobs as u64 * 4)).clamp(1, MOST_RUNS) },
+            retry: Vec::new(),
+            slots: slots.collect(),
+        };
+        let mut late: Option<Instant> = None;
+        loop {
+            self.hand_out(&mut pending, samples_at_once, learn_all, state)?;
+            for index in worker::wait(&self.workers, TICK) {
+                self.collect(index, &mut pending, state)?;
+            }
+            if state.last_tick.elapsed() >= TICK {
+                state.last_tick = Instant::now();
+                if !watch(&state.tally, state.started.elapsed()) {
+                    return Ok(Some(Stopped::Interrupted));
+                }
+            }
+            let out_of_time = state.is_out_of_time();
+            if self.workers.iter().all(|w| w.doing.is_none()) {
+                let limit = state.limit();
+                if limit.is_some_and(|limit| runs.end >= limit && pending.is_empty(limit)) {
+                    return Ok(Some(Stopped::Found));
+                }
+                if out_of_time {
+                    return Ok(Some(state.out_of_time()));
+                }
+                if pending.is_empty(u64::MAX) {
+                    return Ok(None);
+                }
+                late = None;
+            } else if out_of_time {
+                // A run that takes long; it is killed with its worker.
+                let since = *late.get_or_insert_with(Instant::now);
+                if since.elapsed() >= GRACE {
+                    return Ok(Some(state.out_of_time()));
+                }
+            }
+        }
+    }
+
+    /// Gives every worker that may be busy something to do.
+    fn hand_out(
+        &mut self,
+        pending: &mut Pending,
+        samples_at_once: usize,
+        learn_all: bool,
+        state: &State<'_>,
+    ) -> Result<(), SearchError> {
+        let limit = state.limit().unwrap_or(u64::MAX);
+        let left = state.left();
+        while self.workers.len() < self.lanes.len() {
+            self.workers.push(Worker::start(self.executor, self.input, self.plan)?);
+        }
+        let mut busy = self.workers.iter().filter(|w| w.doing.is_some()).count();
+        for index in 0..self.lanes.len() + samples_at_once {
+            if busy >= self.plan.workers() || left.is_some_and(|l| l.is_zero()) {
+                break;
+            }
+            if self.workers.get(index).is_some_and(|w| w.doing.is_some()) {
+                continue;
+            }
+            let work = match self.lanes.get(index) {
+                Some(lane) => {
+                    let runs = take(&mut pending.slots[index], MOST_RUNS * 16, limit);
+                    runs.map(|runs| Work::Slots { method: lane.method, lane: lane.lane, runs })
+                }
+                None => pending.take(limit).map(|runs| Work::Samples { runs, learn_all }),
+            };
+            let Some(work) = work else { continue };
+            if self.workers.len() == index {
+                self.workers.push(Worker::start(self.executor, self.input, self.plan)?);
+            }
+            let knowledge = (state.epoch, &state.knowledge);
+            self.workers[index].send(work, knowledge, state.known(), left)?;
+            busy += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes what a worker has to say, and replaces it if it can do no more.
+    fn collect(
+        &mut self,
+        index: usize,
+        pending: &mut Pending,
+        state: &mut State<'_>,
+    ) -> Result<(), SearchError> {
+        let Some(work) = self.workers[index].doing.clone() else { return Ok(()) };
+        let (Work::Samples { runs, .. } | Work::Slots { runs, .. }) = work else { return Ok(()) };
+        let next = match self.workers[index].receive()? {
+            WorkerEnd::Report(mut report) => {
+                let (next, damaged) = (report.next, report.damaged);
+                if damaged {
+                    self.replace(index)?;
+                    for finding in &mut report.findings {
+                        self.workers[index].confirm(finding)?;
+                    }
+                }
+                if let Some(lane) = self.lanes.get_mut(index) {
+                    lane.summary = report.systematic.take().or(lane.summary.take());
+                    if lane.is_over() {
+                        pending.slots[index].start = pending.slots[index].end;
+                    }
+                }
+                state.take(*report);
+                if !damaged {
+                    return Ok(());
+                }
+                next
+            }
+            WorkerEnd::Died { run, signal } => {
+                // The run that killed its worker is inconclusive; the rest is tried again.
+                state.take(killed(signal));
+                self.replace(index)?;
+                run + 1
+            }
+        };
+        if let Some(lane) = self.lanes.get_mut(index) {
+            lane.lost = true;
+            pending.slots[index].start = pending.slots[index].end;
+        } else if next < runs.end {
+            pending.retry.push(Range { start: next, end: runs.end });
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, index: usize) -> Result<(), SearchError> {
+        self.workers[index] = Worker::start(self.executor, self.input, self.plan)?;
+        Ok(())
+    }
+
+    /// Whether the exhaustive search, all its lanes, has come to its end and left nothing out.
+    pub fn is_exhausted(&self) -> bool {
+        let mut lanes = self.lanes.iter().filter(|l| {
+            l.method == Method::Exhaustive || self.plan.strategy.method() == Some(Method::Bounded)
+        });
+        let ends = |lane: &LaneState| {
+            lane.summary.as_ref().is_some_and(|s| s.complete && s.left_out.is_empty())
+        };
+        !self.lanes.is_empty() && lanes.clone().next().is_some() && lanes.all(ends)
+    }
+
+    /// How far the systematic searches came, their lanes taken together.
+    pub fn summaries(&self) -> Vec<Systematic> {
+        [Method::Exhaustive, Method::Bounded]
+            .into_iter()
+            .filter_map(|method| {
+                let lanes = self.lanes.iter().filter(|lane| lane.method == method);
+                lanes.filter_map(LaneState::told).reduce(Systematic::with)
+            })
+            .collect()
+    }
+}
+
+impl LaneState {
+    fn told(&self) -> Option<Systematic> {
+        let mut summary = self.summary.clone()?;
+        if self.lost {
+            summary.complete = false;
+            summary.left_out.push("the program killed the process that explored it".to_owned());
+        }
+        Some(summary)
+    }
+}
+
+/// The report of a worker that could not write one.
+fn killed(signal: i32) -> Report {
+    let tally = Tally {
+        schedules: 1,
+        inconclusive: 1,
+        reason: Some(format!("the program killed its process (signal {signal})")),
+        ..Tally::default()
+    };
+    Report { tally, ..Report::default() }
+}

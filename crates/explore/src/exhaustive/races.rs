@@ -1,0 +1,248 @@
+//! Races, and the source sets that reverse them (Abdulla, Aronis, Jonsson, Sagonas: *Optimal dynamic partial order
+//! reduction*, POPL 2014, algorithm 1).
+//!
+//! Two steps race if they depend on each other and nothing orders them but that. To try the other order, some thread
+//! that can begin what follows without the earlier step must be explored where the earlier step was chosen.
+//!
+//! A step that may have to wait, for a lock or a join, does not race with the step that lets it go on: it cannot come
+//! before it. It may race with what is before that one, the step that took the lock. Whether a thread that is at such a
+//! step could execute it is known from what was offered. Of a thread that came later it is guessed with care: if it may
+//! have been possible, both are taken for races. What is superfluous here costs runs that end early, what is missing
+//! would cost classes.
+
+use rustc_hash::FxHashSet;
+use unravel_trace::{Op, SiteId};
+
+use super::footprint::Role;
+use super::order::{Entry, Order, Walk};
+use super::threads::ThreadSet;
+use super::tree::Node;
+
+#[derive(Debug, Default)]
+pub(super) struct Races {
+    /// Locks that have room for one, and from where they are waited for: seen when a thread waited.
+    exclusive: FxHashSet<(u64, SiteId)>,
+    found: Vec<Found>,
+    firsts: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    step: u32,
+    sure: bool,
+}
+
+/// Whether a step could have been executed before an earlier one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Possible {
+    Yes,
+    No,
+    Perhaps,
+}
+
+/// A thread that was at its next step for a while.
+struct Waiting {
+    /// From here on.
+    since: u32,
+    /// The last moment at which it could not execute it.
+    hindered: Option<u32>,
+}
+
+impl Races {
+    /// Sees to it that the races of the last step are reversed.
+    pub fn reverse_last(&mut self, order: &Order, nodes: &mut [Node]) {
+        let last = order.len() as u32 - 1;
+        let step = order.step(last);
+        if order.direct().is_empty() {
+            return;
+        }
+        let hindered = |at: &u32| !nodes[*at as usize].enabled.contains(step.thread);
+        let waiting =
+            Waiting { since: step.since, hindered: (step.since..last).rev().find(hindered) };
+        self.note_exclusive(order, nodes, last);
+        self.find(order, nodes, last, &waiting);
+        for index in 0..self.found.len() {
+            let Found { step, .. } = self.found[index];
+            self.reverse(order, nodes, step, last, Some(last));
+        }
+    }
+
+    /// Sees to it that a thread that is blocked when the run ends gets its turn. What it waits for is not known: it
+    /// may be anything that another thread has taken.
+    pub fn reverse_blocked(&mut self, order: &Order, nodes: &mut [Node], thread: u32) {
+        let since = order.last_of(thread);
+        for step in (0..order.len() as u32).rev() {
+            let op = order.step(step).op;
+            let may_hinder = matches!(op, Op::Acquire | Op::AcquireShared | Op::Update | Op::Fence)
+                && order.step(step).thread != thread
+                && !order.known_at(step, since);
+            let was_waiting = since <= step;
+            if may_hinder && (!was_waiting || nodes[step as usize].enabled.contains(thread)) {
+                self.reverse_of(order, nodes, step, order.len() as u32, thread, None);
+            }
+        }
+    }
+
+    /// Remembers a lock that has room for one, if a thread waited for it.
+    fn note_exclusive(&mut self, order: &Order, nodes: &[Node], last: u32) {
+        let step = order.step(last);
+        let waited = step.since > 0 && nodes[step.since as usize].blocked;
+        if !waited || !matches!(step.op, Op::Acquire) {
+            return;
+        }
+        for access in order.accesses(last).iter().filter(|a| a.role == Role::Acquires) {
+            let mut first = true;
+            order.earlier(&access.touch, step.since, |entry, _| {
+                if std::mem::take(&mut first) && entry.in_turn && entry.role == Role::Acquires {
+                    self.exclusive.insert((access.touch.address, step.site));
+                }
+                Walk::Usual
+            });
+        }
+    }
+
+    /// Finds the races of the last step with earlier ones.
+    fn find(&mut self, order: &Order, nodes: &[Node], last: u32, waiting: &Waiting) {
+        let step = order.step(last);
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        let status = |at: u32, entry: Option<(&Entry, u64)>| {
+            self.is_possible(order, nodes, (at, last), waiting, entry)
+        };
+        let mut note = |at: u32, possible: Possible| match possible {
+            Possible::Yes => found.push(Found { step: at, sure: true }),
+            Possible::Perhaps => found.push(Found { step: at, sure: false }),
+            Possible::No => {}
+        };
+        let is_other =
+            |at: u32| order.step(at).thread != step.thread && !order.known_at(at, step.since);
+        if order.direct().iter().all(|at| status(*at, None) == Possible::Yes) {
+            order.direct().iter().for_each(|at| note(*at, Possible::Yes));
+        } else if step.everything {
+            (0..last).rev().filter(|at| is_other(*at)).for_each(|at| note(at, status(at, None)));
+        } else {
+            for access in order.accesses(last) {
+                order.earlier(&access.touch, last, |entry, _| {
+                    if !is_other(entry.step) {
+                        return Walk::Usual;
+                    }
+                    let possible = status(entry.step, Some((entry, access.touch.address)));
+                    note(entry.step, possible);
+                    if possible == Possible::Yes { Walk::Usual } else { Walk::Past }
+                });
+            }
+            let globals = order.globals().iter().rev().filter(|at| is_other(**at));
+            globals.for_each(|at| note(*at, status(*at, None)));
+        }
+        found.sort_unstable_by(|a, b| b.step.cmp(&a.step).then(b.sure.cmp(&a.sure)));
+        found.dedup_by_key(|found| found.step);
+        // Ordered by another race, two steps do not race.
+        let mut kept = 0;
+        for index in 0..found.len() {
+            let this = found[index];
+            let ordered =
+                found[..kept].iter().any(|later| later.sure && order.before(this.step, later.step));
+            if !ordered {
+                found[kept] = this;
+                kept += 1;
+            }
+        }
+        found.truncate(kept);
+        self.found = found;
+    }
+
+    /// Whether step `last` could have been executed instead of step `at`. `entry` says what that one did to the
+    /// lock at an address, if it did.
+    fn is_possible(
+        &self,
+        order: &Order,
+        nodes: &[Node],
+        (at, last): (u32, u32),
+        waiting: &Waiting,
+        entry: Option<(&Entry, u64)>,
+    ) -> Possible {
+        let step = order.step(last);
+        if step.op == Op::Join && order.step(at).op == Op::Exit {
+            return Possible::No;
+        }
+        if waiting.since <= at {
+            if nodes[at as usize].enabled.contains(step.thread) {
+                return Possible::Yes;
+            }
+            // It could not go on there. What let it go on is the earlier step, or needs it, or neither.
+            let needed = waiting.hindered.is_some_and(|by| order.before(at, by));
+            return if needed { Possible::No } else { Possible::Perhaps };
+        }
+        if !matches!(step.op, Op::Acquire | Op::AcquireShared | Op::Join) {
+            return Possible::Yes;
+        }
+        match entry {
+            Some((entry, lock)) if entry.in_turn && self.exclusive.contains(&(lock, step.site)) => {
+                if entry.role == Role::Releases {
+                    Possible::No
+                } else {
+                    Possible::Yes
+                }
+            }
+            _ => Possible::Perhaps,
+        }
+    }
+
+    fn reverse(
+        &mut self,
+        order: &Order,
+        nodes: &mut [Node],
+        earlier: u32,
+        until: u32,
+        step: Option<u32>,
+    ) {
+        let thread = order.step(until).thread;
+        self.reverse_of(order, nodes, earlier, until, thread, step);
+    }
+
+    /// Has a thread explored at `earlier` that begins what follows there without that step: the steps up to `until`
+    /// that do not happen after it, and then one of `thread`. That one is `step`, unless it was never executed.
+    fn reverse_of(
+        &mut self,
+        order: &Order,
+        nodes: &mut [Node],
+        earlier: u32,
+        until: u32,
+        thread: u32,
+        step: Option<u32>,
+    ) {
+        let mut seen = ThreadSet::default();
+        let mut initials = ThreadSet::default();
+        self.firsts.clear();
+        let rest = (earlier + 1..until).filter(|at| !order.before(earlier, *at));
+        for at in rest {
+            let thread = order.step(at).thread;
+            if !seen.contains(thread) {
+                seen.insert(thread);
+                if !self.firsts.iter().any(|first| order.before(*first, at)) {
+                    initials.insert(thread);
+                }
+                self.firsts.push(at);
+            }
+        }
+        if !seen.contains(thread) {
+            let begins = match step {
+                Some(step) => !self.firsts.iter().any(|first| order.before(*first, step)),
+                None => self.firsts.is_empty(),
+            };
+            if begins {
+                initials.insert(thread);
+            }
+        }
+        let node = &mut nodes[earlier as usize];
+        if initials.meets(node.backtrack.with(node.asleep)) {
+            return;
+        }
+        let able = initials.without(initials.without(node.enabled));
+        let chosen = if able.contains(thread) { Some(thread) } else { able.first() };
+        match chosen {
+            Some(chosen) => node.backtrack.insert(chosen),
+            None => node.backtrack = node.backtrack.with(node.enabled),
+        }
+    }
+}

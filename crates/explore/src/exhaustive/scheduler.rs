@@ -1,0 +1,177 @@
+//! One run of the search: along the path that leads to what is to be explored, then on from there.
+
+use unravel_trace::{
+    Alarm, Choice, Executed, Observes, Op, Question, Scheduler, SiteId, ThreadId, View, Why,
+};
+
+use super::footprint::{Access, accesses, is_global};
+use super::threads::ThreadSet;
+use super::timeouts::have_timed_out;
+use super::tree::{Node, threads_of};
+use super::{Exhaustive, Stop};
+
+/// The scheduler of one run.
+#[derive(Debug)]
+pub(super) struct Follow<'a>(pub &'a mut Exhaustive);
+
+/// The step that is being executed, if it was not executed in the run before.
+#[derive(Debug, Default)]
+pub(super) struct Underway {
+    /// The number of its event; 0 before the first.
+    number: u64,
+    /// How many questions it has asked.
+    asked: usize,
+    thread: u32,
+    first: Option<(Op, SiteId)>,
+    everything: bool,
+    accesses: Vec<Access>,
+}
+
+impl Underway {
+    /// A new run begins.
+    pub fn forget(&mut self) {
+        self.number = 0;
+        self.first = None;
+    }
+}
+
+impl Scheduler for Follow<'_> {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        let search = &mut *self.0;
+        search.end_step();
+        let depth = view.events as usize;
+        if depth < search.nodes.len() {
+            let thread = search.nodes[depth].thread;
+            if !view.is_enabled(ThreadId(thread)) {
+                return search.stop(view, Stop::Diverged);
+            }
+            let same = search.nodes[depth..].iter().take_while(|node| node.thread == thread);
+            return Choice { thread: ThreadId(thread), events: same.count() as u32 };
+        }
+        if depth != search.order.len() {
+            return search.stop(view, Stop::Diverged);
+        }
+        search.descend(view)
+    }
+
+    fn choose(&mut self, _what: Question, options: u32) -> u32 {
+        let search = &mut *self.0;
+        let at = search.underway.asked;
+        search.underway.asked += 1;
+        let index = (search.underway.number as usize).checked_sub(1);
+        let Some(node) = index.and_then(|index| search.nodes.get_mut(index)) else { return 0 };
+        match node.answers.get(at) {
+            Some((answer, _)) => *answer,
+            None => {
+                node.answers.push((0, options));
+                0
+            }
+        }
+    }
+
+    fn observes(&self) -> Observes {
+        Observes::Events
+    }
+
+    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+        let search = &mut *self.0;
+        let Executed { number, thread, what, .. } = executed;
+        let index = *number as usize - 1;
+        let is_first = *number != search.underway.number;
+        if is_first {
+            search.end_step();
+            search.underway.number = *number;
+            search.underway.asked = 0;
+        }
+        if index < search.order.len() {
+            let step = search.order.step(index as u32);
+            if is_first && (step.thread != thread.0 || step.op != what.op || step.site != what.site)
+            {
+                search.stopped.get_or_insert(Stop::Diverged);
+            }
+            return None;
+        }
+        let underway = &mut search.underway;
+        if is_first {
+            underway.thread = thread.0;
+            underway.first = Some((what.op, what.site));
+            underway.everything = search.nodes.get(index).is_some_and(|node| node.timeouts);
+            underway.accesses.clear();
+        }
+        underway.everything |= is_global(what.op);
+        underway.accesses.extend(accesses(what));
+        None
+    }
+}
+
+impl Exhaustive {
+    /// The step that was executed is over: all it did is known.
+    pub(super) fn end_step(&mut self) {
+        let Underway { number, thread, first, everything, accesses, .. } = &self.underway;
+        let Some(first) = first else { return };
+        if *number as usize != self.order.len() + 1 || self.nodes.len() <= self.order.len() {
+            return;
+        }
+        self.order.push(*thread, *first, *everything, accesses);
+        self.races.reverse_last(&self.order, &mut self.nodes);
+    }
+
+    /// The first time in a state: who goes on?
+    fn descend(&mut self, view: &View<'_>) -> Choice {
+        let Some(enabled) = threads_of(view.enabled) else {
+            return self.stop(view, Stop::TooManyThreads);
+        };
+        self.enabled = enabled;
+        if self.lanes.is_root(&self.nodes) && !self.lanes.takes_next() {
+            return self.stop(view, Stop::NotMine);
+        }
+        let above = self.nodes.last();
+        let sleep = match (above, (self.order.len() as u32).checked_sub(1)) {
+            (Some(above), Some(last)) => {
+                above.sleep_after(self.order.accesses(last), self.order.step(last).everything)
+            }
+            _ => Vec::new(),
+        };
+        let mut node = Node::new(enabled, sleep);
+        let Some(thread) = awake(&node, view) else {
+            self.asleep = node.sleep;
+            return self.stop(view, Stop::Asleep);
+        };
+        node.thread = thread;
+        node.timeouts = have_timed_out(view, &self.order, above);
+        node.blocked = view.why == Why::Blocked && !view.current_is_enabled();
+        node.level = above.map_or(0, |above| above.level) + u32::from(node.choices() > 1);
+        if self.lanes.is_shared(above) {
+            node.backtrack = enabled;
+        } else {
+            node.backtrack.insert(thread);
+        }
+        self.nodes.push(node);
+        Choice { thread: ThreadId(thread), events: 1 }
+    }
+
+    fn stop(&mut self, view: &View<'_>, why: Stop) -> Choice {
+        self.stopped.get_or_insert(why);
+        Choice { thread: view.enabled[0].thread, events: 0 }
+    }
+
+    /// Threads that are alive at the end of a run and none of these.
+    pub(super) fn alive_but(&self, not: ThreadSet) -> impl Iterator<Item = u32> + use<'_> {
+        (0..self.order.threads()).filter(move |thread| {
+            let last = self.order.last_of(*thread).checked_sub(1);
+            let lives = last.is_some_and(|step| self.order.step(step).op != Op::Exit);
+            lives && !not.contains(*thread)
+        })
+    }
+}
+
+/// Who goes on without switching more than needed, if anybody is awake.
+fn awake(node: &Node, view: &View<'_>) -> Option<u32> {
+    let current = view.current.0;
+    if view.why != Why::Yielded && node.is_awake(current) {
+        return Some(current);
+    }
+    let mut awake = view.enabled.iter().map(|c| c.thread.0).filter(|thread| node.is_awake(*thread));
+    let first = awake.clone().next();
+    awake.find(|thread| *thread > current).or(first)
+}

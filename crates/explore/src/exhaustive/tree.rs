@@ -1,0 +1,126 @@
+//! The path from the root of the search tree to where it is now. A node is a state in which a thread was chosen; what
+//! hangs below it is explored by executing the program again.
+
+use unravel_trace::{Candidate, ThreadId};
+
+use super::footprint::{Access, Footprint};
+use super::order::Order;
+use super::sleep::Sleeper;
+use super::threads::ThreadSet;
+
+#[derive(Debug)]
+pub(super) struct Node {
+    /// Whose step is explored.
+    pub thread: u32,
+    pub enabled: ThreadSet,
+    /// Who must be explored here. Grows while the search is below this node.
+    pub backtrack: ThreadSet,
+    /// Who need not be explored here: what follows was explored elsewhere, or here before.
+    pub asleep: ThreadSet,
+    /// The same with what their steps did.
+    pub sleep: Vec<Sleeper>,
+    /// The answers to the questions that the present step asks, and how many there are to each.
+    pub answers: Vec<(u32, u32)>,
+    /// What the present step did with other answers.
+    otherwise: Option<Footprint>,
+    /// The run ended in the present step.
+    pub ends: bool,
+    /// Nothing but time can pass here: the threads that are offered time out.
+    pub timeouts: bool,
+    /// The thread that took the step before arrived at an event that it cannot execute.
+    pub blocked: bool,
+    /// How many nodes above have several threads to choose from.
+    pub level: u32,
+}
+
+impl Node {
+    pub fn new(enabled: ThreadSet, sleep: Vec<Sleeper>) -> Node {
+        let mut asleep = ThreadSet::default();
+        sleep.iter().for_each(|sleeper| asleep.insert(sleeper.thread));
+        Node {
+            thread: 0,
+            enabled,
+            backtrack: ThreadSet::default(),
+            asleep,
+            sleep,
+            answers: Vec::new(),
+            otherwise: None,
+            ends: false,
+            timeouts: false,
+            blocked: false,
+            level: 0,
+        }
+    }
+
+    pub fn is_awake(&self, thread: u32) -> bool {
+        self.enabled.contains(thread) && !self.asleep.contains(thread)
+    }
+
+    /// How many threads there are to choose from.
+    pub fn choices(&self) -> u32 {
+        self.enabled.without(self.asleep).len()
+    }
+
+    /// Who sleeps in the state after a step that is explored from here.
+    pub fn sleep_after(&self, made: &[Access], everything: bool) -> Vec<Sleeper> {
+        let still = |sleeper: &&Sleeper| {
+            sleeper.thread != self.thread && !sleeper.footprint.depends_on(made, everything)
+        };
+        self.sleep.iter().filter(still).cloned().collect()
+    }
+
+    /// Turns to what is to be explored next here; false if nothing is. `made` says what the present step did.
+    fn turn(&mut self, made: impl FnOnce() -> Footprint) -> bool {
+        while let Some((answer, options)) = self.answers.pop() {
+            if answer + 1 < options {
+                self.answers.push((answer + 1, options));
+                let made = Footprint { ends: self.ends, ..made() };
+                self.otherwise.get_or_insert_default().add(made);
+                return true;
+            }
+        }
+        let mut done = ThreadSet::default();
+        done.insert(self.thread);
+        let Some(next) = self.backtrack.without(self.asleep).without(done).first() else {
+            return false;
+        };
+        let mut footprint = Footprint { ends: self.ends, ..made() };
+        if let Some(otherwise) = self.otherwise.take() {
+            footprint.add(otherwise);
+        }
+        self.sleep.push(Sleeper::new(self.thread, footprint));
+        self.asleep.insert(self.thread);
+        self.thread = next;
+        self.ends = false;
+        true
+    }
+}
+
+/// Goes back to the deepest node where something is left to explore. False if there is none.
+pub(super) fn backtrack(nodes: &mut Vec<Node>, order: &mut Order) -> bool {
+    while let Some(index) = nodes.len().checked_sub(1) {
+        let more = nodes[index].turn(|| match order.len() > index {
+            true => order.footprint(index as u32),
+            // A run that did not repeat never got here: whatever the step does, it may matter.
+            false => Footprint { everything: true, ..Footprint::default() },
+        });
+        order.truncate(index);
+        if more {
+            return true;
+        }
+        nodes.pop();
+    }
+    false
+}
+
+/// The threads of candidates; `None` if there are more threads than a set has room for.
+pub(super) fn threads_of(candidates: &[Candidate]) -> Option<ThreadSet> {
+    let mut set = ThreadSet::default();
+    for Candidate { thread: ThreadId(thread), .. } in candidates {
+        if *thread >= ThreadSet::MOST {
+            return None;
+        }
+        set.insert(*thread);
+    }
+    Some(set)
+}

@@ -1,0 +1,108 @@
+//! Races as failures: an executor whose runs end at their first race, if the user wants that.
+//!
+//! All that executes goes through it: search, replay, diagnosis, simplification. So a race is the same failure
+//! everywhere, and none of them knows of it.
+
+use unravel_trace::{
+    Alarm, Choice, Executed, Executor, Guess, Guided, Input, Observes, Outcome, Paths, Question,
+    Rules, Run, Scheduler, View, VisibleSet, Want,
+};
+
+use super::Detector;
+
+/// An executor whose runs are checked for races, if the rules say so.
+#[derive(Debug)]
+pub struct RaceChecked<E> {
+    executor: E,
+    /// `None` if races do not matter.
+    detector: Option<Box<Detector>>,
+}
+
+impl<E> RaceChecked<E> {
+    pub fn new(executor: E, rules: &Rules) -> RaceChecked<E> {
+        RaceChecked { executor, detector: rules.races.then(Box::default) }
+    }
+
+    /// What executes.
+    pub fn inner(&self) -> &E {
+        &self.executor
+    }
+}
+
+impl<E: Executor> Executor for RaceChecked<E> {
+    fn run(
+        &mut self,
+        input: &Input,
+        visible: &VisibleSet,
+        scheduler: &mut dyn Scheduler,
+        want: Want,
+    ) -> Run {
+        match &mut self.detector {
+            None => self.executor.run(input, visible, scheduler, want),
+            Some(detector) => {
+                detector.clear();
+                let mut checking = Checking { scheduler, detector };
+                self.executor.run(input, visible, &mut checking, want)
+            }
+        }
+    }
+
+    fn all_sites(&self) -> VisibleSet {
+        self.executor.all_sites()
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.executor.is_damaged()
+    }
+
+    fn paths(&self, failed: &Outcome) -> Option<Paths> {
+        self.executor.paths(failed)
+    }
+
+    fn guided(
+        &mut self,
+        input: &Input,
+        visible: &VisibleSet,
+        paths: &Paths,
+        guesses: &[Guess],
+    ) -> Option<Guided> {
+        self.executor.guided(input, visible, paths, guesses)
+    }
+
+    fn after_fork(&mut self) {
+        self.executor.after_fork();
+    }
+}
+
+/// A scheduler that also looks for races. It decides nothing of its own.
+struct Checking<'a> {
+    scheduler: &'a mut dyn Scheduler,
+    detector: &'a mut Detector,
+}
+
+impl Scheduler for Checking<'_> {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        self.scheduler.next(view)
+    }
+
+    fn choose(&mut self, what: Question, options: u32) -> u32 {
+        self.scheduler.choose(what, options)
+    }
+
+    fn finish(&mut self, events: u64) {
+        self.scheduler.finish(events);
+    }
+
+    fn observes(&self) -> Observes {
+        Observes::EventsAndStacks
+    }
+
+    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+        // The scheduler first: a race ends the run, and what it has not seen it could not learn from.
+        let alarm = match self.scheduler.observes() {
+            Observes::Nothing => None,
+            Observes::Events | Observes::EventsAndStacks => self.scheduler.observe(executed),
+        };
+        alarm.or_else(|| self.detector.observe(executed).map(Alarm::from))
+    }
+}

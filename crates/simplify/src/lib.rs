@@ -1,0 +1,176 @@
+//! Room `simplify`: the same failure with as few context switches as possible, so that a person can follow it.
+//!
+//! In stages, a file each: [`coarse`] drops preemptions of long runs in large groups, [`tinertia`] merges and removes turns one
+//! by one, mostly by evaluation ([`foresight`]), [`exact`] searches all schedules with fewer switches and so finds a better
+//! one or proves that there is none. Everything that is claimed was executed.
+//!
+//! What is minimal is minimal for this program, this input and this visible set: a thread is interrupted only before the
+//! events of the recorded run's visible set. Memory is sequentially consistent.
+
+mod coarse;
+mod course;
+mod exact;
+mod foresight;
+mod switches;
+mod tinertia;
+mod tolerant;
+mod trial;
+
+use std::time::Instant;
+
+use unravel_explore::Judge;
+use unravel_trace::{Detail, Executor, Input, Outcome, Run};
+
+pub use switches::Switches;
+
+use trial::Trial;
+
+/// Runs with more switches, or with more events, are made coarser first.
+const LONG: (usize, u64) = (400, 20_000);
+
+/// How much may be done.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Executions of the simplification.
+    pub executions: u64,
+    /// Executions of the proof; 0 for none.
+    pub proof_executions: u64,
+    /// Instructions that the proof may execute.
+    pub proof_steps: u64,
+    /// When to stop, whatever is done by then.
+    pub until: Option<Instant>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget {
+            executions: 20_000,
+            proof_executions: 200_000,
+            proof_steps: 2_000_000_000,
+            until: None,
+        }
+    }
+}
+
+/// What is being done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    Replaying,
+    /// Dropping preemptions in groups.
+    Coarse,
+    /// Merging and removing turns.
+    Tinertia,
+    /// Looking for fewer switches, or for the proof that there are none.
+    Proving,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub stage: Stage,
+    /// Context switches of the best run so far.
+    pub switches: usize,
+    pub counts: Counts,
+}
+
+/// What was done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Candidates that were evaluated on the symbolic trace.
+    pub evaluated: u64,
+    /// Executions of the simplification.
+    pub executed: u64,
+    /// Executions of the proof.
+    pub proof_executions: u64,
+}
+
+/// How good the result is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Optimality {
+    /// No schedule fails so with fewer switches, nor with as many and fewer preemptions.
+    ProvedMinimal,
+    /// No schedule fails so with fewer switches; whether fewer of them can be preemptions is not known.
+    FewestSwitches { why: String },
+    /// No operation improves it. `at_least`: so many switches are needed in any case.
+    LocalOptimum { at_least: usize, why: String },
+}
+
+/// A failing run, made simple.
+#[derive(Clone, Debug)]
+pub struct Simplified {
+    /// With events, and symbolic if the run it was made from was.
+    pub run: Run,
+    /// By context switch of `run`: it was forced.
+    pub forced: Vec<bool>,
+    pub before: Switches,
+    /// After Tinertia, before the exact search.
+    pub local: Switches,
+    pub after: Switches,
+    pub optimality: Optimality,
+    pub counts: Counts,
+    /// It ended before it was through: the time was up, or somebody wanted it to.
+    pub stopped: bool,
+}
+
+/// Why nothing could be simplified.
+#[derive(Debug, thiserror::Error)]
+pub enum SimplifyError {
+    #[error("the run did not fail: there is nothing to simplify")]
+    NoFailure,
+    #[error("the recorded run does not fail any more: {0}")]
+    FailsNoMore(Box<Outcome>),
+}
+
+/// Simplifies a failing run. `input` is that of the run, `judge` knows what counts as a failure and sends the program's output
+/// away. `watch` is told what is done and ends it by answering false; what was reached by then is the result.
+pub fn simplify(
+    executor: &mut dyn Executor,
+    judge: &mut Judge,
+    input: &Input,
+    run: &Run,
+    budget: &Budget,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Simplified, SimplifyError> {
+    let bug = run.outcome.failure().ok_or(SimplifyError::NoFailure)?.id();
+    let mut trial = Trial {
+        executor,
+        judge,
+        input: run.input(input),
+        visible: run.schedule.visible.clone(),
+        bug,
+        counts: Counts::default(),
+        stage: Stage::Replaying,
+        switches: run.schedule.context_switches(),
+        until: budget.until,
+        watch,
+        left: budget.executions,
+        steps: 0,
+        stopped: false,
+    };
+    let (replayed, course) = trial.replay(&run.schedule, Detail::Outcome);
+    let Some(mut course) = course else {
+        return Err(SimplifyError::FailsNoMore(Box::new(replayed.outcome)));
+    };
+    let before = course.switches();
+    if before.all() > LONG.0 || course.events() > LONG.1 {
+        trial.stage = Stage::Coarse;
+        course = coarse::coarse(&mut trial, course);
+    }
+    trial.stage = Stage::Tinertia;
+    course = tinertia::tinertia(&mut trial, course);
+    let local = course.switches();
+    trial.stage = Stage::Proving;
+    let (improved, optimality) = exact::prove(&mut trial, local, budget);
+    let course = improved.unwrap_or(course);
+    let schedule = course.schedule(&trial.visible);
+    // The result is shown only as it was executed, once more.
+    let (shown, again) = trial.replay(&schedule, run.detail().max(Detail::Events));
+    let Some(course) = again else {
+        return Err(SimplifyError::FailsNoMore(Box::new(shown.outcome)));
+    };
+    let after = course.switches();
+    let mut forced = course.forced;
+    forced.truncate(after.all());
+    let (counts, stopped) = (trial.counts, trial.stopped);
+    Ok(Simplified { run: shown, forced, before, local, after, optimality, counts, stopped })
+}

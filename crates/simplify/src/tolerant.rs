@@ -1,0 +1,298 @@
+//! Tolerant execution of a candidate (Tinertia §4.2.1).
+//!
+//! A candidate was made by moving turns about, so the program may not fit it any more. A thread that deviates from the points
+//! it is expected at runs on until it rejoins; one that is blocked, has ended or does not exist is skipped; after the last
+//! turn the program runs on without preemption, fair to threads that spin. What really happened is recorded: if it is the
+//! same bug with no more switches than were asked for, the simplification goes on from *that*.
+//!
+//! Points are told apart by their site alone, so that a thread may rejoin in another round of a loop than it left: the run is
+//! then another than was meant, which costs a candidate and is never wrong.
+
+use unravel_explore::Replay;
+use unravel_trace::{
+    Alarm, Choice, Executed, Observes, Op, Question, Run, Scheduler, SiteId, ThreadId, ThreadName,
+    View, Why,
+};
+
+use crate::course::{AS_FAR_AS_IT_CAN, Candidate, Course, Turn};
+use crate::switches::is_forced;
+
+/// How many points ahead a thread may rejoin.
+const AHEAD: usize = 1_000;
+
+/// Notes the course of a run while it goes on.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    points: Vec<Vec<SiteId>>,
+    answers: Vec<Vec<u32>>,
+    turns: Vec<Turn>,
+    forced: Vec<bool>,
+    /// Whether a switch at the last decision would be forced.
+    forced_here: bool,
+    current: ThreadId,
+    /// The number of the last event: accesses inside an atomic section have that of its beginning.
+    last: u64,
+}
+
+impl Recording {
+    pub fn new() -> Recording {
+        Recording {
+            points: Vec::new(),
+            answers: Vec::new(),
+            turns: Vec::new(),
+            forced: Vec::new(),
+            forced_here: false,
+            current: ThreadId(0),
+            last: 0,
+        }
+    }
+
+    /// At each decision.
+    pub fn decide(&mut self, view: &View<'_>, chosen: ThreadId) {
+        self.forced_here = is_forced(view);
+        self.current = chosen;
+    }
+
+    pub fn answer(&mut self, answer: u32) {
+        let thread = self.current.index();
+        if self.answers.len() <= thread {
+            self.answers.resize(thread + 1, Vec::new());
+        }
+        self.answers[thread].push(answer);
+    }
+
+    /// How many questions a thread was asked.
+    fn asked(&self) -> usize {
+        self.answers.get(self.current.index()).map_or(0, Vec::len)
+    }
+
+    /// An event is executed; true if it is a point of its own.
+    pub fn observe(&mut self, executed: &Executed<'_>) -> bool {
+        if executed.number == self.last {
+            return false;
+        }
+        self.last = executed.number;
+        let thread = executed.thread.index();
+        if self.points.len() <= thread {
+            self.points.resize(thread + 1, Vec::new());
+        }
+        self.points[thread].push(executed.what.site);
+        let upto = self.points[thread].len() as u32;
+        match self.turns.last_mut() {
+            Some(turn) if turn.thread == thread => turn.upto = upto,
+            last => {
+                if last.is_some() {
+                    self.forced.push(self.forced_here);
+                }
+                self.turns.push(Turn { thread, upto });
+            }
+        }
+        true
+    }
+
+    /// The course of the run that was recorded.
+    pub fn finish(self, run: &Run) -> Course {
+        let threads = run.schedule.threads.clone();
+        let mut course = Course {
+            points: self.points,
+            turns: self.turns,
+            forced: self.forced,
+            answers: self.answers,
+            choices: run.schedule.choices.clone(),
+            threads,
+        };
+        course.points.resize(course.threads.len(), Vec::new());
+        course.answers.resize(course.threads.len(), Vec::new());
+        course.forced.push(true);
+        course
+    }
+}
+
+/// Follows a candidate as far as the program fits it.
+#[derive(Debug)]
+pub(crate) struct Tolerant<'a> {
+    course: &'a Course,
+    candidate: &'a Candidate,
+    /// The turn that is on.
+    turn: usize,
+    /// By thread of the course: how many of its points were passed.
+    passed: Vec<u32>,
+    /// By thread of this run: which it is in the course.
+    known: Vec<Option<usize>>,
+    /// By thread of the course: which it is in this run.
+    found: Vec<Option<ThreadId>>,
+    recording: Recording,
+}
+
+impl<'a> Tolerant<'a> {
+    pub fn new(course: &'a Course, candidate: &'a Candidate) -> Tolerant<'a> {
+        Tolerant {
+            course,
+            candidate,
+            turn: 0,
+            passed: vec![0; course.threads.len()],
+            known: Vec::new(),
+            found: vec![None; course.threads.len()],
+            recording: Recording::new(),
+        }
+    }
+
+    pub fn finish(self, run: &Run) -> Course {
+        self.recording.finish(run)
+    }
+
+    fn know(&mut self, names: &[ThreadName]) {
+        for name in &names[self.known.len()..] {
+            let place = self.course.threads.iter().position(|n| n == name);
+            if let Some(place) = place {
+                self.found[place] = Some(ThreadId(self.known.len() as u32));
+            }
+            self.known.push(place);
+        }
+    }
+
+    /// The next decision of the candidate, if it has one that fits.
+    fn follow(&mut self, view: &View<'_>) -> Option<Choice> {
+        while let Some(turn) = self.candidate.turns.get(self.turn) {
+            if let Some(choice) = self.go_on(turn, view) {
+                return Some(choice);
+            }
+            self.turn += 1;
+        }
+        None
+    }
+
+    fn go_on(&mut self, turn: &Turn, view: &View<'_>) -> Option<Choice> {
+        let passed = self.passed[turn.thread];
+        let thread = self.found[turn.thread]?;
+        let candidate = view.enabled.iter().find(|c| c.thread == thread)?;
+        if passed >= turn.upto {
+            return None;
+        }
+        if self.turn < self.candidate.same {
+            return Some(Choice { thread, events: turn.upto - passed });
+        }
+        let gives_way = view.why == Why::Yielded && view.current == thread;
+        if gives_way && turn.upto == AS_FAR_AS_IT_CAN {
+            return None;
+        }
+        match self.rejoin(turn.thread, candidate.pending.site) {
+            // It is at a point of a later turn.
+            Some(at) if at >= turn.upto => {
+                self.passed[turn.thread] = at;
+                return None;
+            }
+            Some(at) => self.passed[turn.thread] = at,
+            // It spins elsewhere.
+            None if gives_way => return None,
+            None => {}
+        }
+        Some(Choice { thread, events: 1 })
+    }
+
+    /// Where in its course a thread is that is about to execute this site.
+    fn rejoin(&self, thread: usize, site: SiteId) -> Option<u32> {
+        let passed = self.passed[thread] as usize;
+        let ahead = self.course.points[thread].get(passed..)?;
+        let at = ahead.iter().take(AHEAD).position(|s| *s == site)?;
+        Some((passed + at) as u32)
+    }
+
+    /// Who goes on where no turn decides: the current thread, else the one that failed, else the next in order.
+    fn run_on(&self, view: &View<'_>) -> ThreadId {
+        let may_end = |thread: &ThreadId| {
+            view.enabled.iter().any(|c| c.thread == *thread && c.pending.op != Op::End)
+        };
+        let failed = self.candidate.turns.last().and_then(|turn| self.found[turn.thread]);
+        let stay = (view.why != Why::Yielded).then_some([Some(view.current), failed]);
+        let stay = stay.into_iter().flatten().flatten().find(may_end);
+        stay.unwrap_or_else(|| next_in_order(view))
+    }
+}
+
+/// The enabled thread that follows the current one, going round. The end of the process waits until nothing else can happen.
+pub(crate) fn next_in_order(view: &View<'_>) -> ThreadId {
+    let others = || view.enabled.iter().filter(|c| c.pending.op != Op::End).map(|c| c.thread);
+    let next = others().find(|t| *t > view.current).or_else(|| others().next());
+    next.unwrap_or(view.enabled[0].thread)
+}
+
+impl Scheduler for Tolerant<'_> {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        self.know(view.names);
+        let choice =
+            self.follow(view).unwrap_or_else(|| Choice { thread: self.run_on(view), events: 1 });
+        self.recording.decide(view, choice.thread);
+        choice
+    }
+
+    /// As the same thread answered its question of that number in the course.
+    fn choose(&mut self, _: Question, options: u32) -> u32 {
+        let asked = self.recording.asked();
+        let known = self.known.get(self.recording.current.index()).copied().flatten();
+        let answer = known.and_then(|thread| self.course.answers[thread].get(asked).copied());
+        let answer = answer.filter(|a| *a < options).unwrap_or(0);
+        self.recording.answer(answer);
+        answer
+    }
+
+    fn observes(&self) -> Observes {
+        Observes::Events
+    }
+
+    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+        if self.recording.observe(executed)
+            && let Some(Some(thread)) = self.known.get(executed.thread.index())
+        {
+            let passed = &mut self.passed[*thread];
+            if self.course.points[*thread].get(*passed as usize) == Some(&executed.what.site) {
+                *passed += 1;
+            }
+        }
+        None
+    }
+}
+
+/// A replay that is recorded.
+#[derive(Debug)]
+pub(crate) struct Recorded<'a> {
+    replay: Replay<'a>,
+    recording: Recording,
+}
+
+impl<'a> Recorded<'a> {
+    pub fn new(replay: Replay<'a>) -> Recorded<'a> {
+        Recorded { replay, recording: Recording::new() }
+    }
+
+    pub fn finish(self, run: &Run) -> Course {
+        self.recording.finish(run)
+    }
+}
+
+impl Scheduler for Recorded<'_> {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        let choice = self.replay.next(view);
+        self.recording.decide(view, choice.thread);
+        choice
+    }
+
+    fn choose(&mut self, what: Question, options: u32) -> u32 {
+        let answer = self.replay.choose(what, options).min(options - 1);
+        self.recording.answer(answer);
+        answer
+    }
+
+    fn finish(&mut self, events: u64) {
+        self.replay.finish(events);
+    }
+
+    fn observes(&self) -> Observes {
+        Observes::Events
+    }
+
+    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+        self.recording.observe(executed);
+        None
+    }
+}

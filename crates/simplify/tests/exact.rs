@@ -1,0 +1,134 @@
+//! What is said to be proved minimal is minimal: compared with all interleavings of toy programs.
+
+mod toy;
+
+use toy::{Do, Toy};
+use unravel_explore::{Judge, Random};
+use unravel_simplify::{Budget, Optimality, Simplified, simplify};
+use unravel_trace::*;
+
+/// Follows a list of decisions, then takes the first option each time; says where there were others.
+#[derive(Default)]
+struct Enumerated {
+    decisions: Vec<(u32, u32)>,
+    at: usize,
+    last: Option<ThreadId>,
+    switches: usize,
+    preemptions: usize,
+}
+
+impl Enumerated {
+    fn decide(&mut self, options: u32) -> u32 {
+        if self.at == self.decisions.len() {
+            self.decisions.push((0, options));
+        }
+        self.at += 1;
+        self.decisions[self.at - 1].0
+    }
+
+    /// On to the next schedule; false if there is none.
+    fn advance(&mut self) -> bool {
+        (self.at, self.last, self.switches, self.preemptions) = (0, None, 0, 0);
+        while let Some((taken, options)) = self.decisions.pop() {
+            if taken + 1 < options {
+                self.decisions.push((taken + 1, options));
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Scheduler for Enumerated {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        let index = self.decide(view.enabled.len() as u32) as usize;
+        let thread = view.enabled[index].thread;
+        if let Some(last) = self.last.filter(|last| *last != thread) {
+            self.switches += 1;
+            self.preemptions += usize::from(view.is_enabled(last));
+        }
+        self.last = Some(thread);
+        Choice { thread, events: 1 }
+    }
+
+    fn choose(&mut self, _: Question, options: u32) -> u32 {
+        self.decide(options)
+    }
+}
+
+/// The fewest switches, then preemptions, of all schedules that fail like this. `None` if there are too many schedules.
+fn brute_force(toy: &mut Toy, bug: &Outcome) -> Option<(usize, usize)> {
+    let mut best = (usize::MAX, usize::MAX);
+    let mut scheduler = Enumerated::default();
+    for _ in 0..12_000 {
+        let (input, visible) = (Input::default(), VisibleSet::default());
+        let run = toy.run(&input, &visible, &mut scheduler, Want::only(Detail::Outcome));
+        if run.outcome.is_same_bug(bug) {
+            best = best.min((scheduler.switches, scheduler.preemptions));
+        }
+        if !scheduler.advance() {
+            return Some(best);
+        }
+    }
+    None
+}
+
+/// A failing run at random.
+fn failing(toy: &mut Toy, seeds: std::ops::Range<u64>) -> Option<Run> {
+    seeds.into_iter().find_map(|seed| {
+        let (input, visible) = (Input::default(), VisibleSet::default());
+        let run = toy.run(&input, &visible, &mut Random::new(seed), Want::only(Detail::Outcome));
+        run.outcome.failure().is_some().then_some(run)
+    })
+}
+
+fn simplified(toy: &mut Toy, run: &Run) -> Simplified {
+    let mut judge = Judge::open(&Rules::default()).expect("no rules need no files");
+    let mut watch = |_: &_| true;
+    simplify(toy, &mut judge, &Input::default(), run, &Budget::default(), &mut watch)
+        .expect("the run fails again")
+}
+
+/// A small program at random: two or three threads with two cells, a lock and a condition variable.
+fn program(rng: &mut Rng) -> Toy {
+    let threads = 1 + rng.below(3) as usize;
+    let mut toy = Toy { threads: vec![vec![Do::Read(0), Do::FailIf(1 + i64::from(rng.below(3)))]] };
+    for _ in 0..threads {
+        let mut own = Vec::new();
+        let length = 2 + rng.below(if threads == 3 { 1 } else { 3 });
+        while own.len() < length as usize {
+            let cell = rng.below(2) as usize;
+            match rng.below(8) {
+                0 | 1 => own.extend([Do::Read(cell), Do::Write(cell, 1)]),
+                2 => own.extend([Do::Read(cell), Do::SkipIf(0, 1), Do::Write(1 - cell, 2)]),
+                3 => own.extend([Do::Lock(0), Do::Read(cell), Do::Write(cell, 1), Do::Unlock(0)]),
+                4 => own.extend([Do::Read(cell), Do::FailIf(i64::from(rng.below(4)))]),
+                5 => own.extend([Do::Lock(0), Do::Wait(0, 0), Do::Unlock(0)]),
+                6 => own.push(Do::Signal(0)),
+                _ => own.push(Do::Write(cell, 1)),
+            }
+        }
+        toy.threads.push(own);
+    }
+    toy
+}
+
+#[test]
+fn minima_are_those_of_all_interleavings() {
+    let mut rng = Rng::new(5);
+    let (mut compared, mut kinds) = (0, [0, 0]);
+    for _ in 0..1_000 {
+        let mut toy = program(&mut rng);
+        let Some(run) = failing(&mut toy, 0..40) else { continue };
+        let Some(least) = brute_force(&mut toy, &run.outcome) else { continue };
+        let simple = simplified(&mut toy, &run);
+        let found = (simple.after.all(), simple.after.preemptive);
+        assert_eq!(found, least, "{toy:?}\n{simple:?}");
+        assert_eq!(simple.optimality, Optimality::ProvedMinimal, "{toy:?}");
+        assert!(simple.run.outcome.is_same_bug(&run.outcome));
+        compared += 1;
+        let deadlock = run.outcome.failure().is_some_and(|f| f.kind == FailureKind::Deadlock);
+        kinds[usize::from(deadlock)] += 1;
+    }
+    assert!(compared > 200 && kinds.iter().all(|n| *n > 50), "only {compared}: {kinds:?}");
+}
