@@ -62,10 +62,26 @@ enum Task {
 enum Subject {
     /// The interpreter against native code, and schedules per second against fork and exec.
     Vm,
+    /// Executions to the first failure, by strategy; search and simplification against context bounding.
+    Search {
+        /// Only corpus cases whose `kind/name` contains this.
+        filter: Option<String>,
+        /// How many seeds.
+        #[arg(long, default_value_t = 30)]
+        seeds: u64,
+    },
     /// How long the report takes once the bug was found.
     Explain {
         /// Only corpus cases whose `kind/name` contains this.
         filter: Option<String>,
+    },
+    /// Context switches before and after simplification, and how far from the optimum, beside the paper's figures.
+    Simplify {
+        /// Only corpus cases whose `kind/name` contains this.
+        filter: Option<String>,
+        /// Failing traces a bug, each from another seed.
+        #[arg(long, value_name = "N", default_value_t = 30)]
+        traces: u64,
     },
     /// Size and time of diagnoses beside the papers' figures, and how time grows with the trace.
     Diagnose {
@@ -107,6 +123,12 @@ fn run(task: Task) -> Result<bool, Error> {
         Task::Bench { subject: Subject::Vm } => bench::vm::run().map(|()| true),
         Task::Bench { subject: Subject::Diagnose { filter, traces } } => {
             bench::diagnose::run(filter.as_deref(), &traces).map(|()| true)
+        }
+        Task::Bench { subject: Subject::Simplify { filter, traces } } => {
+            bench::simplify::run(filter.as_deref(), traces).map(|()| true)
+        }
+        Task::Bench { subject: Subject::Search { filter, seeds } } => {
+            bench::search::run(filter.as_deref(), seeds).map(|()| true)
         }
         Task::Bench { subject: Subject::Explain { filter } } => {
             bench::explain::run(filter.as_deref()).map(|()| true)

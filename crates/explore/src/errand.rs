@@ -145,6 +145,7 @@ impl<'a, E: Executor> Errands<'a, E> {
             let mut run = self.executor.run(self.input, visible, &mut watched, want);
             drop(scheduler);
             self.judge.judge(&mut run);
+            run.learned = run.learned.without(visible);
             let counted = explorer.search.learn(&run);
             if run.outcome.failure().is_some() {
                 run.schedule.visible = visible.clone();

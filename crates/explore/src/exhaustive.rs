@@ -27,11 +27,11 @@ mod threads;
 mod timeouts;
 mod tree;
 
-use unravel_trace::{FailureKind, Method, Outcome, Run, Scheduler};
+use unravel_trace::{FailureKind, Method, Op, Outcome, Run, Scheduler};
 
 use crate::systematic::{Count, Counted, Systematic};
 use lanes::Lanes;
-use order::Order;
+use order::{Order, Step};
 use races::Races;
 use scheduler::{Follow, Underway};
 use sleep::{Sleeper, covers_what_follows};
@@ -98,8 +98,11 @@ impl Exhaustive {
             node.backtrack = node.backtrack.with(node.enabled);
             others = node.enabled;
         }
+        if matches!(run.outcome, Outcome::Exited { .. }) {
+            self.reverse_end(last as u32);
+        }
         self.reverse_blocked(others);
-        if self.nodes[last].level < self.lanes.levels() && !self.lanes.takes_next() {
+        if self.lanes.is_shared_path(&self.nodes) && !self.lanes.takes_next() {
             return Counted::NotMine;
         }
         if matches!(run.outcome, Outcome::Inconclusive { .. }) {
@@ -111,6 +114,17 @@ impl Exhaustive {
             covers_what_follows(&self.nodes[last].sleep_after(made, everything))
         };
         if covered { Counted::Redundant } else { Counted::New }
+    }
+
+    /// The end of the process is an event only if others are alive. If nobody was, that may be because they were fast.
+    fn reverse_end(&mut self, last: u32) {
+        let ended = self.order.len() as u32 == last + 1 && self.order.step(last).op != Op::End;
+        if ended {
+            let Step { thread, site, .. } = *self.order.step(last);
+            self.order.push(thread, (Op::End, site), true, &[]);
+            self.races.reverse_last(&self.order, &mut self.nodes);
+            self.order.truncate(last as usize + 1);
+        }
     }
 
     /// Sees to it that threads get their turn that are blocked at the end of a run: all but these.

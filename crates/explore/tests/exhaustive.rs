@@ -204,3 +204,18 @@ fn it_finds_every_class_that_brute_force_finds() {
 fn it_finds_every_class_of_programs_with_timeouts() {
     compare(2, 1000, true);
 }
+
+#[test]
+fn debug_one() {
+    use unravel_explore::Systematic;
+    for lane in 0..2 {
+    let mut toy = Toy { threads: vec![vec![Act::Fork(1), Act::Fork(2), Act::Join(1), Act::Join(2)], vec![Act::Expect(0, 1)], vec![Act::Read(0)]], semaphores: vec![1, 0, 2, 0] };
+    let mut search = Exhaustive::new(lane, 2);
+    loop {
+        let Some(mut s) = search.scheduler() else { break };
+        let (run, end, class) = toy::watch::execute(&mut toy, &mut *s);
+        drop(s);
+        let c = search.learn(&run);
+        println!("{lane} {:?} {:?} {:x} {:?}", run.schedule.segments.iter().map(|s| (s.thread, s.events)).collect::<Vec<_>>(), end, class, c);
+    }}
+}

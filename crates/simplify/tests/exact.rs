@@ -60,7 +60,7 @@ impl Scheduler for Enumerated {
 fn brute_force(toy: &mut Toy, bug: &Outcome) -> Option<(usize, usize)> {
     let mut best = (usize::MAX, usize::MAX);
     let mut scheduler = Enumerated::default();
-    for _ in 0..12_000 {
+    for _ in 0..6_000 {
         let (input, visible) = (Input::default(), VisibleSet::default());
         let run = toy.run(&input, &visible, &mut scheduler, Want::only(Detail::Outcome));
         if run.outcome.is_same_bug(bug) {
@@ -117,7 +117,7 @@ fn program(rng: &mut Rng) -> Toy {
 fn minima_are_those_of_all_interleavings() {
     let mut rng = Rng::new(5);
     let (mut compared, mut kinds) = (0, [0, 0]);
-    for _ in 0..1_000 {
+    for _ in 0..400 {
         let mut toy = program(&mut rng);
         let Some(run) = failing(&mut toy, 0..40) else { continue };
         let Some(least) = brute_force(&mut toy, &run.outcome) else { continue };
@@ -130,5 +130,5 @@ fn minima_are_those_of_all_interleavings() {
         let deadlock = run.outcome.failure().is_some_and(|f| f.kind == FailureKind::Deadlock);
         kinds[usize::from(deadlock)] += 1;
     }
-    assert!(compared > 200 && kinds.iter().all(|n| *n > 50), "only {compared}: {kinds:?}");
+    assert!(compared > 80 && kinds.iter().all(|n| *n > 20), "only {compared}: {kinds:?}");
 }

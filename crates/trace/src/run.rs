@@ -86,7 +86,7 @@ pub struct Run {
     pub outcome: Outcome,
     /// Instructions executed.
     pub steps: u64,
-    /// Sites that touched a location of another thread but did not count as events in this run.
+    /// Sites that touched what another thread touches, if the run was to look for them; those that were visible too.
     pub learned: VisibleSet,
     /// The values that `__VERIFIER_nondet_*` returned, in order.
     pub nondet: Vec<u64>,

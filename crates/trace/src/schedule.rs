@@ -67,6 +67,12 @@ impl VisibleSet {
         grew
     }
 
+    /// The sites that are not in `other`.
+    pub fn without(&self, other: &VisibleSet) -> VisibleSet {
+        let theirs = other.bits.iter().copied().chain(std::iter::repeat(0));
+        VisibleSet { bits: self.bits.iter().zip(theirs).map(|(a, b)| a & !b).collect() }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = SiteId> + '_ {
         self.bits.iter().enumerate().flat_map(|(i, &word)| {
             (0..64).filter(move |b| word >> b & 1 == 1).map(move |b| SiteId(i as u32 * 64 + b))

@@ -3,4 +3,6 @@
 pub mod diagnose;
 pub mod explain;
 mod measure;
+pub mod search;
+pub mod simplify;
 pub mod vm;

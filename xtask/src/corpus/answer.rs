@@ -16,6 +16,13 @@ pub struct Search {
     pub inconclusive: u64,
     pub reason: Option<String>,
     pub discarded: u64,
+    pub seconds: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Simplified {
+    /// Runs executed, without those of a proof.
+    pub executed: u64,
 }
 
 #[derive(Debug, Deserialize)]

@@ -19,7 +19,7 @@ pub use explanation::Measured;
 use std::path::{Path, PathBuf};
 
 use super::Depth;
-use super::answer::{Finding, Replay, Search, ask};
+use super::answer::{Finding, Replay, Search, Simplified, ask};
 use super::case::Case;
 
 /// The strategies that the twin must stand, and the full suite tries.
@@ -60,6 +60,72 @@ pub fn trace(tool: &Path, case: &Case, scratch: &Path) -> Result<PathBuf, String
     let search = lab.find(&case.expect.sources, &lab.limits(), "found", 1)?;
     let finding = search.findings.into_iter().next();
     Ok(finding.ok_or("it was not found")?.trace)
+}
+
+/// A trace of the bug that random search finds with this seed; for the first seed, if it does not, that of the flags
+/// which are known to find it.
+pub fn random_trace(
+    tool: &Path,
+    case: &Case,
+    scratch: &Path,
+    seed: u64,
+) -> Result<PathBuf, String> {
+    let lab = Lab { tool, case, scratch };
+    let number = seed.to_string();
+    let mut flags = vec!["--strategy", "random", "--seed", &number];
+    flags.extend(["--schedules", "20000", "--time", "10s"]);
+    let out = format!("{}-{seed}", super::name(&case.folder).replace('/', "-"));
+    let search = lab.find(&case.expect.sources, &flags, &out, 1)?;
+    let bug = |search: Search| {
+        let kind = &case.expect.bug.outcome;
+        search.findings.into_iter().find(|f| f.run.outcome.kind == *kind).map(|f| f.trace)
+    };
+    match bug(search) {
+        Some(trace) => Ok(trace),
+        None if seed == 1 => {
+            let search = lab.find(&case.expect.sources, &lab.limits(), &out, 1)?;
+            bug(search).ok_or("it was not found".into())
+        }
+        None => Err("random search does not find it".into()),
+    }
+}
+
+/// A search, as far as benchmarks look at it.
+#[derive(Debug)]
+pub struct Searched {
+    /// The first schedule that failed, counted from 1.
+    pub schedule: Option<u64>,
+    pub trace: Option<PathBuf>,
+    pub schedules: u64,
+    pub seconds: f64,
+}
+
+/// A search of the buggy program, with one worker.
+pub fn search(
+    tool: &Path,
+    case: &Case,
+    scratch: &Path,
+    flags: &[&str],
+) -> Result<Searched, String> {
+    let lab = Lab { tool, case, scratch };
+    let search = lab.find(&case.expect.sources, flags, "searched", 1)?;
+    let first = search.findings.into_iter().next();
+    Ok(Searched {
+        schedule: first.as_ref().map(|finding| finding.schedule),
+        trace: first.map(|finding| finding.trace),
+        schedules: search.schedules,
+        seconds: search.seconds,
+    })
+}
+
+/// The executions that simplifying a trace takes, without those that prove something.
+pub fn simplify(tool: &Path, case: &Case, scratch: &Path, trace: &Path) -> Result<u64, String> {
+    let path = |path: &Path| path.display().to_string();
+    let simple = scratch.join("simple.trace");
+    let arguments =
+        ["simplify", &path(trace), "-o", &path(&simple), "--json", "--no-proof"].map(str::to_owned);
+    let simplified: Simplified = ask(tool, case, &arguments, &[1])?;
+    Ok(simplified.executed)
 }
 
 /// What explaining the buggy program takes.

@@ -17,7 +17,7 @@ use crate::tally::Tally;
 use crate::workspace;
 
 pub use case::name;
-pub use claims::Measured;
+pub use claims::{Measured, Searched};
 
 use case::Case;
 
@@ -45,6 +45,31 @@ pub fn cases(filter: Option<&str>) -> Result<Vec<PathBuf>, Error> {
 /// A failing trace of a case, found as its claims say.
 pub fn find(tool: &Path, folder: &Path, scratch: &Path) -> Result<PathBuf, String> {
     claims::trace(tool, &Case::read(folder)?, scratch)
+}
+
+/// A failing trace of a case, found by random search with this seed.
+pub fn find_with_seed(
+    tool: &Path,
+    folder: &Path,
+    scratch: &Path,
+    seed: u64,
+) -> Result<PathBuf, String> {
+    claims::random_trace(tool, &Case::read(folder)?, scratch, seed)
+}
+
+/// A search of the buggy program of a case with these flags.
+pub fn search(
+    tool: &Path,
+    folder: &Path,
+    scratch: &Path,
+    flags: &[&str],
+) -> Result<Searched, String> {
+    claims::search(tool, &Case::read(folder)?, scratch, flags)
+}
+
+/// How many executions it takes to simplify a trace of a case.
+pub fn simplify(tool: &Path, folder: &Path, scratch: &Path, trace: &Path) -> Result<u64, String> {
+    claims::simplify(tool, &Case::read(folder)?, scratch, trace)
 }
 
 /// What explaining a case takes.

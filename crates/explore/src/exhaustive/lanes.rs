@@ -24,10 +24,6 @@ impl Lanes {
         Lanes { lane, lanes, levels, next: 0 }
     }
 
-    pub fn levels(&self) -> u32 {
-        self.levels
-    }
-
     /// Whether a state with something to choose, below `above`, is in the levels that all lanes explore.
     pub fn is_shared(&self, above: Option<&Node>) -> bool {
         above.map_or(0, |node| node.level) < self.levels
@@ -39,6 +35,11 @@ impl Lanes {
         self.levels > 0
             && levels.next() == Some(self.levels)
             && levels.next().unwrap_or(0) < self.levels
+    }
+
+    /// Whether a run that ends after these nodes has not come to a subtree: it counts as one.
+    pub fn is_shared_path(&self, nodes: &[Node]) -> bool {
+        self.is_shared(nodes.last()) || self.is_root(nodes)
     }
 
     /// Gives the next subtree its number; whether it is this lane's.

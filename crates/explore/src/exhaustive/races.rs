@@ -86,8 +86,7 @@ impl Races {
     /// Remembers a lock that has room for one, if a thread waited for it.
     fn note_exclusive(&mut self, order: &Order, nodes: &[Node], last: u32) {
         let step = order.step(last);
-        let waited = step.since > 0 && nodes[step.since as usize].blocked;
-        if !waited || !matches!(step.op, Op::Acquire) {
+        if step.op != Op::Acquire || step.since == 0 || !nodes[step.since as usize].blocked {
             return;
         }
         for access in order.accesses(last).iter().filter(|a| a.role == Role::Acquires) {

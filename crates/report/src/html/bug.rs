@@ -93,9 +93,6 @@ fn trust(verdict: &Verdict) -> Markup {
 
 /// Where it failed, innermost first, and the other places that belong to it.
 fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>) -> Markup {
-    // What happens inside the libraries' headers says little.
-    let own: Vec<&Place> = failure.stack.iter().filter(|place| !place.is_system()).collect();
-    let frames = if own.is_empty() { failure.stack.iter().collect() } else { own };
     let cause = diagnosis.and_then(|d| d.root_cause.as_ref()).map_or("", |cause| &cause.sentence);
     let related =
         failure.related.iter().filter(|r| r.message.is_empty() || !cause.contains(&r.message));

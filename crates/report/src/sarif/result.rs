@@ -16,12 +16,6 @@ use crate::words;
 /// A bug that was found.
 pub fn bug(explanation: &Explanation, bug: &ExplainedBug, places: &mut Places<'_>) -> Finding {
     let diagnosis = bug.verdict.diagnosis();
-    let stack = bug
-        .failure
-        .stack
-        .iter()
-        .map(|place| Frame { location: places.location(Some(place), None) });
-    let frames: Vec<Frame> = stack.collect();
     Finding {
         message: message(&text(explanation, bug)),
         related_locations: related(bug, places),
