@@ -11,7 +11,7 @@ use unravel_explore::Silence;
 use unravel_simplify::{
     Budget, Optimality, Progress as Done, Simplified, SimplifyError, Stage, Switches, simplify,
 };
-use unravel_trace::{Event, Place, Run, TraceFile, shell_word};
+use unravel_trace::{Place, Run, TraceFile, shell_word};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -130,7 +130,8 @@ fn optimality(simple: &Simplified) -> (&'static str, String) {
     match &simple.optimality {
         Optimality::ProvedMinimal => (
             "proved minimal",
-            "no schedule fails so with fewer switches, or with as many and fewer preemptions".into(),
+            "no schedule fails so with fewer switches, or with as many and fewer preemptions"
+                .into(),
         ),
         Optimality::FewestSwitches { why } => (
             "fewest switches proved",
@@ -153,10 +154,12 @@ fn switches_word(number: usize) -> String {
     }
 }
 
-/// A preemption that is left: who was interrupted before what, and who ran instead.
+/// A preemption that is left: who was interrupted where, and who ran instead.
 struct Preemption<'a> {
     interrupted: String,
-    before: Option<&'a Place>,
+    /// Before this, or after it if the thread does not go on in this run.
+    at: Option<&'a Place>,
+    goes_on: bool,
     instead: String,
     instead_at: Option<&'a Place>,
 }
@@ -173,11 +176,10 @@ fn preemptions<'a>(run: &'a Run, forced: &[bool]) -> Vec<Preemption<'a>> {
         }
         let (last, next) = (&trace.events[at - 1], &trace.events[at]);
         let pending = trace.events[at..].iter().find(|event| event.thread == last.thread);
-        // A thread that does not go on in this run was interrupted after its last event.
-        let before = pending.or(Some(last)).and_then(|event: &Event| trace.place(event));
         found.push(Preemption {
             interrupted: trace.thread_name(last.thread).to_string(),
-            before,
+            at: trace.place(pending.unwrap_or(last)),
+            goes_on: pending.is_some(),
             instead: trace.thread_name(next.thread).to_string(),
             instead_at: trace.place(next),
         });
@@ -236,17 +238,19 @@ fn as_text(flags: &SimplifyFlags, recorded: &Run, simple: &Simplified, out: &Pat
 fn preemptions_text(simple: &Simplified) -> String {
     let left = preemptions(&simple.run, &simple.forced);
     if left.is_empty() {
-        return "\nNo preemption is left: every switch happens where a thread cannot go on.\n\n".into();
+        return "\nNo preemption is left: every switch happens where a thread cannot go on.\n\n"
+            .into();
     }
     let mut text = String::from("\nWhere threads are interrupted (look here for the bug):\n");
     let short = |place: Option<&Place>| place.map_or("?".to_owned(), Place::short);
     for preemption in &left {
-        let Preemption { interrupted, before, instead, instead_at } = preemption;
-        let function = before.map_or(String::new(), |place| format!(" in {}", place.function));
+        let Preemption { interrupted, at, goes_on, instead, instead_at } = preemption;
+        let function = at.map_or(String::new(), |place| format!(" in {}", place.function));
         let _ = writeln!(
             text,
-            "  {interrupted} at {}{function}, and {instead} runs instead, from {}",
-            short(*before),
+            "  {interrupted} {} {}{function}; {instead} runs instead, from {}",
+            if *goes_on { "before" } else { "after" },
+            short(*at),
             short(*instead_at)
         );
     }
@@ -293,7 +297,8 @@ fn as_json(recorded: &Run, simple: &Simplified, out: &Path) -> Value {
         "stopped": simple.stopped,
         "preemptions": preemptions.iter().map(|p| json!({
             "thread": p.interrupted,
-            "at": p.before.map(Place::short),
+            "at": p.at.map(Place::short),
+            "goes_on": p.goes_on,
             "instead": p.instead,
             "instead_at": p.instead_at.map(Place::short),
         })).collect::<Vec<_>>(),

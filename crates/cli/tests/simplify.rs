@@ -98,7 +98,7 @@ fn a_person_reads_what_is_left_and_where() {
         "assertion 'counter == 2' failed",
         "proved minimal: no schedule fails so",
         "-> 1 preemptions",
-        "at counter.c:9 in add, and T0.",
+        "before counter.c:9 in add; T0.",
         "unravel replay out/counter-assertion-1-simple.trace",
     ] {
         assert!(said.contains(words), "no '{words}' in\n{said}");

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use unravel_solve::{Bounds, Model, Solver, StepId};
 use unravel_trace::{
-    Alternate, BugId, Detail, Diagnosis, Effort, Minimality, Observed, Outcome, RootCause, Run,
-    Schedule, Status, Trace,
+    Alternate, BugId, Detail, Diagnosis, Effort, FailureKind, Minimality, Observed, Outcome,
+    RootCause, Run, Schedule, Status, Trace,
 };
 
 use crate::alternate::{Candidate, Reference, nearest, rank};
@@ -181,9 +181,13 @@ pub fn diagnose(
     let status = if candidates.is_empty() {
         Status::Inconclusive {
             reason: format!(
-                "it fails under every schedule tried ({}): this looks like a sequential bug, or one that depends \
-                 on the input",
-                effort.executed
+                "it fails under every schedule tried ({}): {}",
+                effort.executed,
+                match failing.failure.kind {
+                    FailureKind::DataRace =>
+                        "what is missing is synchronisation, not another schedule",
+                    _ => "this looks like a sequential bug, or one that depends on the input",
+                }
             ),
         }
     } else {

@@ -88,9 +88,9 @@ impl<'a, E: Executor> Crew<'a, E> {
         watch: &mut impl FnMut(&Tally, Duration) -> bool,
     ) -> Result<Option<Stopped>, SearchError> {
         // The first runs learn from each other, so one worker does them.
-        let learn_all = runs.start == 0;
+        let at_once = runs.start == 0;
         let jobs = self.plan.workers();
-        let samples_at_once = if learn_all { 1 } else { jobs };
+        let samples_at_once = if at_once { 1 } else { jobs };
         let size = runs.end - runs.start;
         let samples = match self.plan.strategy.method() {
             Some(_) => Range { start: runs.end, end: runs.end },
@@ -103,13 +103,13 @@ impl<'a, E: Executor> Crew<'a, E> {
         });
         let mut pending = Pending {
             samples,
-            step: if learn_all { size } else { (size / (jobs as u64 * 4)).clamp(1, MOST_RUNS) },
+            step: if at_once { size } else { (size / (jobs as u64 * 4)).clamp(1, MOST_RUNS) },
             retry: Vec::new(),
             slots: slots.collect(),
         };
         let mut late: Option<Instant> = None;
         loop {
-            self.hand_out(&mut pending, samples_at_once, learn_all, state)?;
+            self.hand_out(&mut pending, samples_at_once, at_once, state)?;
             for index in worker::wait(&self.workers, TICK) {
                 self.collect(index, &mut pending, state)?;
             }
@@ -147,7 +147,7 @@ impl<'a, E: Executor> Crew<'a, E> {
         &mut self,
         pending: &mut Pending,
         samples_at_once: usize,
-        learn_all: bool,
+        at_once: bool,
         state: &State<'_>,
     ) -> Result<(), SearchError> {
         let limit = state.limit().unwrap_or(u64::MAX);
@@ -168,7 +168,7 @@ impl<'a, E: Executor> Crew<'a, E> {
                     let runs = take(&mut pending.slots[index], MOST_RUNS * 16, limit);
                     runs.map(|runs| Work::Slots { method: lane.method, lane: lane.lane, runs })
                 }
-                None => pending.take(limit).map(|runs| Work::Samples { runs, learn_all }),
+                None => pending.take(limit).map(|runs| Work::Samples { runs, at_once }),
             };
             let Some(work) = work else { continue };
             if self.workers.len() == index {

@@ -12,7 +12,7 @@ use unravel_trace::{
 
 use crate::coverage::{Noticed, Watched};
 use crate::judge::Judge;
-use crate::knowledge::{Knowledge, is_common, is_full};
+use crate::knowledge::{Knowledge, LEARNING, is_common, is_full};
 use crate::search::{Finding, Plan};
 use crate::worker::{Lane, Lesson, Order, Range, Report, Work};
 use crate::{Bounding, Exhaustive, Replay, Strategy};
@@ -84,7 +84,7 @@ impl<'a, E: Executor> Errands<'a, E> {
             report: Report::default(),
         };
         match order.work {
-            Work::Samples { runs, learn_all } => self.sample(runs, learn_all, &mut errand),
+            Work::Samples { runs, at_once } => self.sample(runs, at_once, &mut errand),
             Work::Slots { method, lane, runs } => self.explore(method, lane, runs, &mut errand),
             Work::Confirm { index, run } => errand.report.findings.push(self.confirm(index, *run)),
         }
@@ -92,7 +92,7 @@ impl<'a, E: Executor> Errands<'a, E> {
     }
 
     /// Executes the samples among these runs that are this shard's.
-    fn sample(&mut self, runs: Range, learn_all: bool, errand: &mut Errand) {
+    fn sample(&mut self, runs: Range, at_once: bool, errand: &mut Errand) {
         errand.report.next = runs.end;
         for index in runs.start..runs.end {
             if self.plan.slot(index).is_some() || !self.plan.shard.has(index) {
@@ -103,7 +103,8 @@ impl<'a, E: Executor> Errands<'a, E> {
             let strategy: Strategy = self.plan.strategy;
             let mut scheduler = strategy.scheduler(self.plan.seed, index, &self.knowledge, full);
             let visible = if full { &self.all } else { &self.knowledge.visible };
-            let want = Want { learn: learn_all || full, ..Want::only(Detail::Outcome) };
+            let learn = full || index < LEARNING;
+            let want = Want { learn, ..Want::only(Detail::Outcome) };
             self.noticed.clear(teaches);
             let mut watched = Watched { inner: &mut *scheduler, noticed: &mut self.noticed };
             self.current.store(index, Ordering::Relaxed);
@@ -114,7 +115,7 @@ impl<'a, E: Executor> Errands<'a, E> {
                 run.schedule.visible = visible.clone();
             }
             self.notice(index, full, &run, errand);
-            if learn_all {
+            if at_once {
                 self.knowledge.visible.merge(&run.learned);
             }
             if self.take(index, run, errand) {

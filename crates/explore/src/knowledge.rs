@@ -35,9 +35,11 @@ impl Knowledge {
     }
 }
 
-/// Runs of the first epoch.
+/// Runs of the first epoch, which learn from each other.
+pub(crate) const FIRST: u64 = 2;
+/// The runs up to the end of the second epoch learn, all of them.
 pub(crate) const LEARNING: u64 = 8;
-/// Size of the second epoch; each is twice the one before, up to the limit.
+/// Size of the third epoch; each is twice the one before, up to the limit.
 pub(crate) const EPOCH: u64 = 64;
 pub(crate) const EPOCH_LIMIT: u64 = 4096;
 
@@ -45,9 +47,9 @@ pub(crate) const EPOCH_LIMIT: u64 = 4096;
 /// make shared would never be seen to be otherwise.
 pub(crate) fn is_full(index: u64) -> bool {
     match index {
-        0..LEARNING => index % 2 == 1,
-        LEARNING..256 => index % 4 == 0,
-        _ => index % 16 == 0,
+        0..LEARNING => index == LEARNING - 1,
+        LEARNING..256 => index % 8 == 4,
+        _ => index % 16 == 4,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The default search: all strategies at once, each where it pays.
 //!
 //! No strategy is best everywhere. The first run goes from block to block, the second switches at every event; then
-//! the sampling strategies take turns, and the systematic ones get slots in between: an eighth of the runs, and half of
+//! the sampling strategies take turns, and the systematic ones get slots in between: a third of the runs, and half of
 //! them once sampling has had its chance, so that small programs are explored completely. How often a sampling
 //! strategy has its turn depends on how many new pairs of a write and a read it brought to light in the runs that
 //! learn. Which run is whose depends on its number and on what all shards know, never on time.
@@ -10,23 +10,25 @@ use serde::{Deserialize, Serialize};
 use unravel_trace::Method;
 
 use crate::Strategy;
-use crate::knowledge::LEARNING;
+use crate::knowledge::{EPOCH, FIRST, LEARNING};
 
 /// The sampling strategies that take turns.
 pub const ARMS: [Strategy; 6] = [
-    Strategy::Random,
-    Strategy::Pct(None),
-    Strategy::Pos,
     Strategy::Uniform,
     Strategy::RaceDirected,
+    Strategy::Pos,
+    Strategy::Random,
+    Strategy::Pct(None),
     Strategy::RoundRobin,
 ];
+/// How many turns of a round each has at least, and at most.
+const TURNS: [(u32, u32); ARMS.len()] = [(2, 4), (3, 6), (2, 4), (1, 2), (1, 2), (1, 2)];
 
 /// How often each of [`ARMS`] has its turn.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Shares {
     credits: [Credit; ARMS.len()],
-    /// The turns, by arm; empty at first, when all have the same share.
+    /// The turns of a round, by arm; empty at first, when all have one.
     turns: Vec<u8>,
 }
 
@@ -36,9 +38,6 @@ struct Credit {
     /// New pairs of a write and a read.
     flows: u32,
 }
-
-/// The most turns of a strategy in one round.
-const MOST_TURNS: u32 = 3;
 
 impl Shares {
     /// The arm that run `index` belongs to.
@@ -62,13 +61,17 @@ impl Shares {
     pub fn divide(&mut self) {
         let yields = self.credits.map(|c| f64::from(c.flows) / f64::from(c.runs.max(1)));
         let best = yields.iter().fold(0.0f64, |a, b| a.max(*b));
-        let turns = yields.map(|y| match best {
-            0.0 => 1,
-            best => 1 + ((MOST_TURNS - 1) as f64 * y / best).round() as u32,
-        });
+        let turns: Vec<u32> = yields
+            .iter()
+            .zip(TURNS)
+            .map(|(y, (least, most))| match best {
+                0.0 => least,
+                best => least + (f64::from(most - least) * y / best).round() as u32,
+            })
+            .collect();
         self.turns.clear();
-        for round in 1..=MOST_TURNS {
-            let has_turn = (0..ARMS.len()).filter(|arm| turns[*arm] >= round);
+        for nth in 1..=turns.iter().copied().max().unwrap_or(0) {
+            let has_turn = (0..ARMS.len()).filter(|arm| turns[*arm] >= nth);
             self.turns.extend(has_turn.map(|arm| arm as u8));
         }
     }
@@ -80,14 +83,16 @@ const SAMPLED: u64 = 2048;
 /// The systematic search that run `index` belongs to, if it is not a sample.
 pub(crate) fn slot(index: u64) -> Option<Method> {
     match index {
-        0..LEARNING => None,
+        0..FIRST => None,
+        FIRST..LEARNING => (index % 2 == 0).then_some(Method::Exhaustive),
         SAMPLED.. if index % 2 == 1 => Some(match index % 16 {
             15 => Method::Bounded,
             _ => Method::Exhaustive,
         }),
         _ => match index % 16 {
-            7 => Some(Method::Exhaustive),
             15 => Some(Method::Bounded),
+            1 | 9 => Some(Method::Exhaustive),
+            5 | 13 if index < EPOCH => Some(Method::Exhaustive),
             _ => None,
         },
     }
@@ -115,8 +120,8 @@ mod tests {
             shares.credit(arm, if arm == 2 { 9 } else { 0 });
         }
         shares.divide();
-        let turns = |arm| (0..80).filter(|i| shares.arm(*i) == arm).count();
-        assert_eq!(turns(2), 30);
-        assert_eq!(turns(0), 10);
+        let turns = |arm| (0..1200).filter(|i| shares.arm(*i) == arm).count();
+        assert_eq!(turns(2), turns(0) * 2, "from two turns to four");
+        assert_eq!(turns(0), turns(3) * 2);
     }
 }

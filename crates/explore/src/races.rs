@@ -123,6 +123,8 @@ impl Detector {
                 self.memory.free(by, what, &mut found);
                 self.objects.forget(what.address, u64::from(what.bytes));
             }
+            // Without an address it is the thread's own.
+            Op::Read | Op::Write | Op::Update if what.address == 0 => {}
             Op::Read | Op::Write | Op::Update => {
                 self.memory.access(by, what, what.atomic || inside, &mut found);
                 if what.atomic {

@@ -16,7 +16,7 @@ use unravel_trace::{
 
 use crate::coverage::Coverage;
 use crate::crew::Crew;
-use crate::knowledge::{EPOCH, EPOCH_LIMIT, Knowledge, LEARNING};
+use crate::knowledge::{EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING};
 use crate::portfolio;
 use crate::worker::{Lane, Lesson, Range, Report};
 use crate::{Shard, Strategy};
@@ -79,12 +79,14 @@ impl Plan {
         self.strategy.method().is_none() || index % jobs == u64::from(lane.number) % jobs
     }
 
-    /// The size of the first epoch, and of the one after it.
-    fn first_epochs(&self) -> (u64, u64) {
-        match self.strategy.method() {
+    /// The end of the epoch that begins with this run, if the last one had so many.
+    fn end_of_epoch(&self, start: u64, last: u64) -> u64 {
+        match (self.strategy.method(), start) {
             // The first run shows most of what is shared, and everything begins anew when more is learned.
-            Some(_) => (self.workers() as u64, EPOCH),
-            None => (LEARNING, EPOCH),
+            (Some(_), 0) => self.workers() as u64,
+            (None, 0) => FIRST,
+            (None, FIRST) => LEARNING,
+            _ => start + (last * 2).clamp(EPOCH, EPOCH_LIMIT),
         }
     }
 }
@@ -176,12 +178,12 @@ pub fn search<E: Executor>(
     let mut state = State::new(plan);
     let mut crew = Crew::new(executor, input, plan);
     let mut next = 0;
-    let (mut epoch, second) = plan.first_epochs();
+    let mut epoch = 0;
     let stopped = loop {
         if next >= plan.schedules {
             break Stopped::Schedules;
         }
-        let runs = Range { start: next, end: plan.schedules.min(next + epoch) };
+        let runs = Range { start: next, end: plan.schedules.min(plan.end_of_epoch(next, epoch)) };
         if let Some(stopped) = crew.run_epoch(runs, &mut state, &mut watch)? {
             break stopped;
         }
@@ -196,7 +198,7 @@ pub fn search<E: Executor>(
         if !grew && crew.is_exhausted() && !state.tally.nondet {
             break Stopped::Exhausted;
         }
-        epoch = if runs.start == 0 { second } else { (epoch * 2).min(EPOCH_LIMIT) };
+        epoch = runs.end - runs.start;
     };
     let systematic = crew.summaries();
     watch(&state.tally, state.started.elapsed());

@@ -40,8 +40,8 @@ pub(crate) struct Range {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Work {
-    /// The samples among these runs.
-    Samples { runs: Range, learn_all: bool },
+    /// The samples among these runs; `at_once`: each knows what the one before it learned.
+    Samples { runs: Range, at_once: bool },
     /// The runs among these that belong to a systematic search, which goes on where this worker left it.
     Slots { method: Method, lane: Lane, runs: Range },
     /// A failing run, once more.

@@ -1,70 +1,70 @@
-//! Long runs: preemptions are dropped by halves, quarters, eighths, … before anything is looked at one by one.
+//! Long runs: windows of many turns are made coarse at once, before anything is looked at one by one.
 //!
-//! Delta debugging (Zeller & Hildebrandt, TSE 2002) over the preemptions of a run. A thread whose preemption is dropped goes on
-//! until it cannot; its later turns have that much less to do. A failure needs few preemptions, so that of 25,000 all but
-//! some dozens go in a few hundred executions; Tinertia's operations are for what is left.
+//! Within a window each thread does in one turn what it did in several; where everybody is at the end of the window stays the
+//! same, so that what comes after it is not upset. First the window is the whole run; one that cannot be made coarse
+//! without losing the failure is halved, as in delta debugging (Zeller & Hildebrandt, TSE 2002). A failure needs few
+//! interruptions, each in one window of every size, so that of ten thousand turns some dozens are left after as many
+//! executions. Tinertia's operations are for those.
 
-use crate::course::{AS_FAR_AS_IT_CAN, Candidate, Course};
+use crate::course::{Candidate, Course, Turn};
 use crate::trial::Trial;
 
-/// Fewer switches than these are left to Tinertia.
-const FEW: usize = 48;
+/// Fewer turns than these are left to Tinertia.
+const FEW: usize = 24;
+/// No window is smaller.
+const SMALLEST: usize = 4;
 /// Executions of this stage.
-const EXECUTIONS: u64 = 600;
+const EXECUTIONS: u64 = 500;
 
 /// The same failure with fewer switches.
 pub(crate) fn coarse(trial: &mut Trial<'_>, course: Course) -> Course {
-    let before = trial.counts.executed;
-    let mut coarse = Coarse { trial, course };
-    let mut size = coarse.preemptions().len().div_ceil(2);
-    while size > 0 && coarse.course.switches().all() > FEW {
-        let dropped = coarse.sweep(size);
-        if coarse.trial.counts.executed - before > EXECUTIONS || !coarse.trial.may_go_on() {
-            break;
+    let until = trial.counts.executed + EXECUTIONS;
+    let mut coarse = Coarse { trial, course, until };
+    loop {
+        let before = coarse.course.turns.len();
+        coarse.window(0, before);
+        let after = coarse.course.turns.len();
+        if after <= FEW || after >= before || !coarse.may_go_on() {
+            return coarse.course;
         }
-        let left = coarse.preemptions().len();
-        // What was dropped may have made room for dropping more at once.
-        size = if dropped && size > 1 { size.min(left.div_ceil(2)) } else { size / 2 };
     }
-    coarse.course
 }
 
 struct Coarse<'t, 'a> {
     trial: &'t mut Trial<'a>,
     course: Course,
+    /// The number of executions at which it ends.
+    until: u64,
 }
 
 impl Coarse<'_, '_> {
-    /// The turns that end with a preemption.
-    fn preemptions(&self) -> Vec<usize> {
-        let all = self.course.turns.len().saturating_sub(1);
-        (0..all).filter(|at| !self.course.forced[*at]).collect()
+    fn may_go_on(&mut self) -> bool {
+        self.trial.counts.executed < self.until && self.trial.left > 0 && self.trial.may_go_on()
     }
 
-    /// Tries to drop each group of so many preemptions, the last first; true if any was.
-    fn sweep(&mut self, size: usize) -> bool {
-        let mut any = false;
-        let mut end = self.preemptions().len();
-        while end > 0 && self.trial.left > 0 && self.trial.may_go_on() {
-            let begin = end.saturating_sub(size);
-            let group = self.preemptions()[begin..end].to_vec();
-            if self.drop(&group) {
-                any = true;
-                end = begin.min(self.preemptions().len());
-            } else {
-                end = begin;
-            }
+    /// Makes the turns of a window coarse, or those of its halves. The later half first: what comes before it stays.
+    fn window(&mut self, from: usize, to: usize) {
+        if to - from < SMALLEST || !self.may_go_on() || self.merge(from, to) {
+            return;
         }
-        any
+        let middle = from + (to - from) / 2;
+        self.window(middle, to);
+        self.window(from, middle);
     }
 
-    fn drop(&mut self, group: &[usize]) -> bool {
-        let Some(first) = group.first() else { return false };
-        let mut turns = self.course.turns.clone();
-        for at in group {
-            turns[*at].upto = AS_FAR_AS_IT_CAN;
+    /// One turn a thread, in the order of their last turns; true if it fails so with fewer switches.
+    fn merge(&mut self, from: usize, to: usize) -> bool {
+        let mut merged: Vec<Turn> = Vec::new();
+        for turn in &self.course.turns[from..to] {
+            merged.retain(|earlier| earlier.thread != turn.thread);
+            merged.push(*turn);
         }
-        let candidate = Candidate { turns, same: *first };
+        if merged.len() == to - from {
+            return false;
+        }
+        let (before, after) = (&self.course.turns[..from], &self.course.turns[to..]);
+        let turns = [before, &merged, after].concat();
+        let candidate = Candidate { turns, same: from };
         let Some(course) = self.trial.attempt(&self.course, &candidate) else { return false };
         let better = course.switches().cost() < self.course.switches().cost();
         if better {

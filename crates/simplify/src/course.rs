@@ -59,6 +59,23 @@ impl Course {
         segments
     }
 
+    /// Ends it after so many events.
+    pub fn truncate(&mut self, events: usize) {
+        let mut done = vec![0; self.threads.len()];
+        let mut left = events as u32;
+        for at in 0..self.turns.len() {
+            let turn = &mut self.turns[at];
+            turn.upto = turn.upto.min(done[turn.thread] + left);
+            left -= turn.upto - done[turn.thread];
+            done[turn.thread] = turn.upto;
+            if left == 0 {
+                self.turns.truncate(at + 1);
+                self.forced.truncate(at + 1);
+                return;
+            }
+        }
+    }
+
     /// What to replay.
     pub fn schedule(&self, visible: &VisibleSet) -> Schedule {
         Schedule {
@@ -109,6 +126,24 @@ impl Candidate {
             index <= at + 1 || turn.thread != thread || turn.upto > upto
         });
         Candidate { turns: merged(turns), same: at }
+    }
+
+    /// The course with a turn that nobody interrupts; later turns of its thread do what it leaves.
+    pub fn uninterrupted(course: &Course, at: usize) -> Candidate {
+        let mut turns = course.turns.clone();
+        turns[at].upto = AS_FAR_AS_IT_CAN;
+        Candidate { turns, same: at }
+    }
+
+    /// The course with a turn after a later one. `None` if its thread has a turn in between.
+    pub fn deferred(course: &Course, at: usize, to: usize) -> Option<Candidate> {
+        let thread = course.turns[at].thread;
+        if course.turns[at + 1..=to].iter().any(|turn| turn.thread == thread) {
+            return None;
+        }
+        let mut turns = course.turns.clone();
+        turns[at..=to].rotate_left(1);
+        Some(Candidate { turns: merged(turns), same: at.saturating_sub(1) })
     }
 
     /// The switches that were asked for.

@@ -137,6 +137,9 @@ impl Exact<'_, '_> {
     fn unproved(&self, switches: usize, best: Switches) -> Optimality {
         let why = match &self.left_out {
             Some(why) => why.clone(),
+            None if self.trial.executor.is_damaged() => {
+                "the program called a function whose effects cannot be undone".to_owned()
+            }
             None if self.trial.stopped => "the search was stopped".to_owned(),
             None => format!("{} schedules were not enough", self.trial.counts.proof_executions),
         };

@@ -11,7 +11,7 @@
 use unravel_solve::{Evaluator, Model, Op, StepId, Verdict};
 use unravel_trace::{Bug, EventKind, Run, ThreadId};
 
-use crate::course::{Candidate, Course, Turn};
+use crate::course::{AS_FAR_AS_IT_CAN, Candidate, Course, Turn};
 
 /// A failing run's model, with what else is needed to walk it.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Modelled {
     yields: Vec<bool>,
     /// By step: its thread ends with it.
     exits: Vec<bool>,
+    /// Steps of the run up to where the failure is decided, which may be before it shows.
+    pub decided: usize,
 }
 
 impl Modelled {
@@ -37,16 +39,18 @@ impl Modelled {
         };
         let fits = (0..course.points.len()).all(|t| executed(t) == course.points[t].len());
         let observed = model.observed()?;
-        if !fits || !matches!(Evaluator::new(&model).evaluate(&observed), Verdict::Fails { .. }) {
+        let mut evaluator = Evaluator::new(&model);
+        if !fits || !matches!(evaluator.evaluate(&observed), Verdict::Fails { .. }) {
             return None;
         }
+        let decided = evaluator.performed().len();
         let has = |step: StepId, is: fn(&EventKind) -> bool| {
             let events = model.events_of(step);
             events.clone().any(|event| is(&run.trace.events[event as usize].kind))
         };
         let yields = model.steps().map(|s| has(s, |k| matches!(k, EventKind::Yield))).collect();
         let exits = model.steps().map(|s| has(s, |k| matches!(k, EventKind::Exit))).collect();
-        Some(Modelled { model, yields, exits })
+        Some(Modelled { model, yields, exits, decided })
     }
 }
 
@@ -92,9 +96,8 @@ impl<'m> Foresight<'m> {
         walk.forced = course.forced[..candidate.same.saturating_sub(1)].to_vec();
         let mut reached = None;
         for (index, turn) in candidate.turns.iter().enumerate().skip(candidate.same) {
-            let stop = self.advance(&mut walk, turn.thread, turn.upto);
-            if let Some(end) = stop {
-                return self.end(end, walk, course, reached);
+            if let Some(stop) = self.advance(&mut walk, turn.thread, turn.upto) {
+                return stop.foreseen(walk, course, reached);
             }
             let done = walk.done[turn.thread];
             if index == candidate.same && done < turn.upto {
@@ -107,8 +110,10 @@ impl<'m> Foresight<'m> {
         let mut idle = 0;
         while idle <= threads {
             let before = walk.done[current];
-            if let Some(end) = self.advance(&mut walk, current, u32::MAX) {
-                return self.end(end, walk, course, reached);
+            // Here a thread that was not recorded any further is one that ends.
+            let upto = self.modelled.model.thread_steps(ThreadId(current as u32)).len() as u32;
+            if let Some(stop) = self.advance(&mut walk, current, upto) {
+                return stop.foreseen(walk, course, reached);
             }
             idle = if walk.done[current] > before { 0 } else { idle + 1 };
             current = (current + 1) % threads;
@@ -117,10 +122,15 @@ impl<'m> Foresight<'m> {
     }
 
     /// Executes steps of a thread as far as it can go; `Some` if that ends the run.
-    fn advance(&mut self, walk: &mut Walk, thread: usize, upto: u32) -> Option<Verdict> {
+    fn advance(&mut self, walk: &mut Walk, thread: usize, upto: u32) -> Option<Stop> {
         let steps = self.modelled.model.thread_steps(ThreadId(thread as u32));
         while walk.done[thread] < upto {
-            let step = *steps.get(walk.done[thread] as usize)?;
+            let done = walk.done[thread] as usize;
+            let Some(&step) = steps.get(done) else {
+                // What a thread does that is to go on further than it was recorded nobody knows.
+                let ended = done > 0 && self.modelled.exits[steps[done - 1].index()];
+                return (upto == AS_FAR_AS_IT_CAN && !ended).then_some(Stop::Unknown);
+            };
             if walk.current() != Some(thread) {
                 let forced = walk.current().is_some_and(|last| self.is_forced(walk, last));
                 self.walked += 1;
@@ -130,39 +140,25 @@ impl<'m> Foresight<'m> {
                 None => walk.step(thread),
                 Some(Verdict::Blocked { .. }) => {
                     self.pop();
-                    if self.may_go_elsewhere(step) {
-                        return Some(Verdict::Blocked { at: step });
-                    }
-                    return None;
+                    return self.may_go_elsewhere(step).then_some(Stop::Unknown);
                 }
-                Some(verdict) => {
-                    if matches!(verdict, Verdict::Fails { .. }) {
-                        walk.step(thread);
-                    }
-                    return Some(verdict);
+                Some(Verdict::Fails { .. }) => {
+                    walk.step(thread);
+                    let choices = self.evaluator.choices().to_vec();
+                    self.pop();
+                    return Some(Stop::Fails { choices });
+                }
+                Some(Verdict::Passes) => {
+                    self.pop();
+                    return Some(Stop::Passes);
+                }
+                Some(Verdict::Leaves { .. }) => {
+                    self.pop();
+                    return Some(Stop::Unknown);
                 }
             }
         }
         None
-    }
-
-    fn end(
-        &mut self,
-        verdict: Verdict,
-        walk: Walk,
-        course: &Course,
-        reached: Option<u32>,
-    ) -> Foreseen {
-        let choices = self.evaluator.choices().to_vec();
-        // A step that was refused is popped already.
-        if !matches!(verdict, Verdict::Blocked { .. }) {
-            self.pop();
-        }
-        match verdict {
-            Verdict::Fails { .. } => Foreseen::Fails(walk.into_course(course, choices)),
-            Verdict::Passes => Foreseen::Not { reached },
-            Verdict::Blocked { .. } | Verdict::Leaves { .. } => Foreseen::Unknown,
-        }
     }
 
     /// A step that does not wait where it is refused, but takes another path.
@@ -179,9 +175,7 @@ impl<'m> Foresight<'m> {
         let steps = self.modelled.model.thread_steps(ThreadId(thread as u32));
         let done = walk.done[thread] as usize;
         match steps.get(done) {
-            Some(next) => {
-                self.modelled.yields[next.index()] || !self.evaluator.is_enabled(*next)
-            }
+            Some(next) => self.modelled.yields[next.index()] || !self.evaluator.is_enabled(*next),
             // Of a thread that was only not recorded any further nobody knows.
             None => done > 0 && self.modelled.exits[steps[done - 1].index()],
         }
@@ -263,6 +257,24 @@ impl<'m> Foresight<'m> {
             walk.step(thread);
         }
         walk.into_course(course, choices)
+    }
+}
+
+/// Why an evaluation went no further.
+#[derive(Debug)]
+enum Stop {
+    Fails { choices: Vec<u32> },
+    Passes,
+    Unknown,
+}
+
+impl Stop {
+    fn foreseen(self, walk: Walk, course: &Course, reached: Option<u32>) -> Foreseen {
+        match self {
+            Stop::Fails { choices } => Foreseen::Fails(walk.into_course(course, choices)),
+            Stop::Passes => Foreseen::Not { reached },
+            Stop::Unknown => Foreseen::Unknown,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Room `simplify`: the same failure with as few context switches as possible, so that a person can follow it.
 //!
-//! In stages, a file each: [`coarse`] drops preemptions of long runs in large groups, [`tinertia`] merges and removes turns one
+//! In stages, a file each: [`coarse`] merges the turns of long runs window by window, [`tinertia`] merges and removes turns one
 //! by one, mostly by evaluation ([`foresight`]), [`exact`] searches all schedules with fewer switches and so finds a better
 //! one or proves that there is none. Everything that is claimed was executed.
 //!
@@ -46,7 +46,7 @@ impl Default for Budget {
         Budget {
             executions: 20_000,
             proof_executions: 200_000,
-            proof_steps: 2_000_000_000,
+            proof_steps: 600_000_000,
             until: None,
         }
     }
@@ -56,7 +56,7 @@ impl Default for Budget {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
     Replaying,
-    /// Dropping preemptions in groups.
+    /// Merging the turns of whole windows.
     Coarse,
     /// Merging and removing turns.
     Tinertia,

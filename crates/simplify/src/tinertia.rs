@@ -4,8 +4,11 @@
 //!
 //! Deviations. Candidates are evaluated on the symbolic trace where that can tell how they end ([`crate::foresight`]), and
 //! executed only where it cannot; what was evaluated is executed once at the end of each pass, and if that disagrees everything
-//! is executed from then on. At an equal number of switches fewer preemptions are better. Without a symbolic trace every
-//! candidate is executed, as in the paper.
+//! is executed from then on. Without a symbolic trace every candidate is executed, as in the paper.
+//!
+//! At an equal number of switches fewer preemptions are better. Two operations of ours are for them: a turn that is
+//! preempted goes on until it cannot (*stay*), or comes after some of the next ones, which then may block its thread or be
+//! blocked by it (*defer*).
 
 use std::rc::Rc;
 
@@ -19,12 +22,23 @@ use crate::trial::Trial;
 const MODELLED_EVENTS: u64 = 200_000;
 /// Steps that may be evaluated.
 const WALK: u64 = 60_000_000;
+/// How many turns later a turn may come.
+const DEFER: usize = 8;
+/// Candidates to be deferred that may be executed in one pass.
+const DEFERRED: u64 = 12;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Pass {
     RemoveLast,
     ConsolidateUp,
     ConsolidateDown,
+    Stay,
+    Defer,
+}
+
+impl Pass {
+    const ALL: [Pass; 5] =
+        [Pass::RemoveLast, Pass::ConsolidateUp, Pass::ConsolidateDown, Pass::Stay, Pass::Defer];
 }
 
 /// The same failure, locally minimal.
@@ -37,7 +51,7 @@ pub(crate) fn tinertia(trial: &mut Trial<'_>, course: Course) -> Course {
         Tinertia { trial, course, confirmed, is_confirmed: true, modelled: None, blind, walked: 0 };
     loop {
         let before = tinertia.confirmed.switches().cost();
-        for pass in [Pass::RemoveLast, Pass::ConsolidateUp, Pass::ConsolidateDown] {
+        for pass in Pass::ALL {
             tinertia.pass(pass);
             tinertia.confirm();
         }
@@ -66,7 +80,9 @@ enum Tried {
     /// Kept, and it takes other paths than the model has.
     KeptElsewhere,
     /// `reached`: how far its first turn that differs got, if it was stopped.
-    Refused { reached: Option<u32> },
+    Refused {
+        reached: Option<u32>,
+    },
 }
 
 impl Tinertia<'_, '_> {
@@ -77,8 +93,8 @@ impl Tinertia<'_, '_> {
     /// One pass over the turns. It is interrupted where the model has to be made anew.
     fn pass(&mut self, pass: Pass) {
         let mut at = match pass {
-            Pass::ConsolidateUp => 0,
-            _ => self.course.turns.len(),
+            Pass::RemoveLast | Pass::ConsolidateDown => self.course.turns.len(),
+            Pass::ConsolidateUp | Pass::Stay | Pass::Defer => 0,
         };
         loop {
             self.model();
@@ -88,6 +104,8 @@ impl Tinertia<'_, '_> {
                 Pass::RemoveLast => self.remove_last(&mut at, &mut foresight),
                 Pass::ConsolidateUp => self.consolidate_up(&mut at, &mut foresight),
                 Pass::ConsolidateDown => self.consolidate_down(&mut at, &mut foresight),
+                Pass::Stay => self.stay(&mut at, &mut foresight),
+                Pass::Defer => self.defer(&mut at, &mut foresight),
             };
             self.walked += foresight.map_or(0, |f| f.walked);
             if done {
@@ -109,7 +127,11 @@ impl Tinertia<'_, '_> {
             (course.switches() == self.course.switches()).then_some((course, modelled))
         });
         match modelled {
-            Some((course, modelled)) => {
+            Some((mut course, modelled)) => {
+                // What comes after the decision is not simplified: it may be otherwise, or not happen at all.
+                let events = course.events();
+                course.truncate(modelled.decided);
+                self.is_confirmed &= course.events() == events;
                 self.course = course;
                 self.modelled = Some(Rc::new(modelled));
             }
@@ -166,6 +188,48 @@ impl Tinertia<'_, '_> {
             let candidate = Candidate::without(&self.course, previous);
             if let Tried::KeptElsewhere = self.attempt(&candidate, false, foresight) {
                 return false;
+            }
+        }
+        true
+    }
+
+    /// Each turn that is preempted goes on until it cannot.
+    fn stay(&mut self, at: &mut usize, foresight: &mut Option<Foresight<'_>>) -> bool {
+        while *at + 1 < self.course.turns.len() && self.may_go_on() {
+            *at += 1;
+            if self.course.forced[*at - 1] {
+                continue;
+            }
+            let candidate = Candidate::uninterrupted(&self.course, *at - 1);
+            if let Tried::KeptElsewhere = self.attempt(&candidate, false, foresight) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Each turn that is preempted comes later.
+    fn defer(&mut self, at: &mut usize, foresight: &mut Option<Foresight<'_>>) -> bool {
+        let until = self.trial.counts.executed + DEFERRED;
+        while *at + 1 < self.course.turns.len() {
+            let mut kept = false;
+            let last = (*at + DEFER).min(self.course.turns.len() - 1);
+            for to in *at + 1..=last {
+                if self.course.forced[*at] || kept {
+                    break;
+                }
+                if self.trial.counts.executed >= until || !self.may_go_on() {
+                    return true;
+                }
+                let Some(candidate) = Candidate::deferred(&self.course, *at, to) else { break };
+                match self.attempt(&candidate, false, foresight) {
+                    Tried::Kept => kept = true,
+                    Tried::KeptElsewhere => return false,
+                    Tried::Refused { .. } => {}
+                }
+            }
+            if !kept {
+                *at += 1;
             }
         }
         true

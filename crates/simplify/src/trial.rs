@@ -3,9 +3,7 @@
 use std::time::Instant;
 
 use unravel_explore::{Judge, Replay};
-use unravel_trace::{
-    BugId, Detail, Executor, Input, Run, Schedule, Scheduler, VisibleSet, Want,
-};
+use unravel_trace::{BugId, Detail, Executor, Input, Run, Schedule, Scheduler, VisibleSet, Want};
 
 use crate::course::{Candidate, Course};
 use crate::tolerant::{Recorded, Tolerant};
@@ -13,6 +11,8 @@ use crate::{Counts, Progress, Stage};
 
 /// What a run costs besides its instructions, counted in them.
 const RUN_COST: u64 = 4_000;
+/// What an event costs.
+const EVENT_COST: u64 = 50;
 
 pub(crate) struct Trial<'a> {
     pub executor: &'a mut dyn Executor,
@@ -38,7 +38,7 @@ impl Trial<'_> {
     pub fn run(&mut self, scheduler: &mut dyn Scheduler, want: Want) -> Run {
         let mut run = self.executor.run(&self.input, &self.visible, scheduler, want);
         self.judge.judge(&mut run);
-        self.steps += run.steps + RUN_COST;
+        self.steps += run.steps + RUN_COST + run.schedule.events() * EVENT_COST;
         run
     }
 
@@ -70,8 +70,7 @@ impl Trial<'_> {
 
     /// Whether there is time for more, and nobody wants it to end.
     pub fn may_go_on(&mut self) -> bool {
-        let progress =
-            Progress { stage: self.stage, switches: self.switches, counts: self.counts };
+        let progress = Progress { stage: self.stage, switches: self.switches, counts: self.counts };
         self.stopped |= self.until.is_some_and(|until| Instant::now() >= until)
             || self.executor.is_damaged()
             || !(self.watch)(&progress);

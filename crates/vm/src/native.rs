@@ -344,6 +344,17 @@ fn external_thread_locals(program: &Program, external: &[u64]) -> Vec<NativeLoca
         .collect()
 }
 
+impl Natives {
+    /// Whether every thread has a variable of its own at this address of the process: it is exchanged with the thread.
+    pub fn is_thread_local(&self, address: u64) -> bool {
+        let contains = |start: u64, bytes: u64| (start..start + bytes).contains(&address);
+        // SAFETY: errno of this native thread.
+        contains(unsafe { libc::__errno_location() } as u64, size_of::<i32>() as u64)
+            || contains(self.exception_globals as u64, size_of::<[u64; 2]>() as u64)
+            || self.thread_locals.iter().any(|local| contains(local.address, local.bytes as u64))
+    }
+}
+
 impl Machine {
     /// A call that others may see the effects of, if there are others.
     pub fn external_event(&mut self, name: &str, site: SiteId) {

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use unravel_trace::*;
 
 use crate::machine::Machine;
+use crate::memory::in_arena;
 use crate::thread::Need;
 
 /// Events without effect after which a thread counts as spinning.
@@ -101,7 +102,9 @@ impl Machine {
             Op::Update => true,
             _ => false,
         };
-        Pending { op, address, bytes, site, other, atomic }
+        // What no other thread can touch is no location.
+        let own = address != 0 && !in_arena(address) && self.natives.is_thread_local(address);
+        Pending { op, address: if own { 0 } else { address }, bytes, site, other, atomic }
     }
 
     fn wait_for_turn(&mut self, pending: Pending, need: Need) {

@@ -125,9 +125,9 @@ impl Row {
     /// The fewest executions of a single strategy, and which it is.
     fn best(&self) -> (f64, &'static str) {
         let single = self.needed.iter().zip(STRATEGIES).skip(1);
-        single.map(|((needed, _), name)| (*needed, name)).fold((f64::MAX, ""), |a, b| {
-            if b.0 < a.0 { b } else { a }
-        })
+        single
+            .map(|((needed, _), name)| (*needed, name))
+            .fold((f64::MAX, ""), |a, b| if b.0 < a.0 { b } else { a })
     }
 
     fn of(&self, strategy: &str) -> (f64, u64) {
@@ -164,8 +164,17 @@ fn find(
     seed: u64,
 ) -> Result<Searched, String> {
     let (seed, limit) = (seed.to_string(), LIMIT.to_string());
-    let flags =
-        ["--strategy", strategy, "--seed", &seed, "--schedules", &limit, "--time", "20s", "--quiet"];
+    let flags = [
+        "--strategy",
+        strategy,
+        "--seed",
+        &seed,
+        "--schedules",
+        &limit,
+        "--time",
+        "20s",
+        "--quiet",
+    ];
     corpus::search(tool, case, scratch, &flags)
 }
 
@@ -194,10 +203,11 @@ fn against_bounding(rows: &[Row]) {
         let program = row.name.rsplit('/').next().unwrap_or_default();
         let (bounded, found) = row.of("bounded");
         let told = |found: bool, n: f64| if found { format!("{n:.0}") } else { "-".to_owned() };
-        let (thrille, chess) = paper::table_3(program).map_or((String::new(), String::new()), |p| {
-            let chess = p.chess.map_or("10000, none".to_owned(), |n| n.to_string());
-            (p.thrille.to_string(), chess)
-        });
+        let (thrille, chess) =
+            paper::table_3(program).map_or((String::new(), String::new()), |p| {
+                let chess = p.chess.map_or("10000, none".to_owned(), |n| n.to_string());
+                (p.thrille.to_string(), chess)
+            });
         let simplified = row.simplified;
         println!(
             "{:28} {:>10} {:>10} {thrille:>16} {chess:>16}",
@@ -219,9 +229,9 @@ fn summary(rows: &[Row]) {
     let ratios = good.iter().map(|row| row.portfolio() / row.best().0);
     let mean = (ratios.clone().map(f64::ln).sum::<f64>() / good.len().max(1) as f64).exp();
     let within = ratios.filter(|ratio| *ratio <= MIXED).count();
-    let worst = good.iter().max_by(|a, b| {
-        (a.portfolio() / a.best().0).total_cmp(&(b.portfolio() / b.best().0))
-    });
+    let worst = good
+        .iter()
+        .max_by(|a, b| (a.portfolio() / a.best().0).total_cmp(&(b.portfolio() / b.best().0)));
     let worst = worst.map_or(String::new(), |row| {
         let (best, name) = row.best();
         format!(", worst {} {:.1}× ({name})", row.name, row.portfolio() / best)

@@ -106,8 +106,20 @@ pub fn run(filter: Option<&str>, traces: u64) -> Result<(), Error> {
     stay_on_one_core()?;
     println!(
         "{:<34} {:>6} {:>8} {:>7} {:>7} {:>6} {:>6} {:>9} {:>8} {:>8} {:>8} {:>7} {:>5} {:>5}",
-        "program", "traces", "before", "local", "after", "pre.", "pre.", "evaluated", "executed",
-        "proof", "ms", "proved", "dist.", "pre.+"
+        "program",
+        "traces",
+        "before",
+        "local",
+        "after",
+        "pre.",
+        "pre.",
+        "evaluated",
+        "executed",
+        "proof",
+        "ms",
+        "proved",
+        "dist.",
+        "pre.+"
     );
     println!("{:<34} {:>6} {:>8} {:>7} {:>7} {:>6} {:>6}", "", "", "", "", "", "local", "after");
     let mut all: Vec<Answer> = Vec::new();
@@ -145,10 +157,9 @@ pub fn run(filter: Option<&str>, traces: u64) -> Result<(), Error> {
 fn simplify(tool: &Path, trace: &Path) -> Result<Answer, Error> {
     let mut command = Command::new(tool);
     command.arg("simplify").arg(trace).arg("--json").stdin(Stdio::null()).stderr(Stdio::null());
-    let said = command.output().map_err(|source| Error::Start {
-        program: tool.display().to_string(),
-        source,
-    })?;
+    let said = command
+        .output()
+        .map_err(|source| Error::Start { program: tool.display().to_string(), source })?;
     serde_json::from_slice(&said.stdout).map_err(|error| Error::File {
         path: trace.to_owned(),
         source: std::io::Error::other(error.to_string()),

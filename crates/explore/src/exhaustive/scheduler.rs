@@ -165,13 +165,9 @@ impl Exhaustive {
     }
 }
 
-/// Who goes on without switching more than needed, if anybody is awake.
+/// Who goes on, if anybody is awake: the youngest, so that the first run is one that other strategies hardly make.
 fn awake(node: &Node, view: &View<'_>) -> Option<u32> {
-    let current = view.current.0;
-    if view.why != Why::Yielded && node.is_awake(current) {
-        return Some(current);
-    }
-    let mut awake = view.enabled.iter().map(|c| c.thread.0).filter(|thread| node.is_awake(*thread));
-    let first = awake.clone().next();
-    awake.find(|thread| *thread > current).or(first)
+    let yielded = |thread: u32| view.why == Why::Yielded && thread == view.current.0;
+    let awake = view.enabled.iter().map(|c| c.thread.0).filter(|thread| node.is_awake(*thread));
+    awake.max_by_key(|thread| (!yielded(*thread), *thread))
 }

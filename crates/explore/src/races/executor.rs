@@ -22,11 +22,6 @@ impl<E> RaceChecked<E> {
     pub fn new(executor: E, rules: &Rules) -> RaceChecked<E> {
         RaceChecked { executor, detector: rules.races.then(Box::default) }
     }
-
-    /// What executes.
-    pub fn inner(&self) -> &E {
-        &self.executor
-    }
 }
 
 impl<E: Executor> Executor for RaceChecked<E> {
@@ -41,7 +36,8 @@ impl<E: Executor> Executor for RaceChecked<E> {
             None => self.executor.run(input, visible, scheduler, want),
             Some(detector) => {
                 detector.clear();
-                let mut checking = Checking { scheduler, detector };
+                let listens = scheduler.observes() != Observes::Nothing;
+                let mut checking = Checking { scheduler, listens, detector };
                 self.executor.run(input, visible, &mut checking, want)
             }
         }
@@ -77,6 +73,8 @@ impl<E: Executor> Executor for RaceChecked<E> {
 /// A scheduler that also looks for races. It decides nothing of its own.
 struct Checking<'a> {
     scheduler: &'a mut dyn Scheduler,
+    /// Whether the scheduler itself wants to be told of events.
+    listens: bool,
     detector: &'a mut Detector,
 }
 
@@ -99,10 +97,7 @@ impl Scheduler for Checking<'_> {
 
     fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
         // The scheduler first: a race ends the run, and what it has not seen it could not learn from.
-        let alarm = match self.scheduler.observes() {
-            Observes::Nothing => None,
-            Observes::Events | Observes::EventsAndStacks => self.scheduler.observe(executed),
-        };
+        let alarm = if self.listens { self.scheduler.observe(executed) } else { None };
         alarm.or_else(|| self.detector.observe(executed).map(Alarm::from))
     }
 }

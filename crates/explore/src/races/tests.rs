@@ -456,6 +456,9 @@ fn conflicts_are_collected_without_end() {
         (1, at(2, event(Op::Write, OTHER, 4))),
         (0, at(4, event(Op::Write, OTHER, 4))),
         (0, at(4, event(Op::Write, OTHER, 4))),
+        (0, at(10, atomic(Op::Read, 0x4000))),
+        (1, at(11, atomic(Op::Read, 0x4000))),
+        (1, at(12, atomic(Op::Write, 0x4000))),
     ];
     for (number, (by, what)) in events.into_iter().enumerate() {
         let thread = ThreadId(by);
@@ -463,7 +466,7 @@ fn conflicts_are_collected_without_end() {
     }
     let pair = |a, b| (SiteId(a), SiteId(b));
     let mut found = collector.finish();
-    assert_eq!(found.pairs(), [pair(1, 3), pair(2, 4), pair(5, 7)]);
+    assert_eq!(found.pairs(), [pair(1, 3), pair(2, 4), pair(5, 7), pair(10, 12)]);
     found.merge(&found.clone());
-    assert_eq!(found.pairs().len(), 3);
+    assert_eq!(found.pairs().len(), 4);
 }

@@ -1,5 +1,7 @@
 //! An executor of toy programs: threads that are lists of acts over cells, locks, semaphores and condition variables.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
 pub mod watch;
 
 use unravel_trace::*;

@@ -29,7 +29,7 @@ impl Scheduler for Watch<'_> {
 
     fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
         self.events.push((executed.number, executed.thread, executed.what));
-        self.names = executed.names.to_vec();
+        self.names.extend_from_slice(&executed.names[self.names.len()..]);
         self.inner.observe(executed)
     }
 }

@@ -78,7 +78,9 @@ impl Nodes {
     pub fn way(&self, id: NodeId) -> Vec<Leg> {
         let mut way = self.backwards(id).collect::<Vec<_>>();
         way.reverse();
-        way.iter().map(|n| Leg { thread: n.thread, events: n.events, could_go_on: n.could_go_on }).collect()
+        way.iter()
+            .map(|n| Leg { thread: n.thread, events: n.events, could_go_on: n.could_go_on })
+            .collect()
     }
 
     /// All answers on the way to a node.

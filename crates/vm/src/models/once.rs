@@ -34,8 +34,10 @@ impl Machine {
         won
     }
 
-    fn end_once(&mut self, address: u64, site: SiteId) {
+    /// The initialiser has ended. Others may look at the object without a call: it changes with the event, not before.
+    fn end_once(&mut self, address: u64, site: SiteId, change: impl FnOnce()) {
         self.point(Op::Release, address, BYTES as u32, site, Need::Nothing);
+        change();
         self.once_running.remove(&address);
         self.made_progress();
         self.record_sync(site, (address, BYTES), |at| EventKind::OnceDone { at });
@@ -50,10 +52,11 @@ fn once(m: &mut Machine, a: Args) -> Flow {
         return OK;
     }
     let thrown = m.try_call_address(a.word(1), &[]).is_err();
-    if !thrown {
-        unsafe { (control as *mut u32).write_unaligned(DONE) };
-    }
-    m.end_once(control, a.site());
+    m.end_once(control, a.site(), || {
+        if !thrown {
+            unsafe { (control as *mut u32).write_unaligned(DONE) };
+        }
+    });
     if thrown { Flow::Throw } else { OK }
 }
 
@@ -80,13 +83,13 @@ fn guard_acquire(m: &mut Machine, a: Args) -> Flow {
 }
 
 fn guard_release(m: &mut Machine, a: Args) -> Flow {
+    let guard = a.word(0) as *mut u8;
     // SAFETY: checked by the acquire before.
-    unsafe { *(a.word(0) as *mut u8) = 1 };
-    m.end_once(a.word(0), a.site());
+    m.end_once(a.word(0), a.site(), || unsafe { *guard = 1 });
     OK
 }
 
 fn guard_abort(m: &mut Machine, a: Args) -> Flow {
-    m.end_once(a.word(0), a.site());
+    m.end_once(a.word(0), a.site(), || {});
     OK
 }

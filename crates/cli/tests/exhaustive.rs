@@ -1,0 +1,261 @@
+//! Exhaustive search of real programs, in the machine: as many classes as there must be, and the bugs among them.
+//!
+//! A process has one virtual machine, so the test starts itself anew for each program.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use support::{directory, write};
+use unravel_explore::{Bounding, Counted, Exhaustive, RunToBlock};
+use unravel_program::build::{BuildSpec, Builder};
+use unravel_trace::*;
+use unravel_vm::{Options, Vm};
+
+/// The process that a program is explored in finds its sources here, separated by colons.
+const SOURCES: &str = "UNRAVEL_EXPLORED_SOURCES";
+/// `exhaustive`, or the lane and the number of lanes, `1/3`, or `bounded`.
+const HOW: &str = "UNRAVEL_EXPLORED_HOW";
+/// What it prints before its counts.
+const COUNTS: &str = "counts:";
+
+/// What a search of a program came to.
+#[derive(Debug)]
+struct Explored {
+    classes: u64,
+    failures: u64,
+    complete: bool,
+}
+
+fn explore(sources: &[PathBuf], how: &str) -> Explored {
+    let sources: Vec<String> = sources.iter().map(|path| path.display().to_string()).collect();
+    let output = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "one_program", "--ignored", "--nocapture"])
+        .env(SOURCES, sources.join(":"))
+        .env(HOW, how)
+        .output()
+        .expect("the test starts itself");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().find_map(|line| line.split_once(COUNTS)).map(|(_, counts)| counts);
+    let counts: Vec<u64> = line
+        .unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
+        .split_whitespace()
+        .map(|word| word.parse().expect("a number"))
+        .collect();
+    Explored { classes: counts[0], failures: counts[1], complete: counts[2] == 1 }
+}
+
+/// The number of classes of a program that does not fail.
+fn classes(test: &str, source: &str) -> u64 {
+    let directory = directory(&format!("exhaustive-{test}"));
+    write(&directory, "program.c", source);
+    let explored = explore(&[directory.join("program.c")], "exhaustive");
+    assert!(explored.complete && explored.failures == 0, "{test}: {explored:?}");
+    explored.classes
+}
+
+/// A program of threads with these bodies, which `main` creates and joins.
+fn threads(globals: &str, bodies: &[&str]) -> String {
+    let mut source = format!("#include <pthread.h>\n{globals}\n");
+    let mut create = String::new();
+    let mut join = String::new();
+    for (i, body) in bodies.iter().enumerate() {
+        source += &format!("static void *t{i}(void *a) {{ {body} return a; }}\n");
+        create += &format!("pthread_create(&t[{i}], 0, t{i}, 0);");
+        join += &format!("pthread_join(t[{i}], 0);");
+    }
+    let number = bodies.len();
+    source + &format!("int main(void) {{ pthread_t t[{number}]; {create} {join} return 0; }}\n")
+}
+
+fn corpus(path: &str) -> PathBuf {
+    PathBuf::from(support::corpus(path))
+}
+
+#[test]
+fn writes_are_counted_as_the_formula_says() {
+    let globals = "volatile int x, y;";
+    assert_eq!(classes("apart", &threads(globals, &["x = 1; x = 2; x = 3;", "y = 1; y = 2;"])), 1);
+    let same = threads(globals, &["x = 1; x = 2; x = 3;", "x = 4; x = 5;"]);
+    assert_eq!(classes("same", &same), 10, "5 over 2");
+    let each = threads(globals, &["x = 1;", "x = 2;", "x = 3;", "x = 4;"]);
+    assert_eq!(classes("each", &each), 24, "4!");
+    let readers = threads(globals, &["y = x;", "(void)x;", "(void)x;", "x = 1;"]);
+    assert_eq!(classes("readers", &readers), 8, "each before or after the write");
+}
+
+#[test]
+fn sections_are_permuted() {
+    let globals = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int x;";
+    let section = "pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m);";
+    assert_eq!(classes("sections", &threads(globals, &[section; 4])), 24, "4!");
+}
+
+#[test]
+fn a_busy_wait_ends() {
+    let globals = "#include <stdatomic.h>\natomic_int flag; int x;";
+    let source = threads(globals, &["while (!flag) ; x++;", "x++; flag = 1;"]);
+    // The waiting thread looks before the flag is set, or not.
+    assert_eq!(classes("spin", &source), 2);
+}
+
+#[test]
+fn what_main_leaves_running_may_get_anywhere() {
+    let source = "#include <pthread.h>\nvolatile int x;\n\
+        static void *t(void *a) { x = 1; x = 2; return a; }\n\
+        int main(void) { pthread_t t0; pthread_create(&t0, 0, t, 0); x = 3; return 0; }\n";
+    let directory = directory("exhaustive-leaves");
+    write(&directory, "program.c", source);
+    let explored = explore(&[directory.join("program.c")], "exhaustive");
+    assert!(explored.complete && explored.classes >= 6, "{explored:?}");
+}
+
+#[test]
+fn twins_are_explored_without_a_failure_and_the_others_fail() {
+    for (name, buggy, fixed) in
+        [("order/reorder", "reorder.c", "fixed.c"), ("atomicity/account", "account.c", "fixed.c")]
+    {
+        let twin = explore(&[corpus(&format!("{name}/{fixed}"))], "exhaustive");
+        assert!(twin.complete && twin.failures == 0, "{name}: {twin:?}");
+        let bug = explore(&[corpus(&format!("{name}/{buggy}"))], "exhaustive");
+        assert!(bug.failures > 0, "{name}: {bug:?}");
+        let lanes = [0, 1, 2].map(|lane| {
+            explore(&[corpus(&format!("{name}/{fixed}"))], &format!("{lane}/3")).classes
+        });
+        assert_eq!(lanes.iter().sum::<u64>(), twin.classes, "{name} in lanes");
+    }
+}
+
+#[test]
+#[ignore = "explores one program, for the tests above"]
+fn one_program() {
+    let sources = std::env::var(SOURCES).expect("the program is named");
+    let how = std::env::var(HOW).unwrap_or_default();
+    let mut lab = Lab::new(sources.split(':').map(PathBuf::from).collect());
+    let (mut failures, summary, time) = lab.explore(&how);
+    failures.dedup();
+    println!(
+        "\n{} runs, {:.0} a second, {summary:?}",
+        summary.schedules,
+        summary.schedules as f64 / time.as_secs_f64()
+    );
+    println!("{COUNTS} {} {} {}", summary.classes, failures.len(), u8::from(summary.complete));
+}
+
+/// One program, and the sites that its threads share.
+struct Lab {
+    vm: Vm,
+    visible: VisibleSet,
+}
+
+impl Lab {
+    fn new(sources: Vec<PathBuf>) -> Lab {
+        let root = sources[0].parent().unwrap_or(Path::new("/")).to_path_buf();
+        std::env::set_current_dir(root).expect("the directory of the program");
+        let spec = BuildSpec::new(sources);
+        let built = Builder::from_env().open(&spec).expect("the program compiles");
+        let program = unravel_program::load(&built.bitcode).expect("the program loads");
+        let options = Options { program_name: "program".into(), libraries: built.libs };
+        let vm = Vm::new(program, options).expect("a machine");
+        Lab { vm, visible: VisibleSet::default() }
+    }
+
+    fn run(&mut self, scheduler: &mut dyn Scheduler) -> Run {
+        let want = Want { detail: Detail::Outcome, learn: true, prune_spins: true };
+        self.vm.run(&Input::default(), &self.visible, scheduler, want)
+    }
+
+    /// Explores the program, from the start again whenever more turns out to be shared.
+    fn explore(&mut self, how: &str) -> (Vec<String>, unravel_trace::Systematic, Duration) {
+        loop {
+            let started = Instant::now();
+            let mut search: Box<dyn unravel_explore::Systematic> = match how.split_once('/') {
+                Some((lane, lanes)) => Box::new(Exhaustive::new(
+                    lane.parse().expect("a lane"),
+                    lanes.parse().expect("a number of lanes"),
+                )),
+                None if how == "bounded" => Box::new(Bounding::new(Some(2), 0, 1)),
+                None => Box::new(Exhaustive::new(0, 1)),
+            };
+            let mut failures = Vec::new();
+            let learned = loop {
+                let Some(mut scheduler) = search.scheduler() else { break false };
+                let run = self.run(&mut *scheduler);
+                drop(scheduler);
+                let counted = search.learn(&run);
+                if self.visible.merge(&run.learned) {
+                    break true;
+                }
+                if let (Counted::New, Some(failure)) = (counted, run.outcome.failure()) {
+                    failures.push(failure.id().to_string());
+                }
+                if started.elapsed() > Duration::from_secs(60) {
+                    break false;
+                }
+            };
+            if !learned {
+                failures.sort();
+                return (failures, search.summary(), started.elapsed());
+            }
+        }
+    }
+}
+
+/// Measures what a run costs, and what going on from the middle of one in a forked process would.
+#[test]
+#[ignore = "a measurement: set UNRAVEL_EXPLORED_SOURCES"]
+fn fork_or_execute_again() {
+    let sources = std::env::var(SOURCES).expect("the program is named");
+    let mut lab = Lab::new(sources.split(':').map(PathBuf::from).collect());
+    loop {
+        let learned = lab.run(&mut RunToBlock).learned;
+        if !lab.visible.merge(&learned) {
+            break;
+        }
+    }
+    let length = lab.run(&mut RunToBlock).schedule.events();
+    let mut time = |forks: bool, times: u32| {
+        let started = Instant::now();
+        for _ in 0..times {
+            let at = if forks { length / 2 } else { u64::MAX };
+            lab.run(&mut Forking { at, child: false });
+        }
+        started.elapsed() / times
+    };
+    time(false, 20);
+    let (again, both) = (time(false, 200), time(true, 200));
+    println!("\n{length} events; a run {again:?}; with a fork in the middle {both:?}");
+}
+
+/// Run to block; at some event the process forks, the child goes on to the end and the parent waits for it.
+struct Forking {
+    at: u64,
+    child: bool,
+}
+
+impl Scheduler for Forking {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        if view.events >= self.at && !self.child {
+            self.at = u64::MAX;
+            // SAFETY: the child is this process with its one thread, and ends by `_exit`.
+            match unsafe { libc::fork() } {
+                0 => self.child = true,
+                child => {
+                    let mut status = 0;
+                    // SAFETY: waits for the child above.
+                    unsafe { libc::waitpid(child, &mut status, 0) };
+                }
+            }
+        }
+        Choice { events: 1, ..RunToBlock.next(view) }
+    }
+
+    fn finish(&mut self, _events: u64) {
+        if self.child {
+            // SAFETY: ends the forked process without running anything of the parent's.
+            unsafe { libc::_exit(0) };
+        }
+    }
+}
