@@ -49,12 +49,12 @@ fn the_example_of_the_paper_has_its_optimum() {
 }
 
 #[test]
-fn deadlocks_lost_updates_and_wrong_exits_are_proved_minimal() {
+fn deadlocks_and_broken_atomicity_are_proved_minimal() {
     for (test, program, flags) in [
         ("deadlock", "deadlock/deadlock/deadlock.c", &[][..]),
         ("bank", "atomicity/bank/bank.c", &[]),
         ("account", "atomicity/account/account.c", &[]),
-        ("stringbuffer", "atomicity/stringbuffer/stringbuffer.c", &[]),
+        ("stringbuffer", "atomicity/stringbuffer/stringbuffer.cpp", &[]),
     ] {
         let simple = simplified(test, program, flags);
         assert_eq!(simple["optimality"], "proved minimal", "{program}: {simple}");

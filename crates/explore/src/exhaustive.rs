@@ -7,8 +7,8 @@
 //! are one class; no class is executed to its end twice. Which waiter a signal wakes, and whatever else a run asks, is
 //! explored like the choice of a thread.
 //!
-//! What it takes for granted: all that threads share are events, in this visible set (what a run learns beyond it is
-//! left out, and said to be). The dependence relation does not know the virtual clock, and not
+//! What it takes for granted: all that threads share are events, in this visible set; if a run learns of more, the
+//! search is worth nothing and must begin again. The dependence relation does not know the virtual clock, and not
 //! whether another thread has ended as `pthread_tryjoin_np` sees it: orders that matter only to them may be missed. A
 //! lock that is waited for inside an atomic section lets others in there; their orders may be missed too. With busy
 //! waits pruned, a thread that waits is not offered until another makes progress; a class then also says how often it

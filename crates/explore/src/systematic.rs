@@ -8,7 +8,8 @@ use unravel_trace::{Method, Outcome, Run, Scheduler};
 /// A search that decides what comes next from what its runs did.
 ///
 /// All its runs have the same input and the same visible set, and look for what they share (`Want::learn`); those of
-/// exhaustive search do not wait busily (`Want::prune_spins`).
+/// exhaustive search do not wait busily (`Want::prune_spins`). A search does not know its visible set: if a run learns a
+/// site that is not in it, whoever executes the runs must begin a new search.
 pub trait Systematic {
     /// The scheduler of the next run; `None` when everything is explored. [`Systematic::learn`] must hear of the run
     /// before the next one is asked for.
@@ -56,9 +57,6 @@ impl Count {
         self.classes += u64::from(counted == Counted::New);
         if let Outcome::Inconclusive { reason, .. } = &run.outcome {
             self.leave_out(format!("what follows where a run could not go on: {reason}"));
-        }
-        if !run.learned.is_empty() {
-            self.leave_out("shared memory that was not known to be shared when the search began");
         }
         if !run.nondet.is_empty() {
             self.leave_out("other nondeterministic values than those of this input");

@@ -18,7 +18,7 @@ pub struct Uniform {
     rng: Rng,
     /// `None` where nothing is known to be shared: a random walk.
     location: Option<Location>,
-    /// By [`ThreadId`]: touches it has before it, without those of threads it has not created yet.
+    /// By [`ThreadId`]: touches it has before it, with those of threads it has not created yet.
     left: Vec<u32>,
     /// Who touches the location next.
     next: Option<ThreadId>,
@@ -44,22 +44,27 @@ impl Uniform {
         })
     }
 
-    /// Touches that a thread and those it will create still have before them.
-    fn weight(&self, thread: ThreadId, names: &[ThreadName]) -> u32 {
-        let Some(location) = &self.location else { return 0 };
-        let name = &names[thread.index()];
-        let unborn = location.touches.iter().filter(|(other, _)| {
-            let is_below = other.0.len() > name.0.len() && other.0.starts_with(&name.0);
-            // Counted with its nearest ancestor that exists.
-            is_below && !names.iter().any(|n| n.0.len() > name.0.len() && other.0.starts_with(&n.0))
-        });
-        self.left[thread.index()] + unborn.map(|(_, count)| count).sum::<u32>()
+    /// Touches of a thread and of all that it creates.
+    fn of_family(&self, name: &ThreadName) -> u32 {
+        let touches = self.location.iter().flat_map(|location| &location.touches);
+        touches.filter(|(other, _)| other.0.starts_with(&name.0)).map(|(_, count)| count).sum()
+    }
+
+    /// A thread takes its family's touches over from the nearest ancestor that lives.
+    fn welcome(&mut self, names: &[ThreadName]) {
+        let name = &names[self.left.len()];
+        let own = self.of_family(name);
+        let is_ancestor = |other: &ThreadName| name.0.starts_with(&other.0);
+        let ancestors = names[..self.left.len()].iter().enumerate().filter(|(_, n)| is_ancestor(n));
+        if let Some((parent, _)) = ancestors.max_by_key(|(_, n)| n.0.len()) {
+            self.left[parent] = self.left[parent].saturating_sub(own);
+        }
+        self.left.push(own);
     }
 
     /// Draws who touches the location next.
     fn draw(&mut self, view: &View<'_>) -> Option<ThreadId> {
-        let weights: Vec<u32> =
-            view.enabled.iter().map(|c| self.weight(c.thread, view.names)).collect();
+        let weights: Vec<u32> = view.enabled.iter().map(|c| self.left[c.thread.index()]).collect();
         let sum: u32 = weights.iter().sum();
         if sum == 0 {
             return None;
@@ -78,11 +83,8 @@ impl Uniform {
 impl Scheduler for Uniform {
     fn next(&mut self, view: &View<'_>) -> Choice {
         let born = self.left.len();
-        for name in &view.names[born..] {
-            let known = self.location.as_ref().and_then(|l| {
-                l.touches.iter().find(|(other, _)| other == name).map(|(_, count)| *count)
-            });
-            self.left.push(known.unwrap_or(0));
+        while self.left.len() < view.names.len() {
+            self.welcome(view.names);
         }
         let gone = self.next.is_some_and(|thread| !view.is_enabled(thread));
         if self.next.is_none() || gone || self.left.len() > born {

@@ -163,3 +163,57 @@ fn merged(turns: Vec<Turn>) -> Vec<Turn> {
     }
     merged
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Turns as `(thread, upto)`.
+    fn course(turns: &[(usize, u32)]) -> Course {
+        let turns: Vec<Turn> =
+            turns.iter().map(|(thread, upto)| Turn { thread: *thread, upto: *upto }).collect();
+        Course {
+            threads: (0..3).map(|n| ThreadName(vec![n])).collect(),
+            forced: vec![false; turns.len()],
+            turns,
+            ..Course::default()
+        }
+    }
+
+    fn turns(candidate: &Candidate) -> Vec<(usize, u32)> {
+        candidate.turns.iter().map(|turn| (turn.thread, turn.upto)).collect()
+    }
+
+    #[test]
+    fn without_a_turn_the_next_of_its_thread_covers_it() {
+        let course = course(&[(0, 2), (1, 3), (0, 5), (1, 6), (0, 7)]);
+        // Its neighbours are turns of one thread, and become one.
+        assert_eq!(turns(&Candidate::without(&course, 1)), [(0, 5), (1, 6), (0, 7)]);
+        assert_eq!(turns(&Candidate::without(&course, 0)), [(1, 3), (0, 5), (1, 6), (0, 7)]);
+        assert_eq!(turns(&Candidate::without(&course, 4)), [(0, 2), (1, 3), (0, 5), (1, 6)]);
+    }
+
+    #[test]
+    fn a_prolonged_turn_leaves_the_next_what_it_does_not_reach() {
+        let course = course(&[(0, 2), (1, 3), (0, 5), (1, 6)]);
+        assert_eq!(turns(&Candidate::prolonged(&course, 0, 5)), [(0, 5), (1, 6)]);
+        assert_eq!(turns(&Candidate::prolonged(&course, 0, 4)), [(0, 4), (1, 3), (0, 5), (1, 6)]);
+    }
+
+    #[test]
+    fn a_turn_is_not_deferred_past_the_next_of_its_thread() {
+        let course = course(&[(0, 2), (1, 3), (2, 1), (1, 6)]);
+        let deferred = Candidate::deferred(&course, 1, 2).expect("nothing is in between");
+        assert_eq!(turns(&deferred), [(0, 2), (2, 1), (1, 6)]);
+        assert!(Candidate::deferred(&course, 1, 3).is_none());
+    }
+
+    #[test]
+    fn a_course_ends_where_it_is_told_to() {
+        let mut course = course(&[(0, 2), (1, 3), (0, 5)]);
+        assert_eq!(course.events(), 8);
+        course.truncate(4);
+        assert_eq!((course.events(), course.turns.len()), (4, 2));
+        assert_eq!(course.switches(), Switches { preemptive: 1, forced: 0 });
+    }
+}

@@ -82,10 +82,10 @@ fn failing(toy: &mut Toy, seeds: std::ops::Range<u64>) -> Option<Run> {
     })
 }
 
-fn simplified(toy: &mut Toy, run: &Run) -> Simplified {
+fn simplified(toy: &mut Toy, run: &Run, budget: &Budget) -> Simplified {
     let mut judge = Judge::open(&Rules::default()).expect("no rules need no files");
     let mut watch = |_: &_| true;
-    simplify(toy, &mut judge, &Input::default(), run, &Budget::default(), &mut watch)
+    simplify(toy, &mut judge, &Input::default(), run, budget, &mut watch)
         .expect("the run fails again")
 }
 
@@ -121,14 +121,46 @@ fn minima_are_those_of_all_interleavings() {
         let mut toy = program(&mut rng);
         let Some(run) = failing(&mut toy, 0..40) else { continue };
         let Some(least) = brute_force(&mut toy, &run.outcome) else { continue };
-        let simple = simplified(&mut toy, &run);
-        let found = (simple.after.all(), simple.after.preemptive);
-        assert_eq!(found, least, "{toy:?}\n{simple:?}");
-        assert_eq!(simple.optimality, Optimality::ProvedMinimal, "{toy:?}");
-        assert!(simple.run.outcome.is_same_bug(&run.outcome));
+        // Without a simplification before it the exact search finds the minimum all alone.
+        let alone = Budget { executions: 0, ..Budget::default() };
+        for budget in [Budget::default(), alone] {
+            let simple = simplified(&mut toy, &run, &budget);
+            let found = (simple.after.all(), simple.after.preemptive);
+            assert_eq!(found, least, "{toy:?}\n{simple:?}");
+            assert_eq!(simple.optimality, Optimality::ProvedMinimal, "{toy:?}");
+            assert!(simple.run.outcome.is_same_bug(&run.outcome));
+        }
         compared += 1;
         let deadlock = run.outcome.failure().is_some_and(|f| f.kind == FailureKind::Deadlock);
         kinds[usize::from(deadlock)] += 1;
     }
     assert!(compared > 80 && kinds.iter().all(|n| *n > 20), "only {compared}: {kinds:?}");
+}
+
+#[test]
+fn a_thread_is_cut_where_only_a_read_is_to_come_in_between() {
+    // The second thread must see the first write and not yet the second, then the second.
+    let writer = vec![Do::Write(0, 1), Do::Write(1, 1)];
+    let reader = vec![
+        Do::Read(0),
+        Do::SkipIf(0, 4),
+        Do::Read(1),
+        Do::SkipIf(1, 2),
+        Do::Read(1),
+        Do::FailIf(1),
+    ];
+    let mut toy = Toy { threads: vec![Vec::new(), writer, reader] };
+    let mut worse = 0;
+    for seed in 0..300 {
+        let Some(run) = failing(&mut toy, seed..seed + 1) else { continue };
+        let least = brute_force(&mut toy, &run.outcome).expect("it is small");
+        // The writer is preempted once, the reader once; then the writer ends, and the reader goes on.
+        assert_eq!(least, (4, 2));
+        worse += usize::from(run.schedule.context_switches() > 4);
+        let alone = Budget { executions: 0, ..Budget::default() };
+        let simple = simplified(&mut toy, &run, &alone);
+        assert_eq!((simple.after.all(), simple.after.preemptive), least, "seed {seed}: {simple:?}");
+        assert_eq!(simple.optimality, Optimality::ProvedMinimal);
+    }
+    assert!(worse > 3, "only {worse} runs could be improved");
 }

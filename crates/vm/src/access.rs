@@ -2,7 +2,7 @@
 
 use unravel_trace::{EventKind, Op, SiteId};
 
-use crate::machine::{LEARN, Machine, POINT, WATCH};
+use crate::machine::{LEARN, Machine, POINT, TELL, WATCH};
 use crate::thread::Need;
 
 impl Machine {
@@ -22,6 +22,9 @@ impl Machine {
         if flags & POINT != 0 {
             let op = if write { Op::Write } else { Op::Read };
             self.point(op, address, bytes as u32, site, Need::Nothing);
+        } else if flags & TELL != 0 {
+            let op = if write { Op::Write } else { Op::Read };
+            self.tell(op, address, bytes as u32, site);
         }
         if flags & LEARN != 0 {
             self.learn(address, bytes, write, site);
@@ -34,15 +37,18 @@ impl Machine {
         }
         if flags & POINT != 0 {
             self.point(Op::Update, address, bytes as u32, site, Need::Nothing);
+        } else if flags & TELL != 0 {
+            self.tell(Op::Update, address, bytes as u32, site);
         }
         if flags & LEARN != 0 {
             self.learn(address, bytes, true, site);
         }
     }
 
-    /// Alone, a thread shares nothing, but it may touch what was shared before it was alone.
+    /// Alone, a thread shares nothing, but it may touch what was shared before it was alone. It is not alone with what
+    /// threads did that it has not joined.
     fn learn(&mut self, address: u64, bytes: u64, write: bool, site: SiteId) {
-        if self.alive > 1 {
+        if self.alive > 1 || self.unjoined > 0 {
             self.sharing.access(address, bytes, write, self.current as u32, site);
         } else {
             self.sharing.revisit(address, bytes, site);

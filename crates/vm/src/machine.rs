@@ -28,8 +28,8 @@ use crate::{Options, guard};
 
 /// Bits of [`Machine::site_flags`]: what an access at a site does besides accessing.
 pub(crate) const POINT: u8 = 1;
-/// Not of a site: the tables have points inside atomic sections.
-const INSIDE: u8 = 128;
+/// No point, but a scheduler that observes is told: inside atomic sections, and where one thread is left.
+pub(crate) const TELL: u8 = 64;
 pub(crate) const LEARN: u8 = 2;
 pub(crate) const RECORD: u8 = 4;
 /// Notice every store that changes memory, shared or not.
@@ -74,6 +74,8 @@ pub(crate) struct Machine {
     /// Whose fiber is running; differs from `current` only between a decision and the switch.
     pub running: usize,
     pub alive: usize,
+    /// Threads that have ended and were not joined: nothing orders what they did before what others do now.
+    pub unjoined: usize,
     slots_in_use: Vec<bool>,
     registers: Vec<*mut u64>,
     stacks: Vec<DefaultStack>,
@@ -148,6 +150,7 @@ impl Machine {
             current: 0,
             running: 0,
             alive: 0,
+            unjoined: 0,
             slots_in_use: (0..SLOTS as usize).map(|s| s == crate::native::ARGUMENTS_SLOT).collect(),
             registers: vec![std::ptr::null_mut(); SLOTS as usize],
             stacks: Vec::new(),
@@ -313,6 +316,7 @@ impl Machine {
         self.current = 0;
         self.running = 0;
         self.alive = 0;
+        self.unjoined = 0;
         self.set_tables(visible, want);
         self.budget = 0;
         self.events = 0;
@@ -346,9 +350,8 @@ impl Machine {
         let learn = if want.learn { LEARN } else { 0 };
         let record = if want.detail >= Detail::Events { RECORD } else { 0 };
         let sites = self.program.sites.len() + 1;
-        // Inside an atomic section nobody decides, but somebody may want to know.
-        let inside = if self.observes == Observes::Nothing { 0 } else { POINT };
-        let wanted = POINT | record | learn | if inside == 0 { 0 } else { INSIDE };
+        let tell = if self.observes == Observes::Nothing { 0 } else { TELL };
+        let wanted = POINT | record | learn | tell;
         if self.visible == *visible
             && self.tables.shared.len() == sites
             && self.tables.first[sites - 1] == wanted
@@ -366,9 +369,9 @@ impl Machine {
             let atomic = access.kind == unravel_program::AccessKind::Atomic;
             if atomic || visible.contains(SiteId(index as u32)) {
                 self.tables.shared[index] |= POINT | record;
-                self.tables.atomic[index] |= record | inside;
-                self.tables.alone[index] |= record;
-                self.tables.alone_watched[index] |= record;
+                self.tables.atomic[index] |= record | tell;
+                self.tables.alone[index] |= record | tell;
+                self.tables.alone_watched[index] |= record | tell;
             }
         }
         self.tables.watched = self.tables.shared.iter().map(|flags| flags | WATCH).collect();
@@ -387,7 +390,7 @@ impl Machine {
             &self.tables.alone
         } else if self.threads[self.current].atomic > 0 {
             &self.tables.atomic
-        } else if self.stagnation.is_watched() {
+        } else if self.stagnation.is_watched() || self.prune_spins {
             &self.tables.watched
         } else {
             &self.tables.shared
@@ -428,6 +431,7 @@ impl Machine {
         thread.slot = slot;
         thread.registers = self.registers[slot];
         let places = self.program.function(function).body.as_ref().map(|b| b.places.as_slice());
+        thread.pending.other = u64::from(id.0);
         thread.pending.site = places.and_then(|p| p.first().copied()).unwrap_or(SiteId(0));
         thread.pending.address = STACKS + slot as u64 * STACK_SIZE;
         thread.pending.bytes = STACK_SIZE as u32;

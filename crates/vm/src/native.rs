@@ -364,6 +364,8 @@ impl Machine {
                 self.record(site, EventKind::External { name: name.to_owned() });
             }
             self.made_progress();
+        } else {
+            self.tell(Op::External, 0, 0, site);
         }
     }
 

@@ -149,10 +149,19 @@ impl Machine {
 
     /// Tells a scheduler that wants to know what the current thread is about to do.
     pub fn tell_scheduler(&mut self) {
-        if self.observes == Observes::Nothing {
-            return;
+        if self.observes != Observes::Nothing {
+            self.tell_of(self.threads[self.current].pending);
         }
-        let mut what = self.threads[self.current].pending;
+    }
+
+    /// Tells a scheduler that wants to know of something that is part of the last event: nobody decides here.
+    pub fn tell(&mut self, op: Op, address: u64, bytes: u32, site: SiteId) {
+        if self.observes != Observes::Nothing && self.thread_count > 1 {
+            self.tell_of(self.pending(op, address, bytes, site, Need::Nothing));
+        }
+    }
+
+    fn tell_of(&mut self, mut what: Pending) {
         if what.op == Op::Fork {
             what.other = self.thread_count as u64;
         }
@@ -169,7 +178,8 @@ impl Machine {
         }
     }
 
-    /// Lets a thread wait that is back in a state it was in and has changed nothing since.
+    /// Lets a thread wait that is back in a state it was in and has changed nothing since: no memory at all, shared or
+    /// not, because a state is known by the thread's registers and stack only.
     fn look_for_spin(&mut self, index: usize) {
         let thread = &mut self.threads[index];
         if thread.atomic > 0 || self.alive <= 1 {
@@ -179,7 +189,9 @@ impl Machine {
             thread.idle_states.clear();
         }
         let state = self.state_hash(index);
-        if !self.threads[index].idle_states.insert(state) {
+        let times = self.threads[index].idle_states.entry(state).or_default();
+        *times += 1;
+        if *times >= ROUNDS {
             self.threads[index].idle = SPIN;
         }
     }

@@ -117,6 +117,8 @@ pub(crate) fn free(m: &mut Machine, address: u64, site: SiteId) -> Flow {
         let bytes = m.memory.heap_object(address).map_or(1, |(_, _, object)| object.bytes.max(1));
         m.point(Op::Free, address, bytes.min(u64::from(u32::MAX)) as u32, site, Need::Nothing);
         m.made_progress();
+    } else if let Some((_, _, object)) = m.memory.heap_object(address) {
+        m.tell(Op::Free, address, object.bytes.clamp(1, u64::from(u32::MAX)) as u32, site);
     }
     let location = m.recorder.is_on().then(|| m.location(address, 1, site));
     match m.memory.free(address, m.current as u32, m.own_site(site)) {

@@ -65,6 +65,8 @@ impl Machine {
             if unsafe { *self.site_flags.add(site.index()) } & LEARN != 0 {
                 self.sharing.access(address, bytes, true, self.current as u32, site);
             }
+        } else {
+            self.tell(Op::Update, address, bytes as u32, site);
         }
         self.check_sync(address, bytes, true);
     }

@@ -186,6 +186,7 @@ impl Machine {
         thread.frames.clear();
         let (slot, base) = (thread.slot, thread.locals);
         self.alive -= 1;
+        self.unjoined += 1;
         self.memory.set_stack_top(slot, base);
         self.release_slot(slot);
         if self.alive == 0 {
@@ -234,6 +235,7 @@ pub(crate) fn join(
         return error(libc::ETIMEDOUT);
     }
     m.threads[child].joined = true;
+    m.unjoined = m.unjoined.saturating_sub(1);
     if result_at != 0 {
         m.check_sync(result_at, 8, true);
         // SAFETY: checked.
