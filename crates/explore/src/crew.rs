@@ -232,6 +232,13 @@ impl<'a, E: Executor> Crew<'a, E> {
         Ok(())
     }
 
+    /// More is visible than before: what systematic searches explored does not count any more.
+    pub fn begin_anew(&mut self) {
+        for lane in &mut self.lanes {
+            lane.summary = None;
+        }
+    }
+
     /// Whether the exhaustive search, all its lanes, has come to its end and left nothing out.
     pub fn is_exhausted(&self) -> bool {
         let mut lanes = self.lanes.iter().filter(|l| {

@@ -188,6 +188,9 @@ pub fn search<E: Executor>(
             break stopped;
         }
         let grew = state.end_epoch();
+        if grew {
+            crew.begin_anew();
+        }
         next = runs.end;
         if state.tally.most_threads <= 1 && !state.tally.nondet && state.tally.schedules > 0 {
             break Stopped::OneSchedule;
