@@ -84,7 +84,7 @@ const SAMPLED: u64 = 2048;
 pub(crate) fn slot(index: u64) -> Option<Method> {
     match index {
         0..FIRST => None,
-        FIRST..LEARNING => (index % 2 == 0).then_some(Method::Exhaustive),
+        FIRST..LEARNING => index.is_multiple_of(2).then_some(Method::Exhaustive),
         SAMPLED.. if index % 2 == 1 => Some(match index % 16 {
             15 => Method::Bounded,
             _ => Method::Exhaustive,

@@ -96,7 +96,7 @@ impl Scheduler for Uniform {
                 let waits = self.next.is_some() && self.next != Some(candidate.thread);
                 let ends = self.linger && candidate.pending.op == Op::End;
                 let yielded = view.why == Why::Yielded && candidate.thread == view.current;
-                !(waits && self.touches(&candidate.pending)) && !ends && !yielded
+                !(ends || yielded || waits && self.touches(&candidate.pending))
             })
             .collect();
         let index = match &open[..] {

@@ -36,6 +36,10 @@ impl Machine {
             let at = (*thread).at;
             let fp = at.fp.add(caller_slots as usize);
             self.check_depth(thread, fp, body.slots as usize + body.frame_bytes as usize / 8);
+            if self.prune_spins {
+                // What an earlier run left there would be part of the thread's state.
+                fp.write_bytes(0, body.slots as usize);
+            }
             for (arg, (to, slots)) in site.args.iter().zip(&body.params) {
                 let from = at.fp.add(arg.reg as usize);
                 if *slots == 1 {
@@ -177,6 +181,10 @@ impl Machine {
                 }
             };
             self.check_depth(thread, fp, body.slots as usize + body.frame_bytes as usize / 8);
+            if self.prune_spins {
+                // What an earlier run left there would be part of the thread's state.
+                fp.write_bytes(0, body.slots as usize);
+            }
             let mut next = args.iter();
             for (to, slots) in &body.params {
                 for slot in 0..*slots {

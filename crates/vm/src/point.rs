@@ -189,9 +189,7 @@ impl Machine {
             thread.idle_states.clear();
         }
         let state = self.state_hash(index);
-        let times = self.threads[index].idle_states.entry(state).or_default();
-        *times += 1;
-        if *times >= ROUNDS {
+        if !self.threads[index].idle_states.insert(state) {
             self.threads[index].idle = SPIN;
         }
     }

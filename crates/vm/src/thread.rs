@@ -2,7 +2,7 @@
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use unravel_program::{FunctionId, Inst, Reg};
 use unravel_trace::{Op, Pending, SiteId, ThreadId, ThreadName};
 
@@ -114,8 +114,8 @@ pub(crate) struct Thread {
     pub woken_by: Option<ThreadId>,
     /// Its pending event may also be executed by running out of time.
     pub timed: bool,
-    /// How often it was in each state since it last changed something, where spinning is pruned.
-    pub idle_states: FxHashMap<u64, u32>,
+    /// The states it was in since it last changed something, where spinning is pruned.
+    pub idle_states: FxHashSet<u64>,
     /// And it has.
     pub timed_out: bool,
     /// When that is, on the virtual clock.
@@ -180,7 +180,7 @@ impl Thread {
             need: Need::Nothing,
             woken_by: None,
             timed: false,
-            idle_states: FxHashMap::default(),
+            idle_states: FxHashSet::default(),
             timed_out: false,
             deadline: 0,
             ended: false,

@@ -124,7 +124,7 @@ impl Lab {
     fn run(&mut self, index: u64, detail: Detail) -> Run {
         let strategies = [Strategy::Random, Strategy::Pct(Some(3)), Strategy::RoundRobin];
         let strategy = strategies[(index % 3) as usize];
-        let mut scheduler = strategy.scheduler(2, index, 100);
+        let mut scheduler = strategy.scheduler(2, index, &Knowledge::default(), false);
         let want = Want::only(detail);
         self.vm.run(&self.input, &self.visible, &mut *scheduler, want)
     }
