@@ -1,10 +1,10 @@
 //! Which locations two threads touch: how the visible set is learned.
 //!
 //! While more than one thread is alive, the last read and the last write of every eight bytes are
-//! remembered. An access by another thread, one of the two a write, makes both sites visible in later runs. Locations once
-//! found shared stay so for the life of the process (addresses are the same in every run), so that in
-//! the next run every site that touches them is found, whatever the order; also one that touches them when the
-//! other threads have ended (the assertion after the joins).
+//! remembered, and every site that was there. An access by another thread, one of the two a write, makes all these sites
+//! visible in later runs, and those that come to the location afterwards in this run, also when the
+//! other threads have ended (the assertion after the joins). What was shared in earlier runs does not count: a run
+//! teaches the same whatever its process did before.
 //!
 //! Errs on the side of too many: memory reused for another purpose, or ordered by a join, still counts.
 
@@ -14,24 +14,16 @@ use unravel_trace::{SiteId, VisibleSet};
 use crate::error::VmError;
 use crate::memory::{in_arena, map_table};
 
-/// The last read or write of a granule, packed: site 32 bits, thread 15, "by several threads" 1, run 16.
+/// Who last read or wrote a granule, packed: thread 15 bits, "several threads did" 1, run 16.
 #[derive(Clone, Copy)]
-struct Last(u64);
+struct Last(u32);
 
 impl Last {
-    fn new(site: SiteId, thread: u32, several: bool, run: u16) -> Last {
-        Last(
-            u64::from(site.0) << 32
-                | u64::from(thread & 0x7fff) << 17
-                | u64::from(several) << 16
-                | u64::from(run),
-        )
-    }
-    fn site(self) -> SiteId {
-        SiteId((self.0 >> 32) as u32)
+    fn new(thread: u32, several: bool, run: u16) -> Last {
+        Last((thread & 0x7fff) << 17 | u32::from(several) << 16 | u32::from(run))
     }
     fn thread(self) -> u32 {
-        (self.0 >> 17) as u32 & 0x7fff
+        self.0 >> 17
     }
     fn several(self) -> bool {
         self.0 >> 16 & 1 == 1
@@ -44,12 +36,40 @@ impl Last {
 
 /// A long range is sampled no further than this.
 const MAX_GRANULES: u64 = 4096;
+/// No more visits are remembered in one run: later ones may be missed.
+const MAX_VISITS: usize = 1 << 22;
+
+/// A site that touched a granule, and the visit before it.
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    site: SiteId,
+    before: u32,
+}
+
+/// The last visit of a granule, packed: index into the visits 32 bits, "shared" 1, run 16. Index 0 is none.
+#[derive(Clone, Copy)]
+struct Head(u64);
+
+impl Head {
+    fn new(visit: u32, shared: bool, run: u16) -> Head {
+        Head(u64::from(visit) << 32 | u64::from(shared) << 16 | u64::from(run))
+    }
+    /// Of this run, or nothing.
+    fn of(self, run: u16) -> (u32, bool) {
+        if self.0 as u16 == run {
+            ((self.0 >> 32) as u32, self.0 >> 16 & 1 == 1)
+        } else {
+            (0, false)
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Sharing {
     reads: *mut Last,
     writes: *mut Last,
-    shared: *mut u8,
+    heads: *mut Head,
+    visits: Vec<Visit>,
     run: u16,
     pub learned: VisibleSet,
 }
@@ -57,9 +77,10 @@ pub(crate) struct Sharing {
 impl Sharing {
     pub fn new() -> Result<Sharing, VmError> {
         Ok(Sharing {
-            reads: map_table(ARENA_SIZE)?.cast(),
-            writes: map_table(ARENA_SIZE)?.cast(),
-            shared: map_table(ARENA_SIZE / 8)?,
+            reads: map_table(ARENA_SIZE / 2)?.cast(),
+            writes: map_table(ARENA_SIZE / 2)?.cast(),
+            heads: map_table(ARENA_SIZE)?.cast(),
+            visits: Vec::new(),
             run: 0,
             learned: VisibleSet::default(),
         })
@@ -67,6 +88,8 @@ impl Sharing {
 
     pub fn begin_run(&mut self) {
         self.learned = VisibleSet::default();
+        self.visits.clear();
+        self.visits.push(Visit { site: SiteId(0), before: 0 });
         // Zero marks a granule nobody touched; after 65,535 learning runs, stale entries could look
         // like this run's. They would only make a private location visible.
         self.run = self.run.checked_add(1).unwrap_or(1);
@@ -81,7 +104,7 @@ impl Sharing {
         let last = (address + bytes.max(1) - 1 - ARENA_BASE) >> 3;
         let mut granules = (first..=last).take(MAX_GRANULES as usize);
         // SAFETY: the table covers the arena.
-        if granules.any(|granule| unsafe { *self.shared.add(granule as usize) } != 0) {
+        if granules.any(|granule| unsafe { *self.heads.add(granule as usize) }.of(self.run).1) {
             self.learned.insert(site);
         }
     }
@@ -95,25 +118,31 @@ impl Sharing {
         for granule in (first..=last).take(MAX_GRANULES as usize) {
             let at = granule as usize;
             // SAFETY: the tables cover the arena.
-            let (reads, writes, shared) = unsafe {
-                (&mut *self.reads.add(at), &mut *self.writes.add(at), &mut *self.shared.add(at))
+            let (reads, writes, head) = unsafe {
+                (&mut *self.reads.add(at), &mut *self.writes.add(at), &mut *self.heads.add(at))
             };
+            let (mut visit, mut shared) = head.of(self.run);
+            let is_new = self.visits[visit as usize].site != site || visit == 0;
+            if !shared && is_new && self.visits.len() < MAX_VISITS {
+                self.visits.push(Visit { site, before: visit });
+                visit = self.visits.len() as u32 - 1;
+            }
             let written = writes.by_other(thread, self.run);
             let read = write && reads.by_other(thread, self.run);
-            if written || read {
-                *shared = 1;
-                if written {
-                    self.learned.insert(writes.site());
-                }
-                if read {
-                    self.learned.insert(reads.site());
+            if !shared && (written || read) {
+                shared = true;
+                let mut at = visit;
+                while at != 0 {
+                    self.learned.insert(self.visits[at as usize].site);
+                    at = self.visits[at as usize].before;
                 }
             }
-            if *shared != 0 {
+            if shared {
                 self.learned.insert(site);
             }
+            *head = Head::new(visit, shared, self.run);
             let last = if write { writes } else { reads };
-            *last = Last::new(site, thread, last.by_other(thread, self.run), self.run);
+            *last = Last::new(thread, last.by_other(thread, self.run), self.run);
         }
     }
 }

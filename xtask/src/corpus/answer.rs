@@ -19,6 +19,13 @@ pub struct Search {
     pub seconds: f64,
 }
 
+impl Search {
+    /// It tried as many schedules as it was to, or all there are.
+    pub fn ends_well(&self) -> bool {
+        self.schedules > 0 && matches!(self.stopped.as_str(), "schedules" | "exhausted")
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub struct Simplified {
     /// Runs executed, without those of a proof.

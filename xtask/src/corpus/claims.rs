@@ -23,7 +23,18 @@ use super::answer::{Finding, Replay, Search, Simplified, ask};
 use super::case::Case;
 
 /// The strategies that the twin must stand, and the full suite tries.
-const STRATEGIES: [&str; 5] = ["run-to-block", "round-robin", "random", "pct:3", "mix"];
+const STRATEGIES: [&str; 10] = [
+    "run-to-block",
+    "round-robin",
+    "random",
+    "pct",
+    "pos",
+    "uniform",
+    "race-directed",
+    "bounded",
+    "exhaustive",
+    "portfolio",
+];
 /// How many schedules of each the twin must stand.
 const TWIN_SCHEDULES: u64 = 500;
 /// How many schedules of the twin are searched for races.
@@ -204,8 +215,6 @@ impl Lab<'_> {
 
     /// Claim 5.
     fn twin(&self, strategy: &str, seed: u64, schedules: u64) -> Result<(), String> {
-        // The first strategy has one schedule only.
-        let least = if strategy == STRATEGIES[0] { 1 } else { TWIN_SCHEDULES };
         let (seed, schedules) = (seed.to_string(), schedules.to_string());
         let mut flags = vec!["--strategy", strategy, "--seed", &seed, "--schedules", &schedules];
         flags.extend(["--time", "60s", "--fail-on-exit"]);
@@ -215,7 +224,7 @@ impl Lab<'_> {
         } else if search.inconclusive + search.discarded > 0 {
             let reason = search.reason.unwrap_or_else(|| "discarded".into());
             format!("{} inconclusive: {reason}", search.inconclusive + search.discarded)
-        } else if search.schedules < least {
+        } else if !search.ends_well() {
             format!("only {} schedules, stopped by {}", search.schedules, search.stopped)
         } else {
             return Ok(());

@@ -162,7 +162,8 @@ impl Lab {
     fn failures(&mut self) -> Vec<Run> {
         let strategies = [Strategy::Random, Strategy::Pct(Some(3)), Strategy::RoundRobin];
         let runs = (0..SEARCH).map(|index| {
-            let mut scheduler = strategies[(index % 3) as usize].scheduler(2, index, &Knowledge::default(), false);
+            let mut scheduler =
+                strategies[(index % 3) as usize].scheduler(2, index, &Knowledge::default(), false);
             self.run(&mut *scheduler, Detail::Outcome, false)
         });
         runs.filter(|run| run.outcome.failure().is_some()).take(FAILURES).collect()
