@@ -14,6 +14,10 @@
 //! waits pruned, a thread that waits is not offered until another makes progress; a class then also says how often it
 //! looked. The classes of a program with timeouts or cancellations are finer than `Class` has them.
 //!
+//! Going on from a copy of the process (fork) instead of executing again was measured: on a run of 9 events 3.6 ms
+//! against 3 µs, on one of 54 events 1.5 ms against 29 µs; with 1.5 million instructions before the first thread 3.1 ms
+//! against 7.0 ms. So copies would pay only from some milliseconds a run on.
+//!
 //! A run that fails ends in the middle. It counts as one class, whatever independent steps the other threads may have
 //! done by then, and the others go on to be explored without it.
 
