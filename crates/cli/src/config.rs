@@ -5,7 +5,7 @@
 //! flags = ["-Iinclude", "-DDEBUG"]
 //!
 //! [search]
-//! strategy = "mix"
+//! strategy = "portfolio"
 //! schedules = 10000
 //! time = "1m"
 //! jobs = 2

@@ -11,6 +11,7 @@ use unravel_solve::Z3;
 use unravel_trace::{Detail, Diagnosis, Executor, Run, Schedule};
 
 use crate::explain::Request;
+use crate::simplifying::simplified;
 
 /// How often progress is told.
 const TICK: Duration = Duration::from_millis(100);
@@ -87,16 +88,19 @@ fn here<E: Executor>(
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<Diagnosed, String> {
-    let judge = Judge::silent(&request.plan.rules).map_err(|error| error.to_string())?;
+    let mut judge = Judge::silent(&request.plan.rules).map_err(|error| error.to_string())?;
     let input = finding.run.input(request.input);
-    let visible = finding.run.schedule.visible.clone();
+    let (run, simplest) = simplified(executor, &mut judge, &input, finding, deadline, interrupted);
+    let visible = run.schedule.visible.clone();
     let mut subject =
         Subject::new(executor, judge, input, visible).until(Some(deadline), Some(interrupted));
     let name = &request.program.name;
     let options = Options::default();
-    let mut diagnosis =
-        diagnose(&mut subject, name, &finding.run, &mut Z3::new(), &options, progress)
-            .map_err(|error| error.to_string())?;
+    let mut diagnosis = diagnose(&mut subject, name, &run, &mut Z3::new(), &options, progress)
+        .map_err(|error| error.to_string())?;
+    diagnosis.switches_given = finding.run.schedule.context_switches();
+    let switches = diagnosis.failing.schedule.context_switches();
+    diagnosis.notes.extend(simplest.and_then(|simplest| simplest.note(switches)));
     if interrupted.load(Ordering::Relaxed) {
         diagnosis.notes.push("interrupted: this is what was known by then".to_owned());
     } else if Instant::now() >= deadline {

@@ -7,5 +7,6 @@ mod diagnosing;
 mod explain;
 mod keep;
 mod same_cause;
+mod simplifying;
 
 pub use explain::{Budget, ExplainError, Known, Progress, Request, explain};
