@@ -24,12 +24,18 @@ pub(crate) struct Coverage {
     last: (u64, u64),
 }
 
+/// Further classes are not counted: a search of hours would fill the memory with them.
+const MOST_CLASSES: usize = 1 << 24;
+
 impl Coverage {
     /// Adds the classes of some runs.
     pub fn add(&mut self, classes: &[u64], flows: &[ReadsFrom]) {
+        self.flows.extend(flows);
+        if self.classes.len() >= MOST_CLASSES {
+            return;
+        }
         let new = classes.iter().filter(|class| self.classes.insert(**class)).count() as u64;
         self.now = (self.now.0 + classes.len() as u64, self.now.1 + new);
-        self.flows.extend(flows);
     }
 
     /// An epoch is over. If the visible set has grown, fingerprints mean something else from now on.
