@@ -38,6 +38,7 @@ use crate::exit::Exit;
 use crate::flags::{Cli, Command, TraceCommand};
 
 fn main() -> ExitCode {
+    leave_quietly_if_nobody_reads();
     let cli = match Cli::try_parse_from(compiler_flags::accept(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
@@ -69,6 +70,18 @@ fn main() -> ExitCode {
             Exit::Error.into()
         }
     }
+}
+
+/// `unravel … | head` is no mistake of ours: whoever reads has seen enough.
+fn leave_quietly_if_nobody_reads() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let text = panic.payload().downcast_ref::<String>();
+        if text.is_some_and(|text| text.contains("Broken pipe")) {
+            std::process::exit(Exit::Error as i32);
+        }
+        usual(panic);
+    }));
 }
 
 /// Says what went wrong: as JSON if JSON was asked for, what the compiler said as it said it.

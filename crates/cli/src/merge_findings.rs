@@ -39,6 +39,7 @@ pub fn write_part(
         program: program.clone(),
         number: plan.shard.number(),
         of: plan.shard.of(),
+        lanes: plan.lanes_in_all(),
         explored: result.explored.clone(),
         visible: result.visible.clone(),
         classes: (classes.len() <= Part::MOST_CLASSES).then_some(classes),
@@ -131,8 +132,11 @@ fn print_text(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
     }
     let said = searched(&merged.program.name, &merged.explored, merged.findings.len());
     let _ = writeln!(out, "{}", said.headline);
-    for line in said.coverage.iter().chain(&said.notes) {
-        let _ = writeln!(out, "{line}");
+    if let Some(coverage) = &said.coverage {
+        let _ = writeln!(out, "{coverage}");
+    }
+    for note in &said.notes {
+        let _ = writeln!(out, "note: {note}");
     }
     for number in &merged.missing {
         let _ = writeln!(out, "note: part {number}/{} is missing", merged.of);

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use rustc_hash::FxHashSet;
 use unravel_trace::{
-    BugId, Detail, Executor, Input, Method, Nondet, Outcome, ReadsFrom, Rng, Run, Tally,
-    VisibleSet, Want,
+    BugId, Detail, Executor, FailureKind, Input, Method, Nondet, Outcome, ReadsFrom, Rng, Run,
+    Tally, VisibleSet, Want,
 };
 
 use crate::coverage::{Noticed, Watched};
@@ -245,9 +245,10 @@ impl<'a, E: Executor> Errands<'a, E> {
         let want = Want::only(Detail::Events);
         let mut again = self.executor.run(input, &run.schedule.visible, &mut replay, want);
         self.judge.judge(&mut again);
-        let replayed = replay.divergence().is_none()
-            && again.outcome.is_same_bug(&run.outcome)
-            && again.schedule == run.schedule;
+        // Who waits for ever may do so for another number of rounds.
+        let waits = run.outcome.failure().is_some_and(|f| f.kind == FailureKind::Livelock);
+        let is_same = replay.divergence().is_none() && again.schedule == run.schedule;
+        let replayed = again.outcome.is_same_bug(&run.outcome) && (is_same || waits);
         Finding { index, run: if replayed { again } else { run }, replayed }
     }
 }

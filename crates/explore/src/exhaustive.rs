@@ -33,6 +33,7 @@ mod tree;
 
 use unravel_trace::{FailureKind, Method, Op, Outcome, Run, Scheduler};
 
+use crate::BlindSpots;
 use crate::systematic::{Count, Counted, Systematic};
 use lanes::Lanes;
 use order::{Order, Step};
@@ -58,6 +59,7 @@ pub struct Exhaustive {
     enabled: ThreadSet,
     asleep: Vec<Sleeper>,
     count: Count,
+    blind: BlindSpots,
     ended: bool,
 }
 
@@ -84,6 +86,7 @@ impl Exhaustive {
             enabled: ThreadSet::default(),
             asleep: Vec::new(),
             count: Count::default(),
+            blind: BlindSpots::default(),
             ended: false,
         }
     }
@@ -173,6 +176,9 @@ impl Systematic for Exhaustive {
 
     fn learn(&mut self, run: &Run) -> Counted {
         self.end_step();
+        if let Some(spot) = self.blind.of(run, None) {
+            self.count.leave_out(spot);
+        }
         let counted = match self.stopped.take() {
             Some(why) => self.was_stopped(why),
             None => self.came_to_end(run),

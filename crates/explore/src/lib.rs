@@ -1,6 +1,7 @@
 //! Room `explore`: everything that works by executing again. Strategies, one a file, and the search that
 //! drives them. Generic over [`unravel_trace::Executor`].
 
+mod blind_spots;
 mod bounding;
 mod classes;
 mod coverage;
@@ -29,6 +30,7 @@ mod systematic;
 mod uniform;
 mod worker;
 
+pub use blind_spots::BlindSpots;
 pub use bounding::Bounding;
 pub use classes::Class;
 pub use dependence::{Touch, depend, touches};

@@ -59,6 +59,8 @@ fn check(parts: &[(PathBuf, Part)]) -> Result<(), PartError> {
             Some("the seed")
         } else if a.of != b.of {
             Some("the number of parts")
+        } else if a.lanes != b.lanes {
+            Some("the number of workers (--jobs), which this strategy divides its work by,")
         } else {
             None
         };

@@ -73,6 +73,11 @@ impl Plan {
         }
     }
 
+    /// Into how many lanes systematic searches are divided, in all shards together.
+    pub fn lanes_in_all(&self) -> u32 {
+        self.lanes().first().map_or(0, |(_, lane)| lane.of)
+    }
+
     /// Whether a run in a slot is this lane's.
     pub(crate) fn is_in_lane(&self, index: u64, lane: Lane) -> bool {
         let jobs = self.workers() as u64;
@@ -192,10 +197,11 @@ pub fn search<E: Executor>(
             crew.begin_anew();
         }
         next = runs.end;
-        if state.tally.most_threads <= 1 && !state.tally.nondet && state.tally.schedules > 0 {
+        if state.tally.most_threads == 1 && !state.tally.nondet {
             break Stopped::OneSchedule;
         }
-        if runs.start > 0 && state.tally.inconclusive == state.tally.schedules {
+        let (inconclusive, schedules) = (state.tally.inconclusive, state.tally.schedules);
+        if runs.start > 0 && schedules > 0 && inconclusive == schedules {
             break Stopped::AllInconclusive;
         }
         if !grew && crew.is_exhausted() && !state.tally.nondet {
@@ -219,6 +225,8 @@ pub(crate) struct State<'a> {
     /// Counted from 0.
     pub epoch: u64,
     coverage: Coverage,
+    /// Bugs found before this epoch, if the search goes on after the first.
+    known: Vec<BugId>,
     /// When the first bug was found.
     found_at: Option<Instant>,
     /// When progress was last told. Epochs can be shorter than the time between two such moments.
@@ -239,6 +247,7 @@ impl<'a> State<'a> {
             knowledge: Knowledge::default(),
             epoch: 0,
             coverage: Coverage::default(),
+            known: Vec::new(),
             found_at: None,
             last_tick: started,
             learned: VisibleSet::default(),
@@ -273,13 +282,10 @@ impl<'a> State<'a> {
         if self.findings.is_empty() { Stopped::Time } else { Stopped::Found }
     }
 
-    /// The bugs that workers need not report again.
+    /// The bugs that workers need not report again: those of earlier epochs, or it would depend on who is faster which
+    /// schedule is reported.
     pub fn known(&self) -> Vec<BugId> {
-        if self.plan.after_first.stops() {
-            return Vec::new();
-        }
-        let failures = self.findings.iter().filter_map(|f| f.run.outcome.failure());
-        failures.map(|failure| failure.id()).collect()
+        self.known.clone()
     }
 
     pub fn take(&mut self, report: Report) {
@@ -306,6 +312,10 @@ impl<'a> State<'a> {
     /// Turns what an epoch taught into what the next one knows; true if more is visible now.
     fn end_epoch(&mut self) -> bool {
         self.epoch += 1;
+        if !self.plan.after_first.stops() {
+            let failures = self.findings.iter().filter_map(|f| f.run.outcome.failure());
+            self.known = failures.map(|failure| failure.id()).collect();
+        }
         let grew = self.knowledge.visible.merge(&std::mem::take(&mut self.learned));
         let mut lessons = std::mem::take(&mut self.lessons);
         lessons.sort_by_key(|lesson| lesson.index);

@@ -56,9 +56,11 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
     } else if tally.inconclusive == tally.schedules {
         (format!("{program}: {reason} (so in all of {pace})"), None)
     } else if let Some(all) = completely(explored) {
+        let put_aside: u64 = tally.put_aside.iter().sum();
+        let no = if put_aside > 0 { "no other failure" } else { "no failure" };
         (
             format!(
-                "{program}: no failure: {all} explored, in {pace} ({extent}; sequential consistency)"
+                "{program}: {no}: {all} explored, in {pace} ({extent}; sequential consistency)"
             ),
             None,
         )

@@ -163,10 +163,14 @@ impl Exact<'_, '_> {
         let mut todo: Vec<(Option<ThreadId>, Vec<u32>)> = vec![(None, Vec::new())];
         while let Some((thread, own_answers)) = todo.pop() {
             let mut walk = Walk::new(&way, &answers, &own_answers, thread);
-            let want = Want { prune_spins: true, ..Want::only(Detail::Outcome) };
+            let want = Want { detail: Detail::Outcome, learn: true, prune_spins: true };
             self.trial.counts.proof_executions += 1;
             let run = self.trial.run(&mut walk, want);
-            let Walk { mut options, chosen, revealed, questions, hazards, .. } = walk;
+            let Walk { mut options, chosen, revealed, questions, hazards, mut blind, .. } = walk;
+            self.trial.learned.merge(&run.learned.without(&self.trial.visible));
+            if let Some(spot) = blind.of(&run, Some(&self.trial.visible)) {
+                self.left_out = Some(format!("not seen: {spot}"));
+            }
             if hazards.is_new_to(&self.hazards) {
                 return Err(hazards.and(&self.hazards));
             }

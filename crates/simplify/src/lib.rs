@@ -15,11 +15,12 @@ mod switches;
 mod tinertia;
 mod tolerant;
 mod trial;
+mod widen;
 
 use std::time::Instant;
 
 use unravel_explore::Judge;
-use unravel_trace::{Detail, Executor, Input, Outcome, Run};
+use unravel_trace::{Detail, Executor, Input, Outcome, Run, VisibleSet};
 
 pub use switches::Switches;
 
@@ -27,6 +28,9 @@ use trial::Trial;
 
 /// Runs with more switches, or with more events, are made coarser first.
 const LONG: (usize, u64) = (400, 20_000);
+
+/// How often the proof may find that more is shared than was known.
+const ROUNDS: u32 = 4;
 
 /// How much may be done.
 #[derive(Clone, Copy, Debug)]
@@ -145,9 +149,11 @@ pub fn simplify(
         watch,
         left: budget.executions,
         steps: 0,
+        learned: VisibleSet::default(),
         stopped: false,
     };
-    let (replayed, course) = trial.replay(&run.schedule, Detail::Outcome);
+    let schedule = widen::widen(&mut trial, &run.schedule);
+    let (replayed, course) = trial.replay(&schedule, Detail::Outcome);
     let Some(mut course) = course else {
         return Err(SimplifyError::FailsNoMore(Box::new(replayed.outcome)));
     };
@@ -156,13 +162,27 @@ pub fn simplify(
         trial.stage = Stage::Coarse;
         course = coarse::coarse(&mut trial, course);
     }
-    trial.stage = Stage::Tinertia;
-    course = tinertia::tinertia(&mut trial, course);
-    let local = course.switches();
-    trial.stage = Stage::Proving;
-    let (improved, optimality) = exact::prove(&mut trial, local, budget);
-    let course = improved.unwrap_or(course);
-    let schedule = course.schedule(&trial.visible);
+    let mut rounds = ROUNDS;
+    let (local, schedule, optimality) = loop {
+        trial.stage = Stage::Tinertia;
+        course = tinertia::tinertia(&mut trial, course);
+        let local = course.switches();
+        trial.stage = Stage::Proving;
+        let (improved, optimality) = exact::prove(&mut trial, local, budget);
+        let course_so_far = improved.unwrap_or(course);
+        let schedule = course_so_far.schedule(&trial.visible);
+        // Other schedules share more than the recorded one: with that visible, once more.
+        rounds -= 1;
+        let wider = match rounds {
+            0 => None,
+            _ => widen::with_learned(&mut trial, &schedule),
+        };
+        match wider.and_then(|wider| trial.replay(&wider, Detail::Outcome).1) {
+            Some(wider) => course = wider,
+            None => break (local, schedule, optimality),
+        }
+    };
+    trial.visible = schedule.visible.clone();
     // The result is shown only as it was executed, once more.
     let (shown, again) = trial.replay(&schedule, run.detail().max(Detail::Events));
     let Some(course) = again else {

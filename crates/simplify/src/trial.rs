@@ -30,6 +30,8 @@ pub(crate) struct Trial<'a> {
     pub left: u64,
     /// Instructions executed.
     pub steps: u64,
+    /// Sites that turned out to touch shared memory and are not visible.
+    pub learned: VisibleSet,
     pub stopped: bool,
 }
 

@@ -21,6 +21,8 @@ pub struct Part {
     /// Counted from 1.
     pub number: u32,
     pub of: u32,
+    /// Into how many lanes systematic searches were divided, in all parts together; 0 if there were none.
+    pub lanes: u32,
     pub explored: Explored,
     /// The visible set at the end: classes mean the same only where it is the same.
     pub visible: VisibleSet,

@@ -96,6 +96,10 @@ pub struct Run {
     pub symbolic: Option<Box<Symbolic>>,
 }
 
+/// The note of a run with [`Want::prune_spins`] in which a thread had to wait that never came back to a state it was in.
+pub const HELD_BACK: &str =
+    "a thread that changed nothing for long was held back until others changed something";
+
 impl Run {
     /// How much was kept of this run.
     pub fn detail(&self) -> Detail {
@@ -281,7 +285,8 @@ pub struct Pending {
     pub site: SiteId,
     /// What else it is about: the mutex of a condition wait; for the [`Op::Release`] that sets a barrier up, how many threads
     /// meet there; for [`Op::Start`], [`Op::Exit`], [`Op::Join`],
-    /// [`Op::Cancel`] and, once it is executed, [`Op::Fork`] the number of the thread. Otherwise 0.
+    /// [`Op::Cancel`] and, once it is executed, [`Op::Fork`] the number of the thread; for [`Op::External`] and
+    /// [`Op::Fence`] 1 if a library function may write the program's memory there. Otherwise 0.
     pub other: u64,
     /// Whether this access to memory is an atomic operation.
     pub atomic: bool,

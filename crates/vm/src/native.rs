@@ -17,7 +17,7 @@ use crate::interpret::Uncaught;
 use crate::machine::Machine;
 use crate::models::Flow;
 use crate::resolve::{Resolved, native_address};
-use crate::thread::{Need, Thread};
+use crate::thread::Thread;
 use crate::{guard, host, interface};
 
 unsafe extern "C" {
@@ -355,11 +355,34 @@ impl Natives {
     }
 }
 
+/// Functions that read the program's memory but do not write it.
+fn is_output(name: &str) -> bool {
+    matches!(
+        name,
+        "printf"
+            | "puts"
+            | "putchar"
+            | "fprintf"
+            | "fputs"
+            | "fputc"
+            | "putc"
+            | "fwrite"
+            | "fflush"
+            | "vprintf"
+            | "vfprintf"
+            | "perror"
+            | "write"
+            | "close"
+            | "fclose"
+            | "syslog"
+    )
+}
+
 impl Machine {
     /// A call that others may see the effects of, if there are others.
     pub fn external_event(&mut self, name: &str, site: SiteId) {
         if self.alive > 1 {
-            self.point(Op::External, 0, 0, site, Need::Nothing);
+            self.external_point(!is_output(name), site);
             if self.recorder.is_on() {
                 self.record(site, EventKind::External { name: name.to_owned() });
             }
@@ -385,6 +408,15 @@ impl Machine {
                 ((*program).function(function).name.as_str(), (*program).call(call).site)
             };
             self.external_event(name, site);
+        } else if self.prune_spins && self.alive > 1 {
+            let program = Arc::as_ptr(&self.program);
+            // SAFETY: as above.
+            let (name, site) = unsafe {
+                ((*program).function(function).name.as_str(), (*program).call(call).site)
+            };
+            if crate::pure::writes_memory(name) {
+                self.tell_of_unseen_writes(site);
+            }
         }
         self.stained |= self.natives.irreversible[function.0 as usize];
         self.call_native_at(address, call, dst, fp)

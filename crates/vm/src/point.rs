@@ -19,11 +19,13 @@ use crate::memory::in_arena;
 use crate::thread::Need;
 
 /// Events without effect after which a thread counts as spinning.
-const SPIN: u32 = 100;
+const SPIN: u32 = 400;
+/// The same where a repeated state is what shows it ([`Want::prune_spins`]): only against loops that never end.
+const LONG_SPIN: u32 = 5_000;
 /// How many of them it gets again after somebody else made progress.
 const SPIN_AGAIN: u32 = 40;
 /// What a `sched_yield` or a sleep counts for.
-const YIELD_WEIGHT: u32 = 20;
+const YIELD_WEIGHT: u32 = 16;
 /// Backward jumps without an event after which a loop is taken for a busy wait on something not
 /// known to be shared yet.
 const MAX_JUMPS: u32 = 20_000;
@@ -76,6 +78,12 @@ impl Machine {
         self.wait_for_turn(Pending { other: u64::from(count), ..pending }, Need::Nothing);
     }
 
+    /// The point before a library function that may write the program's memory, which is not seen then.
+    pub fn external_point(&mut self, writes: bool, site: SiteId) {
+        let pending = self.pending(Op::External, 0, 0, site, Need::Nothing);
+        self.wait_for_turn(Pending { other: u64::from(writes), ..pending }, Need::Nothing);
+    }
+
     /// The point before an operation on a thread.
     pub fn point_on(&mut self, op: Op, other: u64, site: SiteId) {
         let pending = Pending { other, ..self.pending(op, 0, 0, site, Need::Nothing) };
@@ -112,6 +120,7 @@ impl Machine {
             return self.guided_point(pending, need);
         }
         let me = self.current;
+        let limit = self.patience();
         let enabled_already = need == Need::Nothing || self.is_satisfied(me, need);
         self.threads[me].pending = pending;
         self.threads[me].need = need;
@@ -121,7 +130,7 @@ impl Machine {
         let thread = &mut *self.threads[me];
         if enabled_already && thread.atomic > 0 && self.alive > 1 {
             // Inside an atomic section: part of the step that began it.
-        } else if self.budget > 0 && enabled_already && thread.idle < SPIN {
+        } else if self.budget > 0 && enabled_already && thread.idle < limit {
             self.budget -= 1;
             self.count_event();
         } else {
@@ -134,6 +143,10 @@ impl Machine {
         thread.need = Need::Nothing;
         thread.timed = false;
         thread.idle += 1;
+        if self.prune_spins && thread.idle == LONG_SPIN {
+            self.note(HELD_BACK);
+        }
+        let thread = &mut *self.threads[me];
         thread.jumps = 0;
         thread.empty_loops = 0;
         thread.last_event = events;
@@ -158,6 +171,14 @@ impl Machine {
     pub fn tell(&mut self, op: Op, address: u64, bytes: u32, site: SiteId) {
         if self.observes != Observes::Nothing && self.thread_count > 1 {
             self.tell_of(self.pending(op, address, bytes, site, Need::Nothing));
+        }
+    }
+
+    /// Tells a scheduler that wants to know that memory may be written which is not seen.
+    pub fn tell_of_unseen_writes(&mut self, site: SiteId) {
+        if self.observes != Observes::Nothing {
+            let what = self.pending(Op::Fence, 0, 0, site, Need::Nothing);
+            self.tell_of(Pending { other: 1, ..what });
         }
     }
 
@@ -190,8 +211,13 @@ impl Machine {
         }
         let state = self.state_hash(index);
         if !self.threads[index].idle_states.insert(state) {
-            self.threads[index].idle = SPIN;
+            self.threads[index].idle = LONG_SPIN + 1;
         }
+    }
+
+    /// Events without effect after which a thread counts as spinning.
+    fn patience(&self) -> u32 {
+        if self.prune_spins { LONG_SPIN } else { SPIN }
     }
 
     /// The current thread changed something that others can see.
@@ -206,7 +232,9 @@ impl Machine {
 
     /// A `sched_yield`, a sleep, a spin hint: others first.
     pub fn yield_point(&mut self, site: SiteId) {
-        self.threads[self.current].idle += YIELD_WEIGHT;
+        if !self.prune_spins {
+            self.threads[self.current].idle += YIELD_WEIGHT;
+        }
         self.budget = 0;
         self.why = Why::Yielded;
         self.point(Op::Yield, 0, 0, site, Need::Nothing);
@@ -273,7 +301,7 @@ impl Machine {
     fn decide(&mut self, me: usize, enabled: bool) {
         if !enabled {
             self.why = Why::Blocked;
-        } else if self.threads[me].idle >= SPIN {
+        } else if self.threads[me].idle >= self.patience() {
             self.why = Why::Yielded;
             self.threads[me].spin_mark = self.progress;
         }
@@ -388,15 +416,17 @@ impl Machine {
     /// Removes spinning threads from the candidates if others can go on. False if all are spinning.
     fn fair_candidates(&mut self) -> bool {
         let progress = self.progress;
+        let limit = self.patience();
+        let again = if self.prune_spins { 0 } else { SPIN - SPIN_AGAIN };
         let threads = &mut self.threads;
         let mut spinning = 0;
         for candidate in &self.candidates {
             let thread = &mut threads[candidate.thread.index()];
-            if thread.idle >= SPIN {
+            if thread.idle >= limit {
                 if thread.spin_mark == progress {
                     spinning += 1;
                 } else {
-                    thread.idle = SPIN - SPIN_AGAIN;
+                    thread.idle = again;
                 }
             }
         }
@@ -406,7 +436,7 @@ impl Machine {
         if spinning < self.candidates.len() {
             self.candidates.retain(|c| {
                 let thread = &threads[c.thread.index()];
-                thread.idle < SPIN || thread.spin_mark != progress
+                thread.idle < limit || thread.spin_mark != progress
             });
             return true;
         }

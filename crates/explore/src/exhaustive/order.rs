@@ -246,7 +246,8 @@ fn is_in_turn(before: Option<&Entry>, role: Role, thread: u32, steps: &[Step]) -
         (Some(before), Role::Releases) => {
             before.in_turn
                 && before.role == Role::Acquires
-                && steps[before.step as usize].thread == thread
+                // Within one step it is the same thread.
+                && steps.get(before.step as usize).is_none_or(|step| step.thread == thread)
         }
         (Some(_), Role::Other) => false,
     }

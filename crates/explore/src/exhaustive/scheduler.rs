@@ -75,6 +75,7 @@ impl Scheduler for Follow<'_> {
 
     fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
         let search = &mut *self.0;
+        search.blind.observe(executed);
         let Executed { number, thread, what, .. } = executed;
         let index = *number as usize - 1;
         let is_first = *number != search.underway.number;

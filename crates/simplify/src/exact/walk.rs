@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
-use unravel_explore::{Class, depend};
+use unravel_explore::{BlindSpots, Class, depend};
 use unravel_trace::{
     Alarm, Candidate, Choice, Executed, Observes, Op, Pending, Question, Scheduler, ThreadId, View,
 };
@@ -74,6 +74,7 @@ pub(super) struct Walk<'a> {
     /// By leg: where its events begin in the log.
     legs: Vec<usize>,
     class: Class,
+    pub blind: BlindSpots,
     /// All answers, mixed: by whom, the how manieth of that thread, and which.
     answered: u64,
     /// By thread: the hash of its name, and how many questions it was asked.
@@ -110,6 +111,7 @@ impl<'a> Walk<'a> {
             log: Vec::new(),
             legs: Vec::new(),
             class: Class::default(),
+            blind: BlindSpots::default(),
             answered: 0,
             askers: Vec::new(),
             number: 0,
@@ -228,6 +230,7 @@ impl Scheduler for Walk<'_> {
         for name in &executed.names[self.askers.len()..] {
             self.askers.push((hash_of(name), 0));
         }
+        self.blind.observe(executed);
         let is_new = executed.number != self.number;
         self.number = executed.number;
         let event = &executed.what;

@@ -1,0 +1,37 @@
+//! What events do not tell of a run, so that nothing can be proved about all runs: who claims completeness asks here.
+
+use unravel_trace::{Executed, HELD_BACK, Op, Run, VisibleSet};
+
+/// Notices what is not seen in a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BlindSpots {
+    /// The last event's number.
+    number: u64,
+    found: Option<&'static str>,
+}
+
+impl BlindSpots {
+    pub fn observe(&mut self, executed: &Executed<'_>) {
+        let is_inside = executed.number == self.number;
+        self.number = executed.number;
+        match executed.what.op {
+            Op::External | Op::Fence if executed.what.other != 0 => {
+                self.found = Some("what library functions do to the program's memory");
+            }
+            // It may let others in where it waits.
+            Op::Acquire | Op::AcquireShared if is_inside => {
+                self.found = Some("orders that locks inside atomic sections allow");
+            }
+            _ => {}
+        }
+    }
+
+    /// What was not seen in the run that was observed, with this visible set. Ready for the next run then.
+    pub fn of(&mut self, run: &Run, visible: Option<&VisibleSet>) -> Option<&'static str> {
+        let spot = std::mem::take(self).found;
+        let is_held_back = run.notes.iter().any(|note| note == HELD_BACK);
+        let learns = visible.is_some_and(|visible| !run.learned.without(visible).is_empty());
+        spot.or(is_held_back.then_some("what a thread does that looks again and again for long"))
+            .or(learns.then_some("memory that turned out to be shared"))
+    }
+}
