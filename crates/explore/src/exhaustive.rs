@@ -9,8 +9,8 @@
 //!
 //! What it takes for granted: all that threads share are events, in this visible set; if a run learns of more, the
 //! search is worth nothing and must begin again. The dependence relation does not know the virtual clock, and not
-//! whether another thread has ended as `pthread_tryjoin_np` sees it: orders that matter only to them may be missed. A
-//! lock that is waited for inside an atomic section lets others in there; their orders may be missed too. With busy
+//! whether another thread has ended as `pthread_tryjoin_np` sees it, nor that a frame's memory dies with it: orders that
+//! matter only to them may be missed. What [`BlindSpots`] notices is said to be left out. With busy
 //! waits pruned, a thread that waits is not offered until another makes progress; a class then also says how often it
 //! looked. The classes of a program with timeouts or cancellations are finer than `Class` has them.
 //!
