@@ -91,7 +91,7 @@ pub struct MergeFlags {
 
 #[derive(Debug, Args)]
 pub struct RunFlags {
-    /// random, pct, pct:DEPTH, pos, round-robin or run-to-block.
+    /// portfolio, random, pct, pct:DEPTH, pos, uniform, race-directed, round-robin or run-to-block.
     #[arg(long, value_name = "NAME", default_value = "run-to-block")]
     pub strategy: Strategy,
     /// Which schedule, of a strategy that has several.
