@@ -1,8 +1,8 @@
 //! The default search: all strategies at once, each where it pays.
 //!
 //! No strategy is best everywhere. The first run goes from block to block, the second switches at every event; then
-//! the sampling strategies take turns, and the systematic ones get slots in between: a third of the runs, and half of
-//! them once sampling has had its chance, so that small programs are explored completely. How often a sampling
+//! the sampling strategies take turns, and the systematic ones get slots in between: a third of the first runs, then a fifth, and
+//! half once sampling has had its chance, so that small programs are explored completely. How often a sampling
 //! strategy has its turn depends on how many new pairs of a write and a read it brought to light in the runs that
 //! learn. Which run is whose depends on its number and on what all shards know, never on time.
 
