@@ -131,7 +131,7 @@ fn known_bugs_are_put_aside_and_named() {
     let limits = ["explain", "two.c", "--schedules", "500"];
     write(&directory, "unravel.toml", &(suppress(APPLES) + &suppress(PEARS)));
     let text = says(&directory, &limits, NOTHING);
-    assert!(text.contains("no failure found"), "{text}");
+    assert!(text.contains("no other failure: all"), "{text}");
     let aside: Vec<&str> = text.lines().filter(|l| l.starts_with("put aside: ")).collect();
     assert!(matches!(aside.as_slice(), [a, b] if a.contains("ticket 17") && b.contains(PEARS)));
 
@@ -168,7 +168,8 @@ fn a_bug_of_every_schedule_is_told_without_a_cause() {
 #[test]
 fn an_interrupted_search_tells_what_it_knows() {
     let directory = directory("explain-interrupted");
-    let fixed = corpus("atomicity/bank/fixed.c");
+    // Ten critical sections have more orders than can be tried.
+    let fixed = corpus("order/reorder_10/fixed.c");
     let arguments = ["explain", &fixed, "--time", "120s"];
     let mut command = unravel(&directory, &arguments);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");

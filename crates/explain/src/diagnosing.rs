@@ -90,7 +90,7 @@ fn here<E: Executor>(
 ) -> Result<Diagnosed, String> {
     let mut judge = Judge::silent(&request.plan.rules).map_err(|error| error.to_string())?;
     let input = finding.run.input(request.input);
-    let (run, simplest) = simplified(executor, &mut judge, &input, finding, deadline, interrupted);
+    let run = simplified(executor, &mut judge, &input, finding, deadline, interrupted);
     let visible = run.schedule.visible.clone();
     let mut subject =
         Subject::new(executor, judge, input, visible).until(Some(deadline), Some(interrupted));
@@ -99,8 +99,6 @@ fn here<E: Executor>(
     let mut diagnosis = diagnose(&mut subject, name, &run, &mut Z3::new(), &options, progress)
         .map_err(|error| error.to_string())?;
     diagnosis.switches_given = finding.run.schedule.context_switches();
-    let switches = diagnosis.failing.schedule.context_switches();
-    diagnosis.notes.extend(simplest.and_then(|simplest| simplest.note(switches)));
     if interrupted.load(Ordering::Relaxed) {
         diagnosis.notes.push("interrupted: this is what was known by then".to_owned());
     } else if Instant::now() >= deadline {

@@ -71,7 +71,7 @@ fn a_bug_is_told_in_words() {
             "What should hold reading and writing total should be one atomic step",
             "bank.c:12 int seen = total; bank.c:13 total = seen + 100;",
             "unravel replay unravel-out/bank-1.trace Copy",
-            "Schedule 12 of the search (strategy mix, seed 7) failed so first; 3 of 120 schedules did.",
+            "Schedule 12 of the search (strategy portfolio, seed 7) failed so first; 3 of 120 schedules did.",
             "Replayed, it failed again.",
             "T0.2 read total = 100 ● ◀ from T0:25",
             "9 in the run given, 4 after reduction",
@@ -139,7 +139,7 @@ fn nothing_found_says_what_was_tried_and_how_to_go_on() {
         &[
             "no failure found in 120 schedules",
             "not a proof",
-            "strategy mix, seed 7",
+            "strategy portfolio, seed 7",
             "look further with --time",
         ],
     );

@@ -355,7 +355,11 @@ impl Natives {
     }
 }
 
-/// Functions that read the program's memory but do not write it.
+/// Functions that read the program's memory but do not write it, and what `std::thread` does with itself.
+fn is_harmless(name: &str) -> bool {
+    name.starts_with("_ZNSt6thread") || is_output(name)
+}
+
 fn is_output(name: &str) -> bool {
     matches!(
         name,
@@ -382,7 +386,7 @@ impl Machine {
     /// A call that others may see the effects of, if there are others.
     pub fn external_event(&mut self, name: &str, site: SiteId) {
         if self.alive > 1 {
-            self.external_point(!is_output(name), site);
+            self.external_point(!is_harmless(name), site);
             if self.recorder.is_on() {
                 self.record(site, EventKind::External { name: name.to_owned() });
             }

@@ -3,7 +3,10 @@
 /// Functions of [`is_pure`] that write where the caller wants it: nobody sees whether others look there.
 pub(crate) fn writes_memory(name: &str) -> bool {
     let writing = ["printf", "scanf", "strto", "getopt", "bzero", "modf", "frexp"];
-    name.starts_with("_ZNS") || name.starts_with("_ZSt") || writing.iter().any(|w| name.contains(w))
+    name.contains("basic_string")
+        || name.contains("_Rb_tree_")
+        || name.starts_with("_ZNSs")
+        || writing.iter().any(|w| name.contains(w))
 }
 
 /// Native functions whose result depends on their arguments alone and that write nothing others can see:
