@@ -21,6 +21,8 @@ pub const ARMS: [Strategy; 6] = [
     Strategy::Pct(None),
     Strategy::RoundRobin,
 ];
+/// The arms of the first runs: what finds most bugs at once.
+const EARLY: [usize; LEARNING as usize] = [5, 5, 0, 2, 0, 0, 2, 1];
 /// How many turns of a round each has at least, and at most.
 const TURNS: [(u32, u32); ARMS.len()] = [(2, 4), (3, 6), (2, 4), (1, 2), (1, 2), (1, 2)];
 
@@ -42,6 +44,9 @@ struct Credit {
 impl Shares {
     /// The arm that run `index` belongs to.
     pub fn arm(&self, index: u64) -> usize {
+        if index < LEARNING {
+            return EARLY[index as usize];
+        }
         // Shifted from round to round, or the runs that learn would all be one strategy's.
         let turn = index + index / 16;
         match self.turns.len() as u64 {
@@ -84,7 +89,7 @@ const SAMPLED: u64 = 2048;
 pub(crate) fn slot(index: u64) -> Option<Method> {
     match index {
         0..FIRST => None,
-        FIRST..LEARNING => index.is_multiple_of(2).then_some(Method::Exhaustive),
+        FIRST..LEARNING => matches!(index, 4 | 6).then_some(Method::Exhaustive),
         SAMPLED.. if index % 2 == 1 => Some(match index % 16 {
             15 => Method::Bounded,
             _ => Method::Exhaustive,
