@@ -73,7 +73,7 @@ impl Strategy {
                     Box::new(RaceDirected::new(Rng::derive(run_seed, 1), pair))
                 }
             },
-            // Their first run; the others follow from it.
+            // Their runs depend on each other; a single one is as plain as any.
             Strategy::Bounded(_) | Strategy::Exhaustive => Box::new(RunToBlock),
             Strategy::Portfolio => match index {
                 0 => Box::new(RunToBlock),
