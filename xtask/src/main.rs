@@ -47,6 +47,9 @@ enum Task {
         #[command(subcommand)]
         subject: Subject,
     },
+    /// One question of `bench solve`, in a process of its own.
+    #[command(hide = true)]
+    SolveOne(bench::solve::One),
     /// Fuzz the reader of trace files.
     Fuzz {
         /// How many damaged files to try.
@@ -91,6 +94,8 @@ enum Subject {
         #[arg(long = "trace", value_name = "DIR")]
         traces: Vec<PathBuf>,
     },
+    /// Our own solver and Z3 on the same instances: time, conflicts, memory, growth.
+    Solve(bench::solve::SolveFlags),
 }
 
 fn main() -> ExitCode {
@@ -133,6 +138,10 @@ fn run(task: Task) -> Result<bool, Error> {
         Task::Bench { subject: Subject::Explain { filter } } => {
             bench::explain::run(filter.as_deref()).map(|()| true)
         }
+        Task::Bench { subject: Subject::Solve(flags) } => bench::solve::run(&flags),
+        Task::SolveOne(one) => bench::solve::answer(&one)
+            .map(|()| true)
+            .map_err(|problem| Error::Answer { command: "solve-one".into(), problem }),
         Task::Fuzz { iterations, seed } => suite::fuzz(iterations, seed),
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use unravel_diagnose::{DiagnoseError, Options, Subject, diagnose_imported, diagnose_paths};
 use unravel_explore::Silence;
 use unravel_report::{Sources, dot, json, terminal};
-use unravel_solve::{Dumping, Solver, Z3};
+use unravel_solve::{Dumping, Solver};
 use unravel_trace::{Detail, Diagnosis, Status, TraceFile};
 
 use crate::error::CliError;
@@ -27,10 +27,10 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
     let paths = Paths::new(flags);
     let made = match &paths.smt {
-        None => make(flags, &file, &mut Z3::new()),
+        None => make(flags, &file, &mut *flags.solver.make()),
         Some(directory) => {
             let write = |source| CliError::Write { path: directory.clone(), source };
-            let mut solver = Dumping::new(Z3::new(), directory).map_err(write)?;
+            let mut solver = Dumping::new(flags.solver.make(), directory).map_err(write)?;
             let made = make(flags, &file, &mut solver);
             let queries = solver.finish().map_err(write)?;
             eprintln!("{queries} queries written to {}", directory.display());

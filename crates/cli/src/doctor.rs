@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 use unravel_program::build::{Builder, INSTALL};
-use unravel_solve::{Solver, Z3};
+use unravel_solve::SolverChoice;
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -42,9 +42,15 @@ pub fn doctor(flags: &DoctorFlags) -> Result<Exit, CliError> {
             needed: true,
         },
         Item {
-            name: "Z3",
+            name: "orders",
             what_for: "proofs and goals of diagnose",
-            found: Some(Z3::new().name()),
+            found: Some(SolverChoice::Orders.make().name()),
+            needed: true,
+        },
+        Item {
+            name: "Z3",
+            what_for: "the same with --solver z3; values that orders leave open",
+            found: Some(SolverChoice::Z3.make().name()),
             needed: true,
         },
         Item { name: "C++ headers", what_for: "C++ programs", found: cxx_headers(), needed: false },

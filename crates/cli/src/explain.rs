@@ -29,6 +29,7 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
         plan: plan::plan(&flags.search, &config, &loaded.rules),
         known: config.known(),
         budget: Budget { diagnosis: flags.diagnose_time.unwrap_or(defaults.diagnosis), ..defaults },
+        solver: flags.solver,
         out: flags.out.clone(),
         command: command(),
     };

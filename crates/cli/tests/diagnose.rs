@@ -197,6 +197,27 @@ fn every_goal_finds_a_lost_update() {
     }
 }
 
+/// Both solvers prove the same, the report names who did, and the environment chooses, too.
+#[test]
+fn every_solver_proves_the_same() {
+    let test = "solvers";
+    let trace = lost_update(test);
+    for (solver, name) in [("orders", "orders "), ("z3", "Z3 ")] {
+        let json = diagnose(test, &trace, &["--goal", "lexico", "--solver", solver], FINDING);
+        assert_eq!(json["alternates"][0]["minimality"]["proved"], true, "{solver}");
+        assert_eq!(json["alternates"][0]["distance"]["data_flow"], 1, "{solver}");
+        let flags = ["diagnose", &trace, "--goal", "lexico", "--solver", solver];
+        let (out, _) = says(&directory(test), &flags, FINDING);
+        assert!(out.contains(&format!("to {name}")), "{solver}: {out}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unravel"));
+    command.args(["diagnose", &trace, "--goal", "lexico"]).current_dir(directory(test));
+    let output = command.env("UNRAVEL_SOLVER", "z3").output().expect("unravel runs");
+    assert!(text(&output.stdout).contains("to Z3 "), "{}", text(&output.stdout));
+    let (_, err) = says(&directory(test), &["diagnose", &trace, "--solver", "cvc5"], ERROR);
+    assert!(err.contains("'cvc5'") && err.contains("orders and z3"), "{err}");
+}
+
 #[test]
 fn files_are_written_where_the_user_is() {
     let test = "files";

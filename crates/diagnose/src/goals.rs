@@ -144,19 +144,13 @@ pub fn by_solver(
     let mut queries = 0;
     let mut unknown = None;
     for free in windows {
-        let query = Query {
-            model,
-            wish: Wish::Passes,
-            keep: Vec::new(),
-            assume: Vec::new(),
-            near: Some(failing),
-            free,
-            bounds: Bounds {
-                conflicts: effort.conflicts,
-                time: Some(effort.time),
-                interrupt: None,
-            },
+        let bounds = Bounds {
+            conflicts: effort.conflicts,
+            time: Some(effort.time),
+            interrupt: None,
         };
+        let query =
+            Query { near: Some(failing), free, bounds, ..Query::new(model, Wish::Passes) };
         queries += 1;
         match solver.nearest(&query, solver_goal) {
             Answer::Yes(nearest) => {

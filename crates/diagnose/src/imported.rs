@@ -143,19 +143,12 @@ pub fn failing_schedule(
             return Ok(order);
         }
     }
-    let query = Query {
-        model,
-        wish: Wish::Fails,
-        keep: Vec::new(),
-        assume: Vec::new(),
-        near: None,
-        free: None,
-        bounds: Bounds {
-            conflicts: options.conflict_limit,
-            time: Some(options.goal_time),
-            interrupt: None,
-        },
+    let bounds = Bounds {
+        conflicts: options.conflict_limit,
+        time: Some(options.goal_time),
+        interrupt: None,
     };
+    let query = Query { bounds, ..Query::new(model, Wish::Fails) };
     effort.queries += 1;
     match solver.find(&query) {
         Answer::Yes(found) => {

@@ -136,15 +136,7 @@ pub fn by_solver(
     bounds: Bounds<'_>,
 ) -> (Option<Candidate>, LowerBound) {
     let order: Vec<StepId> = world.order().to_vec();
-    let query = Query {
-        model,
-        wish: Wish::Passes,
-        keep: Vec::new(),
-        assume: Vec::new(),
-        near: Some(&order),
-        free: None,
-        bounds,
-    };
+    let query = Query { near: Some(&order), bounds, ..Query::new(model, Wish::Passes) };
     let goal = Goal::Sum(Weights { data_flow: 1, segments: 0, switches: 0 });
     let (nearest, bound) = match solver.nearest(&query, goal) {
         Answer::Yes(nearest) => {

@@ -56,13 +56,9 @@ impl Refuter for PathRefuter<'_> {
         let on_path =
             |(first, second): &Order| Some(Before { first: step(*first)?, second: step(*second)? });
         let query = Query {
-            model: self.model,
-            wish: Wish::Passes,
             keep: orders.iter().filter_map(on_path).collect(),
-            assume: Vec::new(),
-            near: None,
-            free: None,
             bounds: self.bounds,
+            ..Query::new(self.model, Wish::Passes)
         };
         self.queries += 1;
         match self.solver.find(&query) {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use unravel_diagnose::Stage;
 use unravel_explore::{AfterFirst, Finding, Plan, SearchError, search};
+use unravel_solve::SolverChoice;
 use unravel_trace::{
     BugId, Executor, ExplainedBug, Explanation, FileError, Found, Input, ProgramRef, PutAside, Run,
     Tally, Verdict, replay_command,
@@ -24,6 +25,8 @@ pub struct Request<'a> {
     pub plan: Plan,
     pub known: Vec<Known>,
     pub budget: Budget,
+    /// Who proves what a diagnosis claims.
+    pub solver: SolverChoice,
     /// Where traces go.
     pub out: PathBuf,
     /// The command that asks for this.

@@ -1,21 +1,29 @@
 //! A solver that also writes every query down, as SMT-LIB.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{Answer, Found, Goal, Nearest, Query, Solver, Z3};
 
-/// Z3, with a file for each query: `01-find.smt2`, `02-nearest.smt2`, …
-#[derive(Debug)]
+/// Any solver, with a file for each query: `01-find.smt2`, `02-nearest.smt2`, … The files are what Z3 is asked,
+/// whoever answers.
 pub struct Dumping {
-    solver: Z3,
+    solver: Box<dyn Solver>,
     directory: PathBuf,
     written: u32,
     problem: Option<io::Error>,
 }
 
+impl fmt::Debug for Dumping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (solver, directory, written) = (self.solver.name(), &self.directory, self.written);
+        write!(f, "Dumping {{ {solver}, {written} queries in {} }}", directory.display())
+    }
+}
+
 impl Dumping {
-    pub fn new(solver: Z3, directory: &Path) -> io::Result<Dumping> {
+    pub fn new(solver: Box<dyn Solver>, directory: &Path) -> io::Result<Dumping> {
         std::fs::create_dir_all(directory)?;
         let directory = std::path::absolute(directory)?;
         Ok(Dumping { solver, directory, written: 0, problem: None })
@@ -29,7 +37,7 @@ impl Dumping {
     fn write(&mut self, name: &str, query: &Query<'_>, goal: Option<Goal>) {
         self.written += 1;
         let path = self.directory.join(format!("{:02}-{name}.smt2", self.written));
-        if let Err(error) = std::fs::write(path, self.solver.dump(query, goal)) {
+        if let Err(error) = std::fs::write(path, Z3::new().dump(query, goal)) {
             self.problem.get_or_insert(error);
         }
     }
@@ -53,5 +61,15 @@ impl Solver for Dumping {
     fn nearest(&mut self, query: &Query<'_>, goal: Goal) -> Answer<Nearest> {
         self.write("nearest", query, Some(goal));
         self.solver.nearest(query, goal)
+    }
+
+    /// One file: the query that is minimised, not the many that it takes.
+    fn minimal_core(&mut self, query: &Query<'_>) -> Answer<Vec<usize>> {
+        self.write("core", query, None);
+        self.solver.minimal_core(query)
+    }
+
+    fn conflicts(&self) -> Option<u64> {
+        self.solver.conflicts()
     }
 }

@@ -2,17 +2,30 @@
 //! that recorded values, results and orders are consistent.
 //!
 //! [`tiny`] makes traces for brute force, with every kind of event that the model knows; [`large`] makes traces of
-//! any length with one atomicity violation.
+//! any length with one atomicity violation, [`waiting`] such traces whose threads wait for each other. The rest are
+//! shapes that are hard for solvers: [`counter`] and [`atomic_counter`], [`hot`], [`distant`], and [`unordered`],
+//! where nobody knows the order.
 
+mod acts;
+mod counter;
+mod distant;
+mod hot;
 mod large;
 mod tiny;
+mod unordered;
+mod waiting;
 
 use std::collections::{BTreeMap, HashMap};
 
 use unravel_trace::*;
 
+pub use counter::{atomic_counter, counter};
+pub use distant::distant;
+pub use hot::hot;
 pub use large::large;
 pub use tiny::{Tiny, tiny};
+pub use unordered::{forget_order, unordered};
+pub use waiting::waiting;
 
 /// A failing run.
 #[derive(Clone, Debug)]

@@ -24,6 +24,7 @@ mod slices;
 mod sync;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use unravel_trace::{
     Bug, Condition, ExprId, Exprs, KnownOrder, LocationId, SymbolId, SyncState, ThreadId, WakeCause,
@@ -266,6 +267,8 @@ pub enum ModelError {
 /// The model of one failing run.
 #[derive(Clone, Debug)]
 pub struct Model {
+    /// Another for every model; a clone is the same model until it is changed.
+    pub(crate) id: u64,
     pub(crate) threads: Vec<Vec<StepId>>,
     pub(crate) owner: Vec<ThreadId>,
     /// By step: its place among the steps of its thread.
@@ -305,6 +308,11 @@ pub struct Model {
     pub(crate) clocks: Clocks,
     pub(crate) slices: Slices,
     pub(crate) order: KnownOrder,
+}
+
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Model {
@@ -402,6 +410,7 @@ impl Model {
     pub fn set_initial(&mut self, cell: Cell, value: u128) {
         let bits = self.cells[cell.index()].1 * 8;
         self.initial[cell.index()] = Some(value & unravel_trace::mask(bits));
+        self.id = next_id();
     }
 
     pub fn exprs(&self) -> &Exprs {

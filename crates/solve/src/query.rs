@@ -26,6 +26,8 @@ pub struct Query<'a> {
     pub wish: Wish,
     /// Orders that hold in every answer.
     pub keep: Vec<Before>,
+    /// Of each of these sets some order does not hold: its opposite does.
+    pub blocked: Vec<Vec<Before>>,
     /// Orders of which [`Solver::core`] finds a subset that cannot hold together with the rest.
     pub assume: Vec<Before>,
     /// The schedule that answers should be near, and that criteria compare with. All steps, each once.
@@ -33,6 +35,22 @@ pub struct Query<'a> {
     /// Steps of `near` that may move; the others keep their order among each other. `None`: all may.
     pub free: Option<Vec<StepId>>,
     pub bounds: Bounds<'a>,
+}
+
+impl<'a> Query<'a> {
+    /// Any order that ends so, within no bounds.
+    pub fn new(model: &'a Model, wish: Wish) -> Query<'a> {
+        Query {
+            model,
+            wish,
+            keep: Vec::new(),
+            blocked: Vec::new(),
+            assume: Vec::new(),
+            near: None,
+            free: None,
+            bounds: Bounds::default(),
+        }
+    }
 }
 
 /// When to give up.
@@ -106,4 +124,35 @@ pub trait Solver {
 
     /// An order nearest to `query.near`.
     fn nearest(&mut self, query: &Query<'_>, goal: Goal) -> Answer<Nearest>;
+
+    /// A core of which no member can be left out. `best` is a core that may have such members.
+    fn minimal_core(&mut self, query: &Query<'_>) -> Answer<Vec<usize>> {
+        minimal_core(self, query)
+    }
+
+    /// Conflicts that the last question took, if the solver counts them.
+    fn conflicts(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Leaves members out one by one as long as it stays a core.
+fn minimal_core<S: Solver + ?Sized>(solver: &mut S, query: &Query<'_>) -> Answer<Vec<usize>> {
+    let mut core = match solver.core(query) {
+        Answer::Yes(core) => core,
+        other => return other,
+    };
+    let mut needed = 0;
+    while needed < core.len() {
+        let mut fewer = core.clone();
+        fewer.remove(needed);
+        let assume = fewer.iter().map(|index| query.assume[*index]).collect();
+        match solver.core(&Query { assume, ..query.clone() }) {
+            // Members before `needed` are in every core of what is left, so their number stays the same.
+            Answer::Yes(smaller) => core = smaller.iter().map(|index| fewer[*index]).collect(),
+            Answer::No => needed += 1,
+            Answer::Unknown { reason, .. } => return Answer::Unknown { reason, best: Some(core) },
+        }
+    }
+    Answer::Yes(core)
 }

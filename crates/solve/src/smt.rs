@@ -1,22 +1,17 @@
 //! Queries as SMT-LIB 2 text: one encoding, which solvers read and people can look at.
 //!
 //! Each step has an integer `o<step>`, its place. An answer may give two steps the same place: they may then stand
-//! in either order. That holds because every formula uses orders only positively, as `(< o1 o2)`; "not before" is
-//! always "after". So all conditions have a form of their own for "it does not hold" where that is needed.
+//! in either order, because every formula uses orders only positively ([`crate::constraints`]). An order is printed
+//! as `(< o1 o2)`, choices are Booleans: `p<wait>_<waker>`, `r<slot>_<write>`, `g<request>`.
 //!
-//! One file a family of constraints: [`memory`] (reads-from), [`locks`], [`waits`] (condition variables), [`counts`]
-//! (semaphores, barriers), [`once`], [`wishes`] (the bug, deadlocks, and what comes after the end),
-//! [`nearness`] (soft constraints).
+//! What synchronisation demands comes from [`crate::constraints`] and is asserted in [`encode`]. Here is what needs
+//! values, or only this backend says so: [`memory`] (reads-from), [`expressions`] (bit-vectors), [`nearness`] (soft
+//! constraints). [`text`] prints.
 
-pub(crate) mod counts;
 pub(crate) mod encode;
 pub(crate) mod expressions;
-pub(crate) mod locks;
 pub(crate) mod memory;
 pub(crate) mod nearness;
-pub(crate) mod once;
 pub(crate) mod text;
-pub(crate) mod waits;
-pub(crate) mod wishes;
 
-pub(crate) use encode::{Encoding, NoEncoding, Question, encode};
+pub(crate) use encode::{Encoding, Question, encode};

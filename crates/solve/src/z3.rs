@@ -1,12 +1,14 @@
 //! The backend of [`crate::Solver`] on the system's Z3.
 //!
-//! [`solver`] asks, [`library`] holds the foreign functions, [`answer`] reads what comes back. What is asked is text
+//! [`solver`] asks, [`slice`] asks about bit-vectors alone, [`library`] holds the foreign functions, [`answer`] reads what comes back. What is asked is text
 //! from [`crate::smt`]; [`Z3::dump`] gives it as a file that `z3` accepts.
 
 mod answer;
 mod library;
+mod slice;
 mod solver;
 
+pub(crate) use slice::{Bits, Decided, decide_bits};
 pub use solver::{Engine, Z3};
 
 #[cfg(test)]

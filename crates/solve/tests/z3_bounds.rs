@@ -1,17 +1,11 @@
-//! What Z3 does at its bounds, that a dump is what was asked, and that unknown initial values are found.
+//! What Z3 does at its bounds, and that a dump is what was asked.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use unravel_solve::generate::{Tiny, large, tiny};
-use unravel_solve::{
-    Answer, Before, Bounds, Evaluator, Goal, Model, Query, Solver, StepId, Verdict, Wish, Z3,
-};
-use unravel_trace::{
-    Access, Bug, CompareOp, Event, EventKind, Initial, LocationId, Shadow, SiteId, Step, SymbolId,
-    Symbolic, ThreadId, ThreadName, Trace, Value,
-};
+use unravel_solve::{Answer, Before, Bounds, Goal, Model, Query, Solver, StepId, Wish, Z3};
 
 fn long() -> Model {
     let generated = large(1_500, 6, 3);
@@ -19,8 +13,7 @@ fn long() -> Model {
 }
 
 fn query<'a>(model: &'a Model, near: Option<&'a [StepId]>, bounds: Bounds<'a>) -> Query<'a> {
-    let (keep, assume) = (Vec::new(), Vec::new());
-    Query { model, wish: Wish::Passes, keep, assume, near, free: None, bounds }
+    Query { near, bounds, ..Query::new(model, Wish::Passes) }
 }
 
 fn reason<T: std::fmt::Debug>(answer: Answer<T>) -> String {
@@ -77,34 +70,6 @@ fn interrupts_end() {
     assert_eq!(reason(nearest), "Z3 was interrupted");
 }
 
-#[test]
-fn steps_that_are_not_free_keep_their_order() {
-    let mut moved = 0;
-    for seed in 0..60 {
-        let generated = tiny(seed, Tiny::default());
-        let model = Model::new(&generated.trace, &generated.symbolic).expect("consistent");
-        let observed = model.observed().expect("it was observed");
-        let mut query = query(&model, Some(&observed), Bounds::default());
-        let half = observed.len() / 2;
-        query.free = Some(observed[half..].to_vec());
-        match Z3::new().nearest(&query, Goal::Lexicographic) {
-            Answer::Yes(nearest) => {
-                let fixed: Vec<StepId> = nearest
-                    .order
-                    .iter()
-                    .copied()
-                    .filter(|s| observed[..half].contains(s))
-                    .collect();
-                assert_eq!(fixed, observed[..half], "seed {seed}");
-                moved += 1;
-            }
-            Answer::No => {}
-            Answer::Unknown { reason, .. } => panic!("seed {seed}: {reason}"),
-        }
-    }
-    assert!(moved > 10, "{moved}");
-}
-
 #[link(name = "z3")]
 unsafe extern "C" {
     fn Z3_mk_config() -> *mut c_void;
@@ -157,34 +122,4 @@ fn dumps_are_accepted() {
         };
         assert!(said.lines().any(|line| line == expected), "seed {seed}: {said}");
     }
-}
-
-/// One thread reads what nobody knows, and fails if it is 77.
-#[test]
-fn unknown_initial_values_are_found() {
-    let mut symbolic = Symbolic::default();
-    let value = symbolic.exprs.symbol(SymbolId(0), 32);
-    let wanted = symbolic.exprs.constant(77, 32);
-    let fails = symbolic.exprs.compare(CompareOp::Eq, value, wanted);
-    symbolic.accesses.push(Access { address: 0x1000, bytes: 4, value });
-    symbolic.shadows.push(Shadow { first: 0, reads: 1, writes: 0 });
-    symbolic.steps.push(Step { thread: ThreadId::MAIN, first: 0, events: 1 });
-    symbolic.initial.push(Initial { address: 0x1000, bytes: 4, value: None });
-    symbolic.bug = Bug::Condition { thread: ThreadId::MAIN, after: 0, fails };
-    let kind = EventKind::Read { at: LocationId(0), value: Value::Word(77) };
-    let trace = Trace {
-        threads: vec![ThreadName::main()],
-        events: vec![Event { thread: ThreadId::MAIN, site: SiteId(0), caller: None, kind }],
-        ..Trace::default()
-    };
-    let mut model = Model::new(&trace, &symbolic).expect("consistent");
-    let mut query = query(&model, None, Bounds::default());
-    query.wish = Wish::Fails;
-    let Answer::Yes(found) = Z3::new().find(&query) else { panic!("77 fails") };
-    assert_eq!(found.initial.iter().map(|(_, value)| *value).collect::<Vec<_>>(), [77]);
-    for (cell, value) in &found.initial {
-        model.set_initial(*cell, *value);
-    }
-    let verdict = Evaluator::new(&model).evaluate(&found.order);
-    assert!(matches!(verdict, Verdict::Fails { .. }));
 }

@@ -12,7 +12,7 @@ mod paper;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::measure::stay_on_one_core;
+use super::measure::{milliseconds, stay_on_one_core};
 use crate::corpus;
 use crate::error::Error;
 use crate::workspace::{self, demand};
@@ -217,9 +217,4 @@ fn size(alternate: &Alternate) -> String {
         if alternate.minimality.proved { "*" } else { "" },
         if alternate.same_path { "" } else { "~" },
     )
-}
-
-fn milliseconds(seconds: f64) -> String {
-    let value = seconds * 1e3;
-    if value < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") }
 }

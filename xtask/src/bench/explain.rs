@@ -21,7 +21,7 @@ pub fn run(filter: Option<&str>) -> Result<(), Error> {
         // The first time fills the cache of compiled programs.
         let measured = corpus::measure(&tool, &path, scratch.path())
             .and_then(|_| corpus::measure(&tool, &path, scratch.path()));
-        let Measured { bugs, confirmed: good, whole, search } = match measured {
+        let Measured { bugs, confirmed: good, whole, search, .. } = match measured {
             Ok(measured) => measured,
             Err(problem) => {
                 println!("{name}: {problem}");

@@ -40,6 +40,12 @@ pub fn time<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<(f64, T), Erro
     Ok((started.elapsed().as_secs_f64(), result))
 }
 
+/// Seconds as milliseconds, for tables.
+pub fn milliseconds(seconds: f64) -> String {
+    let value = seconds * 1e3;
+    if value < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::median;

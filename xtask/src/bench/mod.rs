@@ -2,7 +2,9 @@
 
 pub mod diagnose;
 pub mod explain;
+mod generated;
 mod measure;
 pub mod search;
 pub mod simplify;
+pub mod solve;
 pub mod vm;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use unravel_explore::{Shard, Strategy};
+use unravel_solve::SolverChoice;
 
 use super::ProgramFlags;
 
@@ -38,6 +39,15 @@ pub struct ExplainFlags {
     /// Ask for the reason of a bug at most this long.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub diagnose_time: Option<Duration>,
+    /// Who proves and optimises: orders, our own, or z3.
+    #[arg(
+        long,
+        value_name = "SOLVER",
+        default_value_t,
+        env = "UNRAVEL_SOLVER",
+        hide_env_values = true
+    )]
+    pub solver: SolverChoice,
     /// Directory for the page, the traces and the other files.
     #[arg(long, value_name = "DIR", default_value = "unravel-out")]
     pub out: PathBuf,

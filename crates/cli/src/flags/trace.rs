@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use unravel_diagnose::Goal;
+use unravel_solve::SolverChoice;
 
 use super::parse_time;
 
@@ -52,6 +53,15 @@ pub struct DiagnoseFlags {
     /// How many passing schedules to show.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub alternates: usize,
+    /// Who proves and optimises: orders, our own, or z3.
+    #[arg(
+        long,
+        value_name = "SOLVER",
+        default_value_t,
+        env = "UNRAVEL_SOLVER",
+        hide_env_values = true
+    )]
+    pub solver: SolverChoice,
     /// Give a query of the solver up after this many conflicts.
     #[arg(long, value_name = "N")]
     pub conflict_limit: Option<u64>,

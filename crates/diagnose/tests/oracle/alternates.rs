@@ -2,7 +2,7 @@
 
 use unravel_diagnose::diagnose_imported;
 use unravel_diagnose::testing::nearest;
-use unravel_solve::{Evaluator, Verdict, Z3};
+use unravel_solve::{Evaluator, SolverChoice, Verdict};
 use unravel_trace::{Distance, Minimality, Status};
 
 use crate::traces::{Case, Share, avoidable, cases, options};
@@ -49,14 +49,19 @@ fn local_search() {
 
 #[test]
 fn diagnosed() {
+    SolverChoice::ALL.into_iter().for_each(diagnosed_by);
+}
+
+fn diagnosed_by(solver: SolverChoice) {
     let mut proved = Share::default();
     let mut none = 0;
     for case in avoidable(60).chain(cases(40)) {
         let seed = case.seed;
         let mut options = options();
         options.samples = 20;
-        let diagnosis = diagnose_imported("tiny", &case.run, &mut Z3::new(), &options, &mut |_| {})
-            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let mut made = solver.make();
+        let diagnosis = diagnose_imported("tiny", &case.run, &mut *made, &options, &mut |_| {})
+            .unwrap_or_else(|error| panic!("{solver}, seed {seed}: {error}"));
         let all = distances(&case);
         let Some(best) = all.iter().map(|d| d.data_flow).min() else {
             assert!(diagnosis.alternates.is_empty(), "seed {seed}");
@@ -71,15 +76,15 @@ fn diagnosed() {
         passes(&case, &alternate.run.schedule);
         let found = alternate.distance.data_flow;
         match alternate.minimality {
-            Minimality::Proved => assert_eq!(found, best, "seed {seed}"),
+            Minimality::Proved => assert_eq!(found, best, "{solver}, seed {seed}"),
             Minimality::BestFound { gap } => {
                 assert!(found >= best && found - gap <= best, "seed {seed}: {found} - {gap}");
             }
         }
         proved.count(alternate.minimality == Minimality::Proved);
     }
-    println!("proved minimal: {proved}");
-    assert!(none > 5 && proved.percent() > 80.0, "{none} without, {proved}");
+    println!("{solver}: proved minimal: {proved}");
+    assert!(none > 5 && proved.percent() > 80.0, "{solver}: {none} without, {proved}");
 }
 
 /// The schedule, step by step in the model.

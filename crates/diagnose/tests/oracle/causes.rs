@@ -2,7 +2,7 @@
 
 use unravel_diagnose::Options;
 use unravel_diagnose::testing::{Modelled, NoRefuter, Order, cause_of, nearest, root_cause};
-use unravel_solve::{StepId, Z3};
+use unravel_solve::{SolverChoice, StepId};
 use unravel_trace::{Bug, Effort, Observed, Schedule};
 
 use crate::traces::{Case, Share, avoidable, cases, options};
@@ -37,6 +37,10 @@ fn is_minimal(case: &Case, world: &Modelled<'_>, orders: &[Order]) -> bool {
 
 #[test]
 fn every_passing_order_breaks_a_member_and_no_member_is_spare() {
+    SolverChoice::ALL.into_iter().for_each(causes_by);
+}
+
+fn causes_by(solver: SolverChoice) {
     let mut by_trying = Share::default();
     let [mut conditions, mut deadlocks, mut minimal, mut proved] =
         [(); 4].map(|()| Share::default());
@@ -63,7 +67,7 @@ fn every_passing_order_breaks_a_member_and_no_member_is_spare() {
         // Few samples, so that the solver has something to refute.
         let options = Options { samples: 6, ..options() };
         let (cause, is_proved) =
-            cause_of(&mut world, passing, path, &mut Z3::new(), &options, &mut effort);
+            cause_of(&mut world, passing, path, &mut *solver.make(), &options, &mut effort);
         let sound = match &cause {
             Some(cause) => {
                 assert!(any, "seed {seed}: a cause, but nothing passes");
@@ -77,11 +81,13 @@ fn every_passing_order_breaks_a_member_and_no_member_is_spare() {
             _ => conditions.count(sound),
         }
         if cause.is_some() && !case.model.is_deadlock() {
-            assert!(sound || !is_proved, "seed {seed}: proved, but not so");
+            assert!(sound || !is_proved, "{solver}, seed {seed}: proved, but not so");
             proved.count(is_proved);
         }
     }
-    println!("sound without solver: {by_trying}, with: {conditions}, of deadlocks: {deadlocks}");
+    println!(
+        "{solver}: sound without solver: {by_trying}, with: {conditions}, of deadlocks: {deadlocks}"
+    );
     println!("minimal: {minimal}, proved: {proved}");
     assert_eq!(conditions.percent(), 100.0, "{conditions}");
     // Nothing is proved of deadlocks: what the solver calls kept is not the same.

@@ -5,7 +5,6 @@ use super::*;
 const BALANCE: u64 = 0x1000;
 const COUNTERS: u64 = 0x10000;
 const FLAGS: u64 = 0x8_0000;
-const LOCKS: u64 = 0x10_0000;
 
 /// About `events` events of `threads` threads besides the main one. They update counters under locks, pass values
 /// on through unprotected flags, branch on what they read; in the middle of their work two of them each read a
@@ -14,17 +13,19 @@ const LOCKS: u64 = 0x10_0000;
 pub fn large(events: usize, threads: usize, seed: u64) -> Generated {
     let threads = threads.max(2);
     let mut run = Run::new(events, threads, seed);
-    for child in 1..=threads {
-        run.fork(child);
-    }
+    run.recording.fork_all(threads);
     run.work();
-    run.finish()
+    for child in 1..=threads {
+        run.recording.act(ThreadId::MAIN, EventKind::Join { child: ThreadId(child as u32) });
+    }
+    run.finds_too_little()
 }
 
-struct Run {
-    recording: Recording,
-    rng: Rng,
-    threads: usize,
+/// Such a run while it is made. Threads are numbered, 0 is the main one.
+pub(super) struct Run {
+    pub recording: Recording,
+    pub rng: Rng,
+    pub threads: usize,
     /// Counters; each has a lock of its own out of a quarter as many.
     counters: u32,
     /// By thread: events still to make, what it read last, how far it is with the balance.
@@ -34,7 +35,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(events: usize, threads: usize, seed: u64) -> Run {
+    pub fn new(events: usize, threads: usize, seed: u64) -> Run {
         let share = (events.saturating_sub(4 * threads + 12) / threads).max(4);
         Run {
             recording: Recording::new(threads + 1),
@@ -47,20 +48,11 @@ impl Run {
         }
     }
 
-    fn fork(&mut self, child: usize) {
-        self.recording.step(ThreadId::MAIN);
-        self.recording.event(EventKind::Fork { child: ThreadId(child as u32) });
-    }
-
     fn step(&mut self, thread: usize) {
         self.recording.step(ThreadId(thread as u32));
     }
 
     fn work(&mut self) {
-        for thread in 1..=self.threads {
-            self.step(thread);
-            self.recording.event(EventKind::Start);
-        }
         let mut order: Vec<usize> = (1..=self.threads).collect();
         let mut violated = false;
         while !order.is_empty() {
@@ -88,7 +80,8 @@ impl Run {
         self.left[thread] = self.left[thread].saturating_sub(events);
     }
 
-    fn block(&mut self, thread: usize) {
+    /// A thread does something or other.
+    pub fn block(&mut self, thread: usize) {
         match self.rng.below(10) {
             0..=5 => self.count(thread),
             6 | 7 => self.look(thread),
@@ -114,11 +107,12 @@ impl Run {
     }
 
     fn lock(&mut self, thread: usize, lock: u32, take: bool) {
-        self.step(thread);
-        let at = self.recording.location(LOCKS + 64 * u64::from(lock), 40);
-        let kind =
-            if take { EventKind::Lock { at, shared: false } } else { EventKind::Unlock { at } };
-        self.recording.event(kind);
+        let thread = ThreadId(thread as u32);
+        if take {
+            self.recording.lock(thread, lock);
+        } else {
+            self.recording.unlock(thread, lock);
+        }
     }
 
     fn flag(&mut self) -> u64 {
@@ -156,30 +150,34 @@ impl Run {
 
     /// Threads 1 and 2 add to the balance; the second reads before the first has written.
     fn violate(&mut self) {
-        let lock = self.counters;
-        let mut seen = Vec::new();
-        for thread in [1, 2] {
-            self.lock(thread, lock, true);
-            self.step(thread);
-            seen.push(self.recording.read(BALANCE, 8));
-            self.lock(thread, lock, false);
-        }
+        let seen = [1, 2].map(|thread| self.read_balance(thread));
         for (thread, old) in [1, 2].into_iter().zip(seen) {
-            let exprs = &mut self.recording.symbolic.exprs;
-            let amount = exprs.constant(10, 64);
-            let new = exprs.binary(BinaryOp::Add, old, amount);
-            self.lock(thread, lock, true);
-            self.step(thread);
-            self.recording.write(BALANCE, 8, new);
-            self.lock(thread, lock, false);
+            self.write_balance(thread, old);
         }
     }
 
-    fn finish(mut self) -> Generated {
-        for child in 1..=self.threads {
-            self.step(0);
-            self.recording.event(EventKind::Join { child: ThreadId(child as u32) });
-        }
+    /// A section that reads the balance.
+    pub fn read_balance(&mut self, thread: usize) -> ExprId {
+        self.lock(thread, self.counters, true);
+        self.step(thread);
+        let seen = self.recording.read(BALANCE, 8);
+        self.lock(thread, self.counters, false);
+        seen
+    }
+
+    /// A section that writes ten more than what was read.
+    pub fn write_balance(&mut self, thread: usize, old: ExprId) {
+        let exprs = &mut self.recording.symbolic.exprs;
+        let amount = exprs.constant(10, 64);
+        let new = exprs.binary(BinaryOp::Add, old, amount);
+        self.lock(thread, self.counters, true);
+        self.step(thread);
+        self.recording.write(BALANCE, 8, new);
+        self.lock(thread, self.counters, false);
+    }
+
+    /// The main thread reads the balance, which lacks an update.
+    pub fn finds_too_little(mut self) -> Generated {
         let expected =
             (0..8).map(|i| u128::from(initial_byte(BALANCE + i)) << (8 * i)).sum::<u128>();
         self.step(0);

@@ -244,6 +244,7 @@ impl Builder<'_> {
 fn empty_model(trace: &Trace, symbolic: &Symbolic, cells: &Cells) -> Model {
     let known = cells.ranges.len();
     Model {
+        id: super::next_id(),
         threads: vec![Vec::new(); trace.threads.len()],
         owner: Vec::new(),
         place: Vec::new(),

@@ -1,15 +1,19 @@
-//! The encoding as a whole: order variables, program order, and the families of constraints one after the other.
+//! The encoding as a whole: order variables, program order, one family of constraints after the other, the path and
+//! the wish.
 //!
 //! Program order, forks and joins hold for all steps: `o1 < o2` for two steps of a thread, `fork < start`,
 //! `exit < join`. All else holds for steps that are executed. Where a run ends early, at its failure, steps after
-//! the end are free: see [`super::wishes`].
+//! the end are free: [`Constraints::after_end`].
 
-use unravel_trace::{Bug, Node};
+use unravel_trace::Bug;
 
 use super::expressions::Expressions;
-use super::text::{Formula, Script};
-use super::wishes::End;
-use crate::{Before, Cell, Goal, Model, Op, Query, Source, StepId, Wish};
+use super::text::{END, Script, place_name};
+use crate::constraints::{Constraints, End, Formula, NoEncoding, Point};
+use crate::{
+    Before, Cell, Evaluator, Goal, Model, Op, Query, SlotId, Source, StepId, SyncFamily, SyncId,
+    Wish,
+};
 
 /// What is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,11 +22,6 @@ pub(crate) enum Question {
     Core,
     Nearest(Goal),
 }
-
-/// The query has no encoding; why.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct NoEncoding(pub String);
 
 /// A query as text.
 #[derive(Clone, Debug)]
@@ -36,17 +35,15 @@ pub(crate) struct Encoding {
 }
 
 pub(crate) fn encode(query: &Query<'_>, question: Question) -> Result<Encoding, NoEncoding> {
-    let mut encoder = Encoder::new(query)?;
+    let mut encoder = Encoder::new(query);
     encoder.order();
     encoder.kept(query);
     if question == Question::Core {
         encoder.assumed(&query.assume);
     }
     encoder.memory();
-    encoder.locks()?;
-    encoder.waits();
-    encoder.counts()?;
-    encoder.once();
+    encoder.families()?;
+    encoder.path();
     encoder.wish()?;
     let mut weights = [0; 3];
     if let Question::Nearest(goal) = question {
@@ -56,26 +53,21 @@ pub(crate) fn encode(query: &Query<'_>, question: Question) -> Result<Encoding, 
     Ok(Encoding { text: encoder.script.text, initial: encoder.initial, weights })
 }
 
-/// An op at its place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Point {
-    pub step: StepId,
-    /// Index of its op among all ops of the model.
-    pub position: u32,
-}
+/// Sync objects in the order of the text, under these words.
+const FAMILIES: [(&str, &[SyncFamily]); 4] = [
+    ("locks", &[SyncFamily::Lock]),
+    ("condition variables", &[SyncFamily::Cond]),
+    ("semaphores and barriers", &[SyncFamily::Semaphore, SyncFamily::Barrier]),
+    ("once", &[SyncFamily::Once]),
+];
 
 /// Builds the text.
 #[derive(Debug)]
 pub(crate) struct Encoder<'q> {
     pub model: &'q Model,
-    pub wish: Wish,
+    pub constraints: Constraints<'q>,
     pub script: Script,
-    pub end: End,
     pub expressions: Expressions<'q>,
-    /// By sync object: what executed steps do with it.
-    pub uses: Vec<Vec<(Point, Op)>>,
-    /// The ops of requests.
-    pub requests: Vec<(Point, Op)>,
     /// By slot: it matters which value it has.
     pub relevant: Vec<bool>,
     /// By slot: its candidates, each with the formula that says it is the source.
@@ -84,68 +76,27 @@ pub(crate) struct Encoder<'q> {
 }
 
 impl<'q> Encoder<'q> {
-    fn new(query: &Query<'q>) -> Result<Encoder<'q>, NoEncoding> {
+    fn new(query: &Query<'q>) -> Encoder<'q> {
         let model = query.model;
-        let mut uses = vec![Vec::new(); model.syncs().len()];
-        let mut requests = Vec::new();
-        for step in model.steps() {
-            for position in model.op_range(step) {
-                let (op, point) = (model.ops[position], Point { step, position: position as u32 });
-                if model.is_request(step) {
-                    requests.push((point, op));
-                } else if let Some(sync) = op.sync() {
-                    uses[sync.index()].push((point, op));
-                }
-            }
-        }
-        Ok(Encoder {
+        Encoder {
             model,
-            wish: query.wish,
+            constraints: Constraints::new(model, query.wish),
             script: Script::default(),
-            end: End::of(model, query.wish),
             expressions: Expressions::new(model.exprs()),
-            uses,
-            requests,
             relevant: vec![false; model.reads().len()],
             sources: vec![Vec::new(); model.reads().len()],
             initial: Vec::new(),
-        })
-    }
-
-    /// `a` is executed before `b`.
-    pub fn before(&self, a: StepId, b: StepId) -> Formula {
-        if a == b || self.model.must_precede(b, a) {
-            Formula::False
-        } else if self.model.must_precede(a, b) {
-            Formula::True
-        } else {
-            Formula::Text(format!("(< o{} o{})", a.0, b.0))
         }
-    }
-
-    /// The same for ops: those of one step are in the order of its program.
-    pub fn ahead(&self, a: Point, b: Point) -> Formula {
-        if a.step == b.step {
-            Formula::known(a.position < b.position)
-        } else {
-            self.before(a.step, b.step)
-        }
-    }
-
-    /// The op is after the end, or this holds.
-    pub fn require(&mut self, at: Point, formula: Formula) {
-        let formula = Formula::or([self.after_end(at), formula]);
-        self.script.assert(&formula);
     }
 
     fn order(&mut self) {
         let model = self.model;
         self.script.comment("places of steps, program order, forks and joins");
         for step in model.steps() {
-            self.script.declare(&format!("o{}", step.0), "Int");
+            self.script.declare(&place_name(step), "Int");
         }
-        if self.end == End::Grant {
-            self.script.declare("end", "Int");
+        if self.constraints.end == End::Grant {
+            self.script.declare(END, "Int");
         }
         let mut forks = vec![None; model.threads()];
         let mut exits = vec![None; model.threads()];
@@ -160,7 +111,7 @@ impl<'q> Encoder<'q> {
         }
         for step in model.steps() {
             if let Some(next) = model.thread_steps(model.owner(step)).get(model.place(step) + 1) {
-                self.place_before(step, *next);
+                self.script.assert_fixed(step, *next);
             }
             if model.is_request(step) {
                 continue;
@@ -172,22 +123,22 @@ impl<'q> Encoder<'q> {
                     _ => None,
                 };
                 if let Some(cause) = cause {
-                    self.place_before(cause, step);
+                    self.script.assert_fixed(cause, step);
                 }
             }
         }
     }
 
-    /// Asserts an order that [`Encoder::before`] may already rely on.
-    fn place_before(&mut self, a: StepId, b: StepId) {
-        self.script.assert(&Formula::Text(format!("(< o{} o{})", a.0, b.0)));
-    }
-
     fn kept(&mut self, query: &Query<'_>) {
         self.script.comment("orders that are kept");
         for kept in &query.keep {
-            let formula = self.before(kept.first, kept.second);
+            let formula = self.constraints.before(kept.first, kept.second);
             self.script.assert(&formula);
+        }
+        for orders in &query.blocked {
+            let opposite =
+                Formula::or(orders.iter().map(|o| self.constraints.before(o.second, o.first)));
+            self.script.assert(&opposite);
         }
         if let (Some(near), Some(free)) = (query.near, &query.free) {
             let mut may_move = vec![false; self.model.len()];
@@ -195,7 +146,7 @@ impl<'q> Encoder<'q> {
             let fixed: Vec<StepId> =
                 near.iter().copied().filter(|step| !may_move[step.index()]).collect();
             for pair in fixed.windows(2) {
-                let formula = self.before(pair[0], pair[1]);
+                let formula = self.constraints.before(pair[0], pair[1]);
                 self.script.assert(&formula);
             }
         }
@@ -204,39 +155,82 @@ impl<'q> Encoder<'q> {
     fn assumed(&mut self, assumptions: &[Before]) {
         self.script.comment("assumptions");
         for (index, order) in assumptions.iter().enumerate() {
-            let formula = self.before(order.first, order.second);
+            let formula = self.constraints.before(order.first, order.second);
             let name = assumption_name(index);
             self.script.declare(&name, "Bool");
-            self.script.assert(&Formula::Text(format!("(=> {name} {formula})")));
+            self.script.assert_unless(&formula, &format!("(not {name})"));
         }
     }
 
-    /// Marks the reads on which conditions and the bug depend, through writes too.
-    pub fn mark_relevant(&mut self) {
-        let model = self.model;
-        let mut seen = vec![false; model.exprs().len()];
-        let mut todo: Vec<_> = model.checks().iter().map(|check| check.holds).collect();
-        if let Bug::Condition { fails, .. } = model.bug() {
-            todo.push(*fails);
-        }
-        while let Some(next) = todo.pop() {
-            if std::mem::replace(&mut seen[next.index()], true) {
-                continue;
-            }
-            match model.exprs().node(next) {
-                Node::Symbol(symbol) => {
-                    for slot in model.slots_of(symbol) {
-                        self.relevant[slot as usize] = true;
-                        for source in model.candidates(crate::SlotId(slot)) {
-                            if let Source::Write(write) = source {
-                                todo.push(model.write(write).value);
-                            }
-                        }
-                    }
+    fn families(&mut self) -> Result<(), NoEncoding> {
+        for (words, families) in FAMILIES {
+            self.script.comment(words);
+            for (index, object) in self.model.syncs().iter().enumerate() {
+                if families.contains(&object.family) {
+                    self.assert_all(self.constraints.of(SyncId(index as u32))?);
                 }
-                node => node.operands(|of| todo.push(of)),
             }
         }
+        Ok(())
+    }
+
+    fn assert_all(&mut self, formulas: Vec<Formula>) {
+        formulas.iter().for_each(|formula| self.script.assert(formula));
+    }
+
+    fn path(&mut self) {
+        self.script.comment("the path");
+        for step in self.model.steps() {
+            for position in self.model.op_range(step) {
+                let Op::Check(check) = self.model.ops[position] else { continue };
+                let at = Point { step, position: position as u32 };
+                let unexecuted = self.constraints.check_guard(check, at);
+                if unexecuted != Formula::True {
+                    let holds = self.model.check(check).holds;
+                    let term = self.expressions.term(&mut self.script, holds);
+                    self.script.assert_unless(&unexecuted, &format!("(= {term} #b1)"));
+                }
+            }
+        }
+    }
+
+    fn wish(&mut self) -> Result<(), NoEncoding> {
+        self.script.comment("the wish");
+        match (self.model.bug(), self.constraints.wish) {
+            (Bug::Condition { fails, .. }, wish) => {
+                let term = self.expressions.term(&mut self.script, *fails);
+                let bit = if wish == Wish::Fails { "#b1" } else { "#b0" };
+                self.script.assert_unless(&Formula::False, &format!("(= {term} {bit})"));
+            }
+            (Bug::Reached { .. }, Wish::Fails) => {}
+            (Bug::Reached { .. }, Wish::Passes) => self.script.assert(&Formula::False),
+            (Bug::Deadlock { .. }, Wish::Fails) => self.assert_all(self.constraints.refused()?),
+            (Bug::Deadlock { .. }, Wish::Passes) => self.assert_all(self.constraints.granted()?),
+            (Bug::Opaque, wish) => self.same_or_not(wish),
+            (Bug::None, _) => return Err(NoEncoding("the run did not fail".to_owned())),
+        }
+        Ok(())
+    }
+
+    /// The recorded order in all that matters, or another.
+    fn same_or_not(&mut self, wish: Wish) {
+        let (mut same, mut other) = (Vec::new(), Vec::new());
+        if let Some(observed) = self.model.observed() {
+            let mut evaluator = Evaluator::new(self.model);
+            evaluator.evaluate(&observed);
+            for (index, source) in evaluator.sources().iter().copied().enumerate() {
+                let selectors = self.selectors(SlotId(index as u32));
+                let (mine, others): (Vec<_>, Vec<_>) =
+                    selectors.into_iter().partition(|(s, _)| *s == source);
+                same.push(Formula::or(mine.into_iter().map(|(_, selected)| selected)));
+                other.extend(others.into_iter().map(|(_, selected)| selected));
+            }
+        }
+        let formula = match wish {
+            Wish::Fails => Formula::and(same.into_iter().chain([self.constraints.same()])),
+            Wish::Passes => Formula::or(other.into_iter().chain([self.constraints.other()])),
+        };
+        self.script.assert(&formula);
     }
 }
 

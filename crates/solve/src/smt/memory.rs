@@ -7,11 +7,12 @@
 //!
 //! Reads on whose values no condition depends are left out; they read what they read.
 
-use unravel_trace::ThreadId;
+use unravel_trace::{Bug, Node, ThreadId};
 
-use super::encode::{Encoder, Point};
+use super::encode::Encoder;
 use super::expressions::symbol_name;
-use super::text::{Formula, bits};
+use super::text::bits;
+use crate::constraints::{Atom, Formula};
 use crate::{Cell, Model, ReadSlot, SlotId, Source, StepId, WriteSlot};
 
 impl Encoder<'_> {
@@ -43,46 +44,65 @@ impl Encoder<'_> {
         }
     }
 
-    fn read(&mut self, slot: SlotId) {
-        let read = *self.model.read(slot);
-        let at = self.read_point(&read);
-        let sources = self.selectors(slot);
-        let any = Formula::or(sources.iter().map(|(_, selected)| selected.clone()));
-        self.require(at, any);
-        for (source, selected) in sources {
-            let value = self.source_value(source, read.cell);
-            let equal = Formula::Text(format!("(= {} {value})", value_name(slot.0)));
-            match selected {
-                Formula::True => self.require(at, equal),
-                selected => {
-                    let formula = Formula::or([selected.not(), equal]);
-                    self.script.assert(&formula);
+    /// Marks the reads on which conditions and the bug depend, through writes too.
+    fn mark_relevant(&mut self) {
+        let model = self.model;
+        let mut seen = vec![false; model.exprs().len()];
+        let mut todo: Vec<_> = model.checks().iter().map(|check| check.holds).collect();
+        if let Bug::Condition { fails, .. } = model.bug() {
+            todo.push(*fails);
+        }
+        while let Some(next) = todo.pop() {
+            if std::mem::replace(&mut seen[next.index()], true) {
+                continue;
+            }
+            match model.exprs().node(next) {
+                Node::Symbol(symbol) => {
+                    for slot in model.slots_of(symbol) {
+                        self.relevant[slot as usize] = true;
+                        for source in model.candidates(SlotId(slot)) {
+                            if let Source::Write(write) = source {
+                                todo.push(model.write(write).value);
+                            }
+                        }
+                    }
                 }
+                node => node.operands(|of| todo.push(of)),
             }
         }
     }
 
-    /// The candidates of a slot, each with what says that it is the source. Declares that once.
+    fn read(&mut self, slot: SlotId) {
+        let read = *self.model.read(slot);
+        let unexecuted = self.constraints.after_end(self.constraints.read_point(&read));
+        let sources = self.selectors(slot);
+        let any = Formula::or(sources.iter().map(|(_, selected)| selected.clone()));
+        self.script.assert(&Formula::or([unexecuted.clone(), any]));
+        for (source, selected) in sources {
+            let value = self.source_value(source, read.cell);
+            let equal = format!("(= {} {value})", value_name(slot.0));
+            match selected {
+                Formula::True => self.script.assert_unless(&unexecuted, &equal),
+                selected => self.script.assert_unless(&selected.not(), &equal),
+            }
+        }
+    }
+
+    /// The candidates of a slot, each with what says that it is the source. Asserts once what that means.
     pub fn selectors(&mut self, slot: SlotId) -> Vec<(Source, Formula)> {
         if !self.sources[slot.index()].is_empty() {
             return self.sources[slot.index()].clone();
         }
         let read = *self.model.read(slot);
-        let candidates = self.model.candidates(slot);
         let mut found = Vec::new();
-        for source in candidates {
-            let order = self.reads_from(&read, source);
-            let selected = match order {
-                Formula::Text(text) => {
-                    let name = match source {
-                        Source::Initial => format!("r{}_i", slot.0),
-                        Source::Write(write) => format!("r{}_{write}", slot.0),
-                    };
-                    self.script.declare(&name, "Bool");
-                    self.script.assert(&Formula::Text(format!("(=> {name} {text})")));
-                    Formula::Text(name)
+        for source in self.model.candidates(slot) {
+            let selected = match self.reads_from(&read, source) {
+                known @ (Formula::True | Formula::False) => known,
+                order => {
+                    let selected = Formula::Is(Atom::ReadsFrom(slot, source));
+                    self.script.assert(&Formula::or([selected.clone().not(), order]));
+                    selected
                 }
-                known => known,
             };
             found.push((source, selected));
         }
@@ -92,47 +112,36 @@ impl Encoder<'_> {
 
     /// The order in which a read sees a source.
     fn reads_from(&self, read: &ReadSlot, source: Source) -> Formula {
-        let model = self.model;
+        let (model, constraints) = (self.model, &self.constraints);
         let writes = model.writes_of(read.cell);
         let others = writes.iter().map(|w| (*w, model.write(*w)));
         match source {
             Source::Initial => Formula::and(
                 others
                     .filter(|(_, y)| y.step != read.step)
-                    .map(|(_, y)| self.before(read.step, y.step)),
+                    .map(|(_, y)| constraints.before(read.step, y.step)),
             ),
             Source::Write(index) => {
                 let write = model.write(index);
                 if write.step == read.step {
                     return Formula::True;
                 }
-                let mut parts = vec![self.before(write.step, read.step)];
+                let mut parts = vec![constraints.before(write.step, read.step)];
                 let nearest = Nearest::of(self.model, write, read);
                 for (other, y) in others {
                     let together = y.step == read.step || y.step == write.step;
                     if other == index || together || nearest.makes_needless(self.model, y.step) {
                         continue;
                     }
-                    let sides = [self.before(y.step, write.step), self.before(read.step, y.step)];
+                    let sides = [
+                        constraints.before(y.step, write.step),
+                        constraints.before(read.step, y.step),
+                    ];
                     parts.push(Formula::or(sides));
                 }
                 Formula::and(parts)
             }
         }
-    }
-
-    pub fn read_point(&self, read: &ReadSlot) -> Point {
-        // A read is executed if its event is; within a step only the end in its middle makes a difference.
-        let range = self.model.op_range(read.step);
-        let mut position = range.start;
-        for at in range {
-            if let crate::Op::Read(slot) = self.model.ops[at]
-                && self.model.read(slot) == read
-            {
-                position = at;
-            }
-        }
-        Point { step: read.step, position: position as u32 }
     }
 
     fn source_value(&mut self, source: Source, cell: Cell) -> String {

@@ -15,8 +15,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::encode::{Encoder, Point};
-use super::text::Formula;
+use super::encode::Encoder;
+use crate::constraints::{Formula, Point};
 use crate::{Evaluator, Goal, Model, SlotId, Source, StepId, criteria};
 
 /// The event of a source; `None`: memory as it was before the run.
@@ -68,7 +68,7 @@ impl Encoder<'_> {
                 continue;
             }
             let read = *model.read(slots[0]);
-            let unexecuted = self.after_end(self.read_point(&read));
+            let unexecuted = self.constraints.after_end(self.constraints.read_point(&read));
             let selectors: Vec<_> = slots.iter().map(|slot| self.selectors(*slot)).collect();
             // New edges that the event may get, each with what keeps it away.
             let mut new: Vec<Option<u32>> = selectors
@@ -110,7 +110,8 @@ impl Encoder<'_> {
         pairs
             .filter(|(a, b)| owner(*a) != owner(*b))
             .map(|(a, b)| {
-                let adjacent = Formula::and([self.before(a, b), self.nothing_between(a, b)]);
+                let adjacent =
+                    Formula::and([self.constraints.before(a, b), self.nothing_between(a, b)]);
                 Formula::or([self.is_absent(a), self.is_absent(b), adjacent])
             })
             .collect()
@@ -118,7 +119,7 @@ impl Encoder<'_> {
 
     /// The step is not executed: segments and switches with it are left out.
     fn is_absent(&self, step: StepId) -> Formula {
-        self.after_end(Point { step, position: self.model.op_range(step).start as u32 })
+        self.constraints.after_end(Point { step, position: self.model.op_range(step).start as u32 })
     }
 
     /// No step of another thread between two of one thread, or none at all between two of different ones.
@@ -138,7 +139,10 @@ impl Encoder<'_> {
                 _ => true,
             };
             if neighbour {
-                parts.push(Formula::or([self.before(step, first), self.before(last, step)]));
+                parts.push(Formula::or([
+                    self.constraints.before(step, first),
+                    self.constraints.before(last, step),
+                ]));
             }
         }
         Formula::and(parts)

@@ -1,105 +1,21 @@
-//! Writing SMT-LIB 2: formulas that simplify while they are built, and the script that asserts them.
+//! Writing SMT-LIB 2: how formulas look as text, and the script that asserts them.
+//!
+//! A choice is declared where it first occurs. The one that grants a request q says where the run ends:
+//! `g_q ⇒ end = o_q`; a step s after it has `end < o_s`.
 
 use std::fmt::Write;
 
-/// A Boolean term.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Formula {
-    True,
-    False,
-    Text(String),
-}
+use rustc_hash::FxHashSet;
 
-impl Formula {
-    pub fn known(value: bool) -> Formula {
-        if value { Formula::True } else { Formula::False }
-    }
-
-    pub fn text(text: impl Into<String>) -> Formula {
-        Formula::Text(text.into())
-    }
-
-    pub fn and(parts: impl IntoIterator<Item = Formula>) -> Formula {
-        joined(parts, "and", Formula::True, Formula::False)
-    }
-
-    pub fn or(parts: impl IntoIterator<Item = Formula>) -> Formula {
-        joined(parts, "or", Formula::False, Formula::True)
-    }
-
-    /// Only for terms that are no orders: an order is negated by asking for the opposite one, because answers may
-    /// leave steps at one place.
-    pub fn not(self) -> Formula {
-        match self {
-            Formula::True => Formula::False,
-            Formula::False => Formula::True,
-            Formula::Text(text) => Formula::Text(format!("(not {text})")),
-        }
-    }
-
-    /// At least so many of these hold.
-    pub fn at_least(count: i64, parts: Vec<Formula>) -> Formula {
-        let certain = parts.iter().filter(|p| **p == Formula::True).count() as i64;
-        let open: Vec<Formula> =
-            parts.into_iter().filter(|p| matches!(p, Formula::Text(_))).collect();
-        let needed = count - certain;
-        if needed <= 0 {
-            return Formula::True;
-        }
-        if needed > open.len() as i64 {
-            return Formula::False;
-        }
-        if needed == 1 {
-            return Formula::or(open);
-        }
-        if needed == open.len() as i64 {
-            return Formula::and(open);
-        }
-        let mut text = format!("((_ at-least {needed})");
-        for part in &open {
-            let _ = write!(text, " {part}");
-        }
-        text.push(')');
-        Formula::Text(text)
-    }
-}
-
-impl std::fmt::Display for Formula {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Formula::True => "true",
-            Formula::False => "false",
-            Formula::Text(text) => text,
-        })
-    }
-}
-
-fn joined(
-    parts: impl IntoIterator<Item = Formula>,
-    word: &str,
-    neutral: Formula,
-    absorbing: Formula,
-) -> Formula {
-    let mut texts: Vec<String> = Vec::new();
-    for part in parts {
-        if part == absorbing {
-            return absorbing;
-        }
-        if let Formula::Text(text) = part {
-            texts.push(text);
-        }
-    }
-    match texts.len() {
-        0 => neutral,
-        1 => Formula::Text(texts.swap_remove(0)),
-        _ => Formula::Text(format!("({word} {})", texts.join(" "))),
-    }
-}
+use crate::constraints::{Atom, Formula};
+use crate::{Source, StepId};
 
 /// A sequence of commands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
     pub text: String,
+    /// Choices.
+    declared: FxHashSet<Atom>,
 }
 
 impl Script {
@@ -120,15 +36,102 @@ impl Script {
     }
 
     pub fn assert(&mut self, formula: &Formula) {
-        if *formula != Formula::True {
-            let _ = writeln!(self.text, "(assert {formula})");
+        if *formula == Formula::True {
+            return;
         }
+        self.declare_choices(formula);
+        self.text.push_str("(assert ");
+        write_formula(&mut self.text, formula);
+        self.text.push_str(")\n");
+    }
+
+    /// A Boolean term holds, unless the formula does.
+    pub fn assert_unless(&mut self, excuse: &Formula, term: &str) {
+        match excuse {
+            Formula::True => {}
+            Formula::False => {
+                let _ = writeln!(self.text, "(assert {term})");
+            }
+            excuse => {
+                self.declare_choices(excuse);
+                self.text.push_str("(assert (or ");
+                write_formula(&mut self.text, excuse);
+                let _ = writeln!(self.text, " {term}))");
+            }
+        }
+    }
+
+    /// An order that is the same in every execution, which formulas take for granted.
+    pub fn assert_fixed(&mut self, first: StepId, second: StepId) {
+        let _ = writeln!(self.text, "(assert (< {} {}))", place_name(first), place_name(second));
     }
 
     /// The weight is always written: Z3 4.8.12 lets one constraint's weight slip into the next that has none.
     pub fn soft(&mut self, formula: &Formula, weight: u64) {
-        let _ = writeln!(self.text, "(assert-soft {formula} :weight {weight} :id distance)");
+        self.declare_choices(formula);
+        self.text.push_str("(assert-soft ");
+        write_formula(&mut self.text, formula);
+        let _ = writeln!(self.text, " :weight {weight} :id distance)");
     }
+
+    fn declare_choices(&mut self, formula: &Formula) {
+        formula.each_atom(&mut |atom| {
+            if !atom.is_choice() || !self.declared.insert(atom) {
+                return;
+            }
+            let mut name = String::new();
+            write_atom(&mut name, atom);
+            self.declare(&name, "Bool");
+            if let Atom::Granted(request) = atom {
+                let place = place_name(request);
+                let _ = writeln!(self.text, "(assert (=> {name} (= {END} {place})))");
+            }
+        });
+    }
+}
+
+/// The place where a request is granted.
+pub(crate) const END: &str = "end";
+
+pub(crate) fn place_name(step: StepId) -> String {
+    format!("o{}", step.0)
+}
+
+fn write_atom(text: &mut String, atom: Atom) {
+    let _ = match atom {
+        Atom::Before(a, b) => write!(text, "(< {} {})", place_name(a), place_name(b)),
+        Atom::AfterGrant(step) => write!(text, "(< {END} {})", place_name(step)),
+        Atom::Wakes { wait, waker } => write!(text, "p{wait}_{waker}"),
+        Atom::ReadsFrom(slot, Source::Initial) => write!(text, "r{}_i", slot.0),
+        Atom::ReadsFrom(slot, Source::Write(write)) => write!(text, "r{}_{write}", slot.0),
+        Atom::Granted(request) => write!(text, "g{}", request.0),
+    };
+}
+
+fn write_formula(text: &mut String, formula: &Formula) {
+    match formula {
+        Formula::True => text.push_str("true"),
+        Formula::False => text.push_str("false"),
+        Formula::Is(atom) => write_atom(text, *atom),
+        Formula::Not(atom) => {
+            text.push_str("(not ");
+            write_atom(text, *atom);
+            text.push(')');
+        }
+        Formula::All(parts) => write_list(text, "and", parts),
+        Formula::Any(parts) => write_list(text, "or", parts),
+        Formula::AtLeast(count, parts) => write_list(text, &format!("(_ at-least {count})"), parts),
+    }
+}
+
+fn write_list(text: &mut String, word: &str, parts: &[Formula]) {
+    text.push('(');
+    text.push_str(word);
+    for part in parts {
+        text.push(' ');
+        write_formula(text, part);
+    }
+    text.push(')');
 }
 
 /// A constant of so many bits.
@@ -143,18 +146,46 @@ pub(crate) fn bits(value: u128, bits: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SlotId;
+
+    fn order(first: u32, second: u32) -> Formula {
+        Formula::Is(Atom::Before(StepId(first), StepId(second)))
+    }
 
     #[test]
-    fn formulas_simplify() {
-        let p = || Formula::text("p");
-        assert_eq!(Formula::and([Formula::True, p()]), p());
-        assert_eq!(Formula::or([p(), Formula::True]), Formula::True);
-        assert_eq!(Formula::or([]), Formula::False);
-        assert_eq!(Formula::at_least(1, vec![Formula::True, p()]), Formula::True);
-        assert_eq!(Formula::at_least(2, vec![Formula::True, p()]), p());
-        assert_eq!(Formula::at_least(3, vec![Formula::True, p()]), Formula::False);
-        let two_of_three = Formula::at_least(2, vec![p(), p(), p()]);
-        assert_eq!(two_of_three, Formula::text("((_ at-least 2) p p p)"));
+    fn formulas_are_printed() {
+        let mut script = Script::default();
+        script.assert(&Formula::True);
+        script.assert(&Formula::at_least(2, vec![order(1, 2), order(3, 4), order(5, 6)]));
+        assert_eq!(script.text, "(assert ((_ at-least 2) (< o1 o2) (< o3 o4) (< o5 o6)))\n");
+        script.text.clear();
+        script.assert_unless(&order(1, 2), "(= v0 #x01)");
+        script.assert_unless(&Formula::False, "(= v0 #x01)");
+        assert_eq!(script.text, "(assert (or (< o1 o2) (= v0 #x01)))\n(assert (= v0 #x01))\n");
+    }
+
+    #[test]
+    fn choices_are_declared_once() {
+        let mut script = Script::default();
+        let reads = Formula::Is(Atom::ReadsFrom(SlotId(5), Source::Write(7)));
+        script.assert(&Formula::or([reads.clone().not(), order(1, 2)]));
+        script.assert(&reads);
+        let expected = "(declare-const r5_7 Bool)\n\
+                        (assert (or (not r5_7) (< o1 o2)))\n\
+                        (assert r5_7)\n";
+        assert_eq!(script.text, expected);
+    }
+
+    #[test]
+    fn a_grant_is_the_end() {
+        let mut script = Script::default();
+        script.assert(&Formula::Is(Atom::Granted(StepId(4))));
+        script.assert(&Formula::Is(Atom::AfterGrant(StepId(3))));
+        let expected = "(declare-const g4 Bool)\n\
+                        (assert (=> g4 (= end o4)))\n\
+                        (assert g4)\n\
+                        (assert (< end o3))\n";
+        assert_eq!(script.text, expected);
     }
 
     #[test]

@@ -11,13 +11,12 @@ use std::time::Instant;
 
 use super::answer::{self, Value};
 use super::library::{Context, Decider, LibraryError, Optimizer, Setting, Status, TUNING, version};
+use crate::constraints::NoEncoding;
 use crate::smt::encode::assumption_name;
 use crate::smt::memory::initial_name;
 use crate::smt::{Encoding, Question, encode};
-use crate::{
-    Answer, Bounds, Cell, Evaluator, Found, Goal, Model, Nearest, Query, Solver, StepId, Verdict,
-    Wish, criteria,
-};
+use crate::measure::measured;
+use crate::{Answer, Bounds, Cell, Found, Goal, Nearest, Query, Solver, StepId};
 
 /// Z3's measure of work that a conflict stands for, roughly, in queries of this kind.
 const RESOURCES_PER_CONFLICT: u64 = 2_000;
@@ -74,8 +73,8 @@ impl From<LibraryError> for Why {
     }
 }
 
-impl From<crate::smt::NoEncoding> for Why {
-    fn from(error: crate::smt::NoEncoding) -> Why {
+impl From<NoEncoding> for Why {
+    fn from(error: NoEncoding) -> Why {
         Why(format!("no encoding for {error}"))
     }
 }
@@ -242,7 +241,7 @@ fn digits(sum: u64, weights: [u64; 3]) -> [u32; 3] {
     digits.map(|digit| u32::try_from(digit).unwrap_or(u32::MAX))
 }
 
-const CORES: &[(&CStr, &CStr)] = &[(c"unsat_core", c"true")];
+pub(super) const CORES: &[(&CStr, &CStr)] = &[(c"unsat_core", c"true")];
 
 /// Why a check that began then came to no end, in words. Z3's own are "canceled" or "unknown" for most bounds.
 fn stopped(bounds: &Bounds<'_>, start: Instant, reason: &str) -> String {
@@ -287,33 +286,4 @@ fn found(query: &Query<'_>, encoding: &Encoding, model: &str) -> Found {
     };
     order.sort_by_key(|step| place[step.index()]);
     Found { order, initial }
-}
-
-/// The distance of an order, if it ends as wished.
-fn measured(
-    query: &Query<'_>,
-    near: &[StepId],
-    found: Found,
-) -> Option<(Vec<StepId>, criteria::Distance)> {
-    let model: &Model = query.model;
-    let mut known = Evaluator::new(model);
-    known.evaluate(near);
-    let near_flows = criteria::flows(model, &known);
-    let mut with_initial;
-    let mut model = model;
-    if !found.initial.is_empty() {
-        with_initial = model.clone();
-        found.initial.iter().for_each(|(cell, value)| with_initial.set_initial(*cell, *value));
-        model = &with_initial;
-    }
-    let mut evaluator = Evaluator::new(model);
-    let verdict = evaluator.evaluate(&found.order);
-    let as_wished = match query.wish {
-        Wish::Fails => matches!(verdict, Verdict::Fails { .. }),
-        Wish::Passes => verdict == Verdict::Passes,
-    };
-    let flows = criteria::flows(model, &evaluator);
-    let performed = evaluator.performed();
-    let cost = criteria::distance(model, near, &near_flows, performed, &flows);
-    as_wished.then_some((found.order, cost))
 }

@@ -2,17 +2,14 @@
 //!
 //! They have no program, so that the diagnosis is modelled; their order is known.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use unravel_solve::generate::{Generated, large};
-use unravel_trace::{
-    Failure, FailureKind, Input, Outcome, Place, ProgramRef, Rules, Run, Schedule, Site,
-    ThreadName, TraceFile, VisibleSet,
-};
+use unravel_solve::generate::large;
 
 use super::measured::diagnose;
-use super::{milliseconds, size};
+use super::size;
+use crate::bench::generated;
+use crate::bench::measure::milliseconds;
 use crate::error::Error;
 
 const SIZES: [usize; 7] = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
@@ -37,7 +34,8 @@ pub fn print(tool: &Path, scratch: &Path) -> Result<f64, Error> {
     );
     let mut longest = 0.0;
     for events in SIZES {
-        let path = write(&large(events, THREADS, SEED), scratch)?;
+        let path = scratch.join("generated.trace");
+        generated::write(large(events, THREADS, SEED), &path)?;
         let measured = diagnose(tool, &path, &[])?;
         let (diagnosis, timings) = (&measured.diagnosis, &measured.timings);
         println!(
@@ -56,45 +54,4 @@ pub fn print(tool: &Path, scratch: &Path) -> Result<f64, Error> {
         longest = measured.wall;
     }
     Ok(longest)
-}
-
-fn write(generated: &Generated, scratch: &Path) -> Result<PathBuf, Error> {
-    let mut trace = generated.trace.clone();
-    // Every event has a site of its own; the reader wants all of them described.
-    let (function, file): (Arc<str>, Arc<str>) = ("work".into(), "generated.c".into());
-    trace.sites = (trace.events.iter().zip(1..))
-        .map(|(event, line)| {
-            let (function, file) = (function.clone(), file.clone());
-            let place = Place { function, file, line, column: 1 };
-            (event.site, Site { place, inlined_at: Vec::new() })
-        })
-        .collect();
-    let failure = Failure {
-        kind: FailureKind::Assertion,
-        message: "an update was lost".into(),
-        thread: ThreadName::main(),
-        stack: Vec::new(),
-        related: Vec::new(),
-    };
-    let file = TraceFile {
-        program: ProgramRef { name: "generated".into(), ..ProgramRef::default() },
-        input: Input::default(),
-        rules: Rules::default(),
-        strategy: "generated".into(),
-        seed: Some(SEED),
-        run: Run {
-            trace,
-            schedule: Schedule::default(),
-            outcome: Outcome::Failed(Box::new(failure)),
-            steps: 0,
-            learned: VisibleSet::default(),
-            nondet: Vec::new(),
-            notes: Vec::new(),
-            symbolic: Some(Box::new(generated.symbolic.clone())),
-        },
-    };
-    let path = scratch.join("generated.trace");
-    file.write(&path)
-        .map_err(|error| Error::Trace { path: path.clone(), problem: error.to_string() })?;
-    Ok(path)
 }

@@ -96,6 +96,8 @@ pub struct Measured {
     /// Seconds of the whole command, and of its search.
     pub whole: f64,
     pub search: f64,
+    /// The failing run of each bug, with its symbolic side if it was diagnosed.
+    pub traces: Vec<PathBuf>,
 }
 
 /// Explains the buggy program, without judging what comes of it.
@@ -112,6 +114,7 @@ pub fn measure(lab: &Lab<'_>) -> Result<Measured, String> {
         confirmed: said.bugs.iter().filter(confirmed).count(),
         whole,
         search: said.explored.seconds,
+        traces: said.bugs.into_iter().map(|bug| bug.trace).collect(),
     })
 }
 

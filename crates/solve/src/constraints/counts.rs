@@ -10,34 +10,20 @@
 
 use unravel_trace::SyncState;
 
-use super::encode::{Encoder, NoEncoding, Point};
-use super::text::Formula;
-use crate::{Op, SyncFamily, SyncId};
+use super::{Constraints, Formula, NoEncoding, Point};
+use crate::{Op, SyncId};
 
 /// What happened to a semaphore.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Semaphore {
+pub(super) struct Semaphore {
     /// Where it was set up, and the value; `None` before the beginning.
     inits: Vec<(Option<Point>, i64)>,
     posts: Vec<Point>,
     acquisitions: Vec<Point>,
 }
 
-impl Encoder<'_> {
-    pub fn counts(&mut self) -> Result<(), NoEncoding> {
-        self.script.comment("semaphores and barriers");
-        for index in 0..self.model.syncs().len() as u32 {
-            let id = SyncId(index);
-            match self.model.sync(id).family {
-                SyncFamily::Semaphore => self.semaphore(id),
-                SyncFamily::Barrier => self.barrier(id)?,
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    pub fn semaphore_uses(&self, id: SyncId) -> Semaphore {
+impl Constraints<'_> {
+    pub(super) fn semaphore_uses(&self, id: SyncId) -> Semaphore {
         let mut semaphore = Semaphore::default();
         for state in &self.model.sync(id).initial {
             if let SyncState::Semaphore(value) = state {
@@ -57,19 +43,21 @@ impl Encoder<'_> {
         semaphore
     }
 
-    fn semaphore(&mut self, id: SyncId) {
+    pub(super) fn semaphore(&self, id: SyncId) -> Vec<Formula> {
         let semaphore = self.semaphore_uses(id);
-        for (at, op) in self.uses[id.index()].clone() {
+        let mut formulas = Vec::new();
+        for (at, op) in &self.uses[id.index()] {
             let formula = match op {
-                Op::SemPost { .. } => self.is_set_up(&semaphore, at),
+                Op::SemPost { .. } => self.is_set_up(&semaphore, *at),
                 Op::SemAcquire { .. } | Op::SemTryAcquire { acquired: true, .. } => {
-                    self.is_positive(&semaphore, at)
+                    self.is_positive(&semaphore, *at)
                 }
-                Op::SemTryAcquire { acquired: false, .. } => self.is_zero(&semaphore, at),
+                Op::SemTryAcquire { acquired: false, .. } => self.is_zero(&semaphore, *at),
                 _ => continue,
             };
-            self.require(at, formula);
+            formulas.push(self.require(*at, formula));
         }
+        formulas
     }
 
     /// For each way it may have been set up last before this: that it was, and the rest.
@@ -109,14 +97,14 @@ impl Encoder<'_> {
     }
 
     /// It was not set up before this.
-    pub fn is_not_set_up(&self, semaphore: &Semaphore, at: Point) -> Formula {
+    pub(super) fn is_not_set_up(&self, semaphore: &Semaphore, at: Point) -> Formula {
         Formula::and(semaphore.inits.iter().map(|(init, _)| match init {
             None => Formula::False,
             Some(init) => self.ahead(at, *init),
         }))
     }
 
-    pub fn is_positive(&self, semaphore: &Semaphore, at: Point) -> Formula {
+    pub(super) fn is_positive(&self, semaphore: &Semaphore, at: Point) -> Formula {
         let others: Vec<Point> =
             semaphore.acquisitions.iter().copied().filter(|a| *a != at).collect();
         self.last_set_up(semaphore, at, |init, value| {
@@ -127,7 +115,7 @@ impl Encoder<'_> {
         })
     }
 
-    pub fn is_zero(&self, semaphore: &Semaphore, at: Point) -> Formula {
+    pub(super) fn is_zero(&self, semaphore: &Semaphore, at: Point) -> Formula {
         self.last_set_up(semaphore, at, |init, value| {
             let posts = semaphore.posts.iter().map(|post| self.is_outside(init, *post, at));
             let taken = semaphore.acquisitions.iter().filter(|other| **other != at);
@@ -137,26 +125,25 @@ impl Encoder<'_> {
         })
     }
 
-    fn barrier(&mut self, id: SyncId) -> Result<(), NoEncoding> {
+    pub(super) fn barrier(&self, id: SyncId) -> Result<Vec<Formula>, NoEncoding> {
         let (count, init) = self.barrier_set_up(id)?;
-        for (at, op) in self.uses[id.index()].clone() {
-            match op {
+        let mut formulas = Vec::new();
+        for (at, op) in &self.uses[id.index()] {
+            let formula = match op {
                 Op::Arrive { .. } => {
-                    let set_up = init.map_or(Formula::True, |init| self.ahead(init, at));
-                    self.require(at, Formula::and([Formula::known(count > 0), set_up]));
+                    let set_up = init.map_or(Formula::True, |init| self.ahead(init, *at));
+                    Formula::and([Formula::known(count > 0), set_up])
                 }
-                Op::Leave { .. } => {
-                    let opened = self.is_open(id, count, at);
-                    self.require(at, opened);
-                }
-                _ => {}
-            }
+                Op::Leave { .. } => self.is_open(id, count, *at),
+                _ => continue,
+            };
+            formulas.push(self.require(*at, formula));
         }
-        Ok(())
+        Ok(formulas)
     }
 
     /// The number of threads, and where it was said.
-    pub fn barrier_set_up(&self, id: SyncId) -> Result<(i64, Option<Point>), NoEncoding> {
+    pub(super) fn barrier_set_up(&self, id: SyncId) -> Result<(i64, Option<Point>), NoEncoding> {
         let mut found = Vec::new();
         for state in &self.model.sync(id).initial {
             if let SyncState::Barrier(count) = state {
@@ -190,7 +177,7 @@ impl Encoder<'_> {
 
     /// The generation that this leave waits for is complete: for each g, the arrival is of an earlier one, or
     /// n·(g+1) arrived before the leave.
-    pub fn is_open(&self, id: SyncId, count: i64, leave: Point) -> Formula {
+    pub(super) fn is_open(&self, id: SyncId, count: i64, leave: Point) -> Formula {
         let arrivals = self.arrivals(id);
         let Some(mine) = self.own_arrival(&arrivals, leave) else { return Formula::False };
         if count <= 0 {
@@ -210,7 +197,7 @@ impl Encoder<'_> {
 
     /// The generation that this leave waits for is not complete: for some g the arrival is not of an earlier one,
     /// and fewer than n·(g+1) arrived before the leave.
-    pub fn is_shut(&self, id: SyncId, count: i64, leave: Point) -> Formula {
+    pub(super) fn is_shut(&self, id: SyncId, count: i64, leave: Point) -> Formula {
         let arrivals = self.arrivals(id);
         let Some(mine) = self.own_arrival(&arrivals, leave) else { return Formula::True };
         if count <= 0 {

@@ -8,9 +8,8 @@
 
 use unravel_trace::{ThreadId, WakeCause};
 
-use super::encode::{Encoder, Point};
-use super::text::Formula;
-use crate::{Op, SyncFamily, SyncId};
+use super::{Atom, Constraints, Formula, Point};
+use crate::{Op, SyncId};
 
 /// From a wait to its wake.
 #[derive(Clone, Copy, Debug)]
@@ -28,16 +27,7 @@ struct Waker {
     recorded: Option<Option<ThreadId>>,
 }
 
-impl Encoder<'_> {
-    pub fn waits(&mut self) {
-        self.script.comment("condition variables");
-        for index in 0..self.model.syncs().len() as u32 {
-            if self.model.sync(SyncId(index)).family == SyncFamily::Cond {
-                self.condition(SyncId(index));
-            }
-        }
-    }
-
+impl Constraints<'_> {
     fn waiters(&self, cond: SyncId) -> (Vec<Waiter>, Vec<Waker>) {
         let (mut waiters, mut wakers): (Vec<Waiter>, Vec<Waker>) = (Vec::new(), Vec::new());
         for (at, op) in &self.uses[cond.index()] {
@@ -61,59 +51,50 @@ impl Encoder<'_> {
         (waiters, wakers)
     }
 
-    fn condition(&mut self, cond: SyncId) {
+    pub(super) fn condition(&self, cond: SyncId) -> Vec<Formula> {
         let (waiters, wakers) = self.waiters(cond);
+        let mut formulas = Vec::new();
         for waiter in &waiters {
             for waker in &wakers {
-                if let Formula::Text(name) = self.wakes(waiter, waker) {
-                    self.script.declare(&name, "Bool");
-                    let order = self.spans_waker(waiter, waker);
-                    let formula = Formula::or([Formula::text(name).not(), order]);
-                    self.script.assert(&formula);
-                }
+                let not_woken = self.wakes(waiter, waker).not();
+                formulas.push(Formula::or([not_woken, self.spans_waker(waiter, waker)]));
             }
             for (index, one) in wakers.iter().enumerate() {
                 for other in &wakers[index + 1..] {
-                    self.not_both(self.wakes(waiter, one), self.wakes(waiter, other));
+                    formulas.push(not_both(self.wakes(waiter, one), self.wakes(waiter, other)));
                 }
             }
         }
         for waker in &wakers {
-            self.waker(waker, &waiters, &wakers);
+            self.waker(waker, &waiters, &wakers, &mut formulas);
         }
         let mut woken: Vec<Point> = Vec::new();
         for waiter in &waiters {
             let Some((at, by)) = waiter.wake else { continue };
             woken.push(at);
-            let picks: Vec<Formula> = wakers.iter().map(|w| self.wakes(waiter, w)).collect();
+            let picks = wakers.iter().map(|waker| self.wakes(waiter, waker));
             match by {
-                WakeCause::Signal(_) => self.require(at, Formula::or(picks)),
+                WakeCause::Signal(_) => formulas.push(self.require(at, Formula::or(picks))),
                 WakeCause::Timeout | WakeCause::Cancel => {
-                    self.require(at, Formula::and(picks.into_iter().map(Formula::not)));
+                    formulas.push(self.require(at, Formula::and(picks.map(Formula::not))));
                 }
                 WakeCause::Spurious => {}
             }
         }
         // A wake by a signal without a wait that it ends is never possible.
-        for (at, op) in self.uses[cond.index()].clone() {
-            if matches!(op, Op::Wake { by: WakeCause::Signal(_), .. }) && !woken.contains(&at) {
-                self.require(at, Formula::False);
+        for (at, op) in &self.uses[cond.index()] {
+            if matches!(op, Op::Wake { by: WakeCause::Signal(_), .. }) && !woken.contains(at) {
+                formulas.push(self.require(*at, Formula::False));
             }
         }
+        formulas
     }
 
-    fn not_both(&mut self, a: Formula, b: Formula) {
-        if a != Formula::False && b != Formula::False {
-            let formula = Formula::or([a.not(), b.not()]);
-            self.script.assert(&formula);
-        }
-    }
-
-    /// The name of the choice, or `False` where the order excludes it.
+    /// The choice, or `False` where the order excludes it.
     fn wakes(&self, waiter: &Waiter, waker: &Waker) -> Formula {
         match self.spans_waker(waiter, waker) {
             Formula::False => Formula::False,
-            _ => Formula::Text(format!("p{}_{}", waiter.wait.position, waker.at.position)),
+            _ => Formula::Is(Atom::Wakes { wait: waiter.wait.position, waker: waker.at.position }),
         }
     }
 
@@ -132,24 +113,30 @@ impl Encoder<'_> {
         Formula::or([self.ahead(waker.at, waiter.wait), ended].into_iter().chain(woken))
     }
 
-    fn waker(&mut self, waker: &Waker, waiters: &[Waiter], wakers: &[Waker]) {
+    /// Whom a signal or broadcast wakes.
+    fn waker(
+        &self,
+        waker: &Waker,
+        waiters: &[Waiter],
+        wakers: &[Waker],
+        formulas: &mut Vec<Formula>,
+    ) {
         let is_recorded = |waiter: &Waiter| waker.recorded == Some(Some(waiter.thread));
         for (index, waiter) in waiters.iter().enumerate() {
             let wakes = self.wakes(waiter, waker);
-            if self.spans_waker(waiter, waker) == Formula::False {
+            if wakes == Formula::False {
                 continue;
             }
             let mut excuses = vec![wakes.clone(), self.does_not_wait(waiter, waker, wakers)];
             if waker.recorded.is_some() && !is_recorded(waiter) {
                 excuses.extend(waiters.iter().map(|other| self.wakes(other, waker)));
             }
-            let formula = Formula::or(excuses);
-            self.script.assert(&formula);
+            formulas.push(Formula::or(excuses));
             if waker.recorded.is_none() {
                 continue;
             }
             for other in &waiters[index + 1..] {
-                self.not_both(wakes.clone(), self.wakes(other, waker));
+                formulas.push(not_both(wakes.clone(), self.wakes(other, waker)));
             }
             if is_recorded(waiter) {
                 continue;
@@ -161,14 +148,13 @@ impl Encoder<'_> {
                     true => Formula::False,
                     false => self.ahead(waiter.wait, other.wait),
                 };
-                let formula = Formula::or([wakes.clone().not(), absent, longer]);
-                self.script.assert(&formula);
+                formulas.push(Formula::or([wakes.clone().not(), absent, longer]));
             }
         }
     }
 
     /// For a request: whether its thread was woken before, and whether it was not.
-    pub fn was_woken(&self, cond: SyncId, request: Point) -> (Formula, Formula) {
+    pub(super) fn was_woken(&self, cond: SyncId, request: Point) -> (Formula, Formula) {
         let (waiters, wakers) = self.waiters(cond);
         let me = self.model.owner(request.step);
         let Some(waiter) = waiters.iter().rev().find(|w| w.thread == me && w.wake.is_none()) else {
@@ -182,4 +168,8 @@ impl Encoder<'_> {
         });
         (Formula::or(woken), Formula::and(not_woken))
     }
+}
+
+fn not_both(a: Formula, b: Formula) -> Formula {
+    Formula::or([a.not(), b.not()])
 }

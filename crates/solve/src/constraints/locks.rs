@@ -9,9 +9,10 @@
 //! release before it such that every other acquisition is before that release or after it.
 //! *Not encoded*: the shared side of such a lock.
 
-use super::encode::{Encoder, NoEncoding, Point};
-use super::text::Formula;
-use crate::{Op, Section, SyncFamily, SyncId};
+use unravel_trace::ThreadId;
+
+use super::{Constraints, Formula, NoEncoding, Point};
+use crate::{Op, StepId, SyncId};
 
 /// A section by its ops; `None` at the beginning: held from the start; at the end: never released.
 #[derive(Clone, Copy, Debug)]
@@ -23,73 +24,68 @@ pub(crate) struct Span {
     pub synthetic: bool,
 }
 
-impl Encoder<'_> {
-    pub fn locks(&mut self) -> Result<(), NoEncoding> {
-        self.script.comment("locks");
-        for index in 0..self.model.syncs().len() as u32 {
-            let lock = SyncId(index);
-            if self.model.sync(lock).family != SyncFamily::Lock {
-                continue;
-            }
-            if self.model.sync(lock).regular {
-                self.regular_lock(lock);
-            } else {
-                self.irregular_lock(lock)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn regular_lock(&mut self, lock: SyncId) {
+impl Constraints<'_> {
+    /// Mutual exclusion of a regular lock.
+    pub(super) fn exclusions(&self, lock: SyncId) -> Vec<Formula> {
         let spans = self.spans(lock);
+        let mut formulas = Vec::new();
         for (index, (a, owner)) in spans.iter().enumerate() {
             for (b, other) in &spans[index + 1..] {
                 if owner == other || (a.shared && b.shared) {
                     continue;
                 }
-                let either = Formula::or([self.follows(a, b), self.follows(b, a)]);
                 // One of them not begun before the end: nothing to exclude.
-                let idle = [a, b].map(|span| span.acquire.map(|at| self.after_end(at)));
-                let idle = Formula::or(idle.into_iter().flatten());
-                let formula = Formula::or([idle, either]);
-                self.script.assert(&formula);
+                let idle = [a, b].into_iter().filter_map(|span| span.acquire);
+                let idle = idle.map(|at| self.after_end(at));
+                let either = [self.follows(a, b), self.follows(b, a)];
+                formulas.push(Formula::or(idle.chain(either)));
             }
         }
-        for (at, op) in self.uses[lock.index()].clone() {
-            if let Op::TryAcquire { shared, acquired: false, .. } = op {
+        formulas
+    }
+
+    /// What failed trylocks of a regular lock need; the rest is mutual exclusion.
+    pub fn failed_trylocks(&self, lock: SyncId) -> Vec<Formula> {
+        let failed = self.uses[lock.index()].iter().filter_map(|(at, op)| match op {
+            Op::TryAcquire { shared, acquired: false, .. } => Some((*at, *shared)),
+            _ => None,
+        });
+        let mut failed = failed.peekable();
+        if failed.peek().is_none() {
+            return Vec::new();
+        }
+        let spans = self.spans(lock);
+        failed
+            .map(|(at, shared)| {
                 let held = [self.is_held(&spans, at, shared), self.lingers(&spans, at, shared)];
-                self.require(at, Formula::or(held));
-            }
-        }
+                self.require(at, Formula::or(held))
+            })
+            .collect()
     }
 
     /// The sections of a lock that executed steps begin, with their threads.
-    pub fn spans(&self, lock: SyncId) -> Vec<(Span, unravel_trace::ThreadId)> {
-        let model = self.model;
-        let executed = |section: &&Section| {
-            section.lock == lock && section.acquire.is_none_or(|step| !model.is_request(step))
+    pub fn spans(&self, lock: SyncId) -> Vec<(Span, ThreadId)> {
+        let uses = self.uses[lock.index()].as_slice();
+        let mut taken = vec![false; uses.len()];
+        // A step may begin or end several sections of the lock: each takes the first op that is left.
+        let mut find = |step: Option<StepId>, wanted: fn(&Op) -> bool| {
+            let step = step?;
+            let first = uses.partition_point(|(at, _)| at.step < step);
+            let of_step = uses[first..].iter().take_while(|(at, _)| at.step == step);
+            let mut left = of_step.zip(&mut taken[first..]);
+            let ((at, _), taken) = left.find(|((_, op), taken)| !**taken && wanted(op))?;
+            *taken = true;
+            Some(*at)
         };
-        let mut taken: Vec<Point> = Vec::new();
-        let mut spans = Vec::new();
-        for section in model.sections().iter().filter(executed) {
-            let mut find = |step: Option<crate::StepId>, takes: bool| {
-                let uses = self.uses[lock.index()].iter();
-                let found = uses.map(|(at, op)| (*at, op)).find(|(at, op)| {
-                    Some(at.step) == step
-                        && op.takes().is_some() == takes
-                        && !taken.contains(at)
-                        && (takes || matches!(op, Op::Release { .. }))
-                });
-                let found = found.map(|(at, _)| at);
-                taken.extend(found);
-                found
-            };
-            let acquire = find(section.acquire, true);
-            let release = find(section.release, false);
-            let (shared, synthetic) = (section.shared, section.synthetic);
-            spans.push((Span { shared, acquire, release, synthetic }, section.thread));
-        }
-        spans
+        let sections = self.sections[lock.index()].iter();
+        sections
+            .map(|section| {
+                let acquire = find(section.acquire, |op| op.takes().is_some());
+                let release = find(section.release, |op| matches!(op, Op::Release { .. }));
+                let (shared, synthetic) = (section.shared, section.synthetic);
+                (Span { shared, acquire, release, synthetic }, section.thread)
+            })
+            .collect()
     }
 
     /// `b` begins after `a` ended.
@@ -101,12 +97,7 @@ impl Encoder<'_> {
     }
 
     /// Someone holds the lock, in a way that refuses this.
-    pub fn is_held(
-        &self,
-        spans: &[(Span, unravel_trace::ThreadId)],
-        at: Point,
-        shared: bool,
-    ) -> Formula {
+    pub(super) fn is_held(&self, spans: &[(Span, ThreadId)], at: Point, shared: bool) -> Formula {
         let refusing = spans.iter().filter(|(span, _)| !(span.shared && shared));
         Formula::or(refusing.map(|(span, _)| {
             let begun = span.acquire.map_or(Formula::True, |acquire| self.ahead(acquire, at));
@@ -116,12 +107,7 @@ impl Encoder<'_> {
     }
 
     /// Someone whose trace was cut while holding the lock may hold it still: nobody took it since.
-    fn lingers(
-        &self,
-        spans: &[(Span, unravel_trace::ThreadId)],
-        at: Point,
-        shared: bool,
-    ) -> Formula {
+    fn lingers(&self, spans: &[(Span, ThreadId)], at: Point, shared: bool) -> Formula {
         let cut = spans.iter().map(|(span, _)| span);
         let cut = cut.filter(|span| span.synthetic && !(span.shared && shared));
         Formula::or(cut.filter_map(|span| span.release.map(|end| (span, end))).map(
@@ -136,12 +122,7 @@ impl Encoder<'_> {
     }
 
     /// Nobody holds the lock in a way that refuses this.
-    pub fn is_free(
-        &self,
-        spans: &[(Span, unravel_trace::ThreadId)],
-        at: Point,
-        shared: bool,
-    ) -> Formula {
+    pub(super) fn is_free(&self, spans: &[(Span, ThreadId)], at: Point, shared: bool) -> Formula {
         let refusing = spans.iter().filter(|(span, _)| !(span.shared && shared));
         Formula::and(refusing.map(|(span, _)| {
             let later = span.acquire.map_or(Formula::False, |acquire| self.ahead(at, acquire));
@@ -150,30 +131,28 @@ impl Encoder<'_> {
         }))
     }
 
-    fn irregular_lock(&mut self, lock: SyncId) -> Result<(), NoEncoding> {
-        let uses = self.uses[lock.index()].clone();
+    pub(super) fn irregular_lock(&self, lock: SyncId) -> Result<Vec<Formula>, NoEncoding> {
+        let uses = self.uses[lock.index()].as_slice();
         if uses.iter().any(|(_, op)| op.takes().is_some_and(|(_, shared)| shared)) {
             let what = "the shared side of a lock that others than its holders release";
             return Err(NoEncoding(what.to_owned()));
         }
+        let mut formulas = Vec::new();
         for (at, op) in uses {
-            match op {
+            let formula = match op {
                 Op::Acquire { .. } | Op::TryAcquire { acquired: true, .. } => {
-                    let free = self.was_released(lock, at);
-                    self.require(at, free);
+                    self.was_released(lock, *at)
                 }
-                Op::TryAcquire { acquired: false, .. } => {
-                    let held = self.was_acquired(lock, at);
-                    self.require(at, held);
-                }
-                _ => {}
-            }
+                Op::TryAcquire { acquired: false, .. } => self.was_acquired(lock, *at),
+                _ => continue,
+            };
+            formulas.push(self.require(*at, formula));
         }
-        Ok(())
+        Ok(formulas)
     }
 
     /// The last operation on the lock before this was a release, or there was none and it was free.
-    pub fn was_released(&self, lock: SyncId, at: Point) -> Formula {
+    pub(super) fn was_released(&self, lock: SyncId, at: Point) -> Formula {
         let (releases, acquires) = self.sides(lock);
         let since = |from: Option<Point>| {
             Formula::and(acquires.iter().filter(|a| **a != at).map(|acquire| {
@@ -192,7 +171,7 @@ impl Encoder<'_> {
     }
 
     /// The last operation on the lock before this was an acquisition, or there was none and it was held.
-    pub fn was_acquired(&self, lock: SyncId, at: Point) -> Formula {
+    pub(super) fn was_acquired(&self, lock: SyncId, at: Point) -> Formula {
         let (releases, acquires) = self.sides(lock);
         let since = |from: Option<Point>| {
             Formula::and(releases.iter().map(|release| {

@@ -6,42 +6,33 @@
 
 use unravel_trace::SyncState;
 
-use super::encode::{Encoder, Point};
-use super::text::Formula;
-use crate::{Op, SyncFamily, SyncId};
+use super::{Constraints, Formula, Point};
+use crate::{Op, SyncId};
 
-impl Encoder<'_> {
-    pub fn once(&mut self) {
-        self.script.comment("once");
-        for index in 0..self.model.syncs().len() as u32 {
-            if self.model.sync(SyncId(index)).family == SyncFamily::Once {
-                self.one_once(SyncId(index));
-            }
-        }
-    }
-
-    fn one_once(&mut self, id: SyncId) {
+impl Constraints<'_> {
+    pub(super) fn once(&self, id: SyncId) -> Vec<Formula> {
         let runs = self.runs(id);
         let done_before = self.was_done_before(id);
+        let mut formulas = Vec::new();
         for (index, (enter, done)) in runs.iter().enumerate() {
             if done_before {
-                self.require(*enter, Formula::False);
+                formulas.push(self.require(*enter, Formula::False));
             }
             for (other_enter, other_done) in &runs[index + 1..] {
                 let first = self.done_ahead(*done, *other_enter);
                 let second = self.done_ahead(*other_done, *enter);
                 let idle = [self.after_end(*enter), self.after_end(*other_enter)];
-                let formula = Formula::or(idle.into_iter().chain([first, second]));
-                self.script.assert(&formula);
+                formulas.push(Formula::or(idle.into_iter().chain([first, second])));
             }
         }
-        for (at, op) in self.uses[id.index()].clone() {
+        for (at, op) in &self.uses[id.index()] {
             if matches!(op, Op::OnceEnter { won: false, .. }) && !done_before {
-                let all = runs.iter().map(|(_, done)| self.done_ahead(*done, at));
+                let all = runs.iter().map(|(_, done)| self.done_ahead(*done, *at));
                 let done = Formula::and(all.chain([Formula::known(!runs.is_empty())]));
-                self.require(at, done);
+                formulas.push(self.require(*at, done));
             }
         }
+        formulas
     }
 
     fn was_done_before(&self, id: SyncId) -> bool {
@@ -72,7 +63,7 @@ impl Encoder<'_> {
     }
 
     /// No initialiser runs at this place, and: one does.
-    pub fn once_states(&self, id: SyncId, at: Point) -> (Formula, Formula) {
+    pub(super) fn once_states(&self, id: SyncId, at: Point) -> (Formula, Formula) {
         let runs = self.runs(id);
         let idle = runs
             .iter()

@@ -1,0 +1,232 @@
+//! `orders`: our own decision procedure for schedules (design §6).
+//!
+//! CDCL(T) on [`crate::sat`]: the Booleans are what a read reads from and the orders of steps that turn out to matter.
+//! No integers: a [`graph`] keeps the orders acyclic. No bit-vectors: [`values`] evaluates a condition as soon as the
+//! sources of its slice are chosen. Queries are *anchored*: the schedule at hand is assumed, read by read, and only what
+//! a core blames is given up, so that answers are near and most of a long trace is never decided.
+//!
+//! - [`theory`]: what literals mean, and what follows.
+//! - [`atoms`]: literals made on demand; formulas of [`crate::constraints`] as clauses.
+//! - [`writers`], [`sections`], [`near`]: the orders that reads-from, locks and whole segments bring with them.
+//! - [`linearise`]: from a graph to a schedule, or the orders that are missing.
+//! - [`symbols`]: initial values that nobody knows, by Z3.
+//! - [`session`]: what lasts from query to query. [`maxsat`], [`goals`]: the nearest schedule.
+//!
+//! Every answer is evaluated before it is given. "No" and bounds are proofs within the model ([`crate::Model`]): they
+//! rest on the clauses that the theory says, which are checked against brute force and Z3 on random traces.
+
+mod atoms;
+mod goals;
+mod graph;
+mod linearise;
+mod maxsat;
+mod near;
+mod sections;
+mod session;
+mod symbols;
+mod theory;
+mod values;
+mod writers;
+
+use crate::constraints::Constraints;
+use crate::sat::{Budget, Ended, Lit, Stop};
+use crate::{Answer, Evaluator, Found, Goal, Nearest, Query, Solver, StepId};
+use goals::{Criterion, Near};
+use maxsat::{Minimiser, Minimum, Wishes};
+use session::{Assumed, Open, Session, Subject};
+use theory::Search;
+
+/// Sessions that are kept.
+const SESSIONS: usize = 2;
+
+/// Our own solver. What it learns about a model it knows in the next query about it.
+#[derive(Debug, Default)]
+pub struct Orders {
+    /// The last used one last.
+    sessions: Vec<Session>,
+    conflicts: u64,
+}
+
+impl Orders {
+    pub fn new() -> Orders {
+        Orders::default()
+    }
+
+    /// Answers a query in its session.
+    fn ask<T>(
+        &mut self,
+        query: &Query<'_>,
+        answer: impl FnOnce(&mut Open<'_, '_>, Assumed, Budget<'_>) -> Answer<T>,
+    ) -> Answer<T> {
+        let constraints = Constraints::new(query.model, query.wish);
+        let mut evaluator = Evaluator::new(query.model);
+        let subject = Subject::of(query, anchor(query));
+        let known = self.sessions.iter().position(|session| session.subject == subject);
+        let mut session = match known {
+            Some(index) => self.sessions.remove(index),
+            None => match Session::new(query, subject, &constraints, &mut evaluator) {
+                Ok(session) => session,
+                Err(reason) => return Answer::Unknown { reason, best: None },
+            },
+        };
+        let before = session.sat.conflicts;
+        let budget = Budget::new(query.bounds, &session.sat);
+        let search = Search {
+            state: &mut session.state,
+            model: query.model,
+            constraints: &constraints,
+            evaluator: &mut evaluator,
+            wish: query.wish,
+        };
+        let mut open = Open { sat: &mut session.sat, search };
+        let assumed = open.assume(query);
+        let asking = Assumed { asking: assumed.asking.clone(), ..Assumed::default() };
+        let answer =
+            if assumed.impossible { Answer::No } else { answer(&mut open, assumed, budget) };
+        open.retire(&asking);
+        self.conflicts = session.sat.conflicts - before;
+        if self.sessions.len() == SESSIONS {
+            self.sessions.remove(0);
+        }
+        self.sessions.push(session);
+        answer
+    }
+}
+
+/// The schedule that literals begin with: the one to be near to, or the recorded one.
+fn anchor(query: &Query<'_>) -> Vec<StepId> {
+    match query.near {
+        Some(near) => near.to_vec(),
+        None => query.model.observed().unwrap_or_else(|| query.model.steps().collect()),
+    }
+}
+
+fn stopped(stop: Stop) -> String {
+    match stop {
+        Stop::Conflicts => "orders reached the limit of conflicts",
+        Stop::Time => "orders reached the time limit",
+        Stop::Interrupt => "orders was interrupted",
+    }
+    .to_owned()
+}
+
+fn unknown<T>(reason: String) -> Answer<T> {
+    Answer::Unknown { reason, best: None }
+}
+
+impl Solver for Orders {
+    fn name(&self) -> String {
+        format!("orders {}", env!("CARGO_PKG_VERSION"))
+    }
+
+    fn find(&mut self, query: &Query<'_>) -> Answer<Found> {
+        self.ask(query, |open, assumed, budget| {
+            let mut anchors = anchors(open);
+            loop {
+                let assumptions: Vec<Lit> = assumed.hard.iter().chain(&anchors).copied().collect();
+                match open.solve(&assumptions, &budget) {
+                    Ended::Stopped(stop) => return unknown(stopped(stop)),
+                    Ended::Yes => return found(open),
+                    Ended::No => {
+                        let core = open.sat.core();
+                        let before = anchors.len();
+                        anchors.retain(|literal| !core.contains(literal));
+                        if anchors.len() == before {
+                            return Answer::No;
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    fn core(&mut self, query: &Query<'_>) -> Answer<Vec<usize>> {
+        self.ask(query, |open, assumed, budget| {
+            if let Some(index) = assumed.hopeless {
+                return Answer::Yes(vec![index]);
+            }
+            let mut assumptions = assumed.hard.clone();
+            let mut orders: Vec<(usize, Lit)> =
+                assumed.blamed.iter().map(|(literal, of)| (of[0], *literal)).collect();
+            orders.sort();
+            assumptions.extend(orders.iter().map(|(_, literal)| *literal));
+            match open.solve(&assumptions, &budget) {
+                Ended::Stopped(stop) => unknown(stopped(stop)),
+                Ended::Yes => match open.search.state.trouble.take() {
+                    Some(why) => unknown(why),
+                    None => Answer::No,
+                },
+                Ended::No => {
+                    let core = open.sat.core();
+                    let blamed = orders.iter().filter(|(_, literal)| core.contains(literal));
+                    Answer::Yes(blamed.map(|(index, _)| *index).collect())
+                }
+            }
+        })
+    }
+
+    fn nearest(&mut self, query: &Query<'_>, goal: Goal) -> Answer<Nearest> {
+        let Some(near) = query.near else {
+            return unknown("there is no schedule to be near to".to_owned());
+        };
+        self.ask(query, |open, assumed, budget| {
+            let mut wanted = Near::new(query, near, open.search.evaluator);
+            let stages: Vec<[u64; 3]> = match goal {
+                Goal::Sum(w) => vec![[w.data_flow, w.segments, w.switches].map(u64::from)],
+                Goal::Lexicographic => vec![[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+            };
+            let mut hard = assumed.hard;
+            let mut bound = [0; 3];
+            for (stage, weights) in stages.into_iter().enumerate() {
+                wanted.weights = weights;
+                let mut wishes = Wishes::new();
+                for (criterion, weight) in Criterion::ALL.into_iter().zip(weights) {
+                    if weight > 0 {
+                        wanted.wishes(criterion, weight, open, &mut wishes);
+                    }
+                }
+                let mut minimiser = Minimiser::new(open, hard, budget);
+                let minimum = minimiser.run(wishes, &mut wanted);
+                bound[stage] = u32::try_from(minimiser.lower).unwrap_or(u32::MAX);
+                hard = minimiser.hard;
+                let reason = match minimum {
+                    Minimum::Impossible => return Answer::No,
+                    Minimum::Stopped(stop) => stopped(stop),
+                    Minimum::Failed(why) => why,
+                    Minimum::Reached { holds } => {
+                        hard.extend(holds);
+                        continue;
+                    }
+                };
+                return Answer::Unknown { reason, best: wanted.nearest(bound) };
+            }
+            match wanted.nearest(bound) {
+                Some(nearest) => Answer::Yes(nearest),
+                None => unknown("a minimum without an answer".to_owned()),
+            }
+        })
+    }
+
+    fn conflicts(&self) -> Option<u64> {
+        Some(self.conflicts)
+    }
+}
+
+/// The literals that say relevant reads read as in the anchor.
+fn anchors(open: &mut Open<'_, '_>) -> Vec<Lit> {
+    let state = &open.search.state;
+    let slots = (0..state.relevant.len() as u32).map(crate::SlotId);
+    let of = |slot: crate::SlotId| {
+        let source = state.anchored[slot.index()].filter(|_| state.relevant[slot.index()])?;
+        state.atoms.known_read(slot, source)
+    };
+    slots.filter_map(of).collect()
+}
+
+fn found(open: &mut Open<'_, '_>) -> Answer<Found> {
+    let state = &mut open.search.state;
+    match state.trouble.take() {
+        Some(why) => unknown(why),
+        None => Answer::Yes(Found { order: state.order.clone(), initial: state.initial.clone() }),
+    }
+}

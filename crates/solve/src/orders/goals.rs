@@ -1,0 +1,266 @@
+//! Nearness as wishes: the same data flow, whole segments, the same switches (MaxSMT DSPs, §4.2).
+//!
+//! As [`crate::smt`] has them, but made only where they may be violated: a read of one cell wishes to read as in the
+//! anchor; one of several cells wishes so for all of them at once, and is opened into its possible new edges where
+//! that cannot hold. What is not executed wishes nothing.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::atoms::Term;
+use super::maxsat::{Opener, Wishes};
+use super::session::Open;
+use super::theory::Search;
+use crate::constraints::Point;
+use crate::measure::{is_as_wished, with_initial};
+use crate::sat::{Keep, Lit, Said};
+use crate::{Evaluator, Model, Nearest, Query, SlotId, Source, StepId, Verdict, criteria};
+
+/// The three criteria.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Criterion {
+    DataFlow,
+    Segments,
+    Switches,
+}
+
+impl Criterion {
+    pub const ALL: [Criterion; 3] = [Criterion::DataFlow, Criterion::Segments, Criterion::Switches];
+}
+
+/// Measures answers and opens wishes.
+pub(super) struct Near<'q> {
+    query: &'q Query<'q>,
+    near: &'q [StepId],
+    flows: Vec<criteria::Flow>,
+    /// Wishes of reads of several cells: the event, its slots and its weight.
+    closed: FxHashMap<Lit, (u32, Vec<SlotId>, u64)>,
+    /// What each criterion counts for now.
+    pub weights: [u64; 3],
+    pub best: Option<(Vec<StepId>, criteria::Distance)>,
+}
+
+impl<'q> Near<'q> {
+    pub fn new(
+        query: &'q Query<'q>,
+        near: &'q [StepId],
+        evaluator: &mut Evaluator<'_>,
+    ) -> Near<'q> {
+        evaluator.evaluate(near);
+        let flows = criteria::flows(query.model, evaluator);
+        let closed = FxHashMap::default();
+        Near { query, near, flows, closed, weights: [0; 3], best: None }
+    }
+
+    pub fn nearest(&self, bound: [u32; 3]) -> Option<Nearest> {
+        self.best.clone().map(|(order, cost)| Nearest { order, cost, bound })
+    }
+
+    fn measure(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        order: &[StepId],
+    ) -> (Verdict, criteria::Distance) {
+        let verdict = evaluator.evaluate(order);
+        let model = evaluator.model();
+        let flows = criteria::flows(model, evaluator);
+        let performed = evaluator.performed();
+        (verdict, criteria::distance(model, self.near, &self.flows, performed, &flows))
+    }
+
+    /// The wishes of a criterion.
+    pub fn wishes(
+        &mut self,
+        of: Criterion,
+        weight: u64,
+        open: &mut Open<'_, '_>,
+        into: &mut Wishes,
+    ) {
+        let found = open.tell(|search, said| match of {
+            Criterion::DataFlow => self.same_flow(weight, search, said),
+            Criterion::Segments => self.whole_segments(search, said),
+            Criterion::Switches => self.same_switches(search, said),
+        });
+        found.into_iter().for_each(|literal| *into.entry(literal).or_insert(0) += weight);
+    }
+
+    fn same_flow(
+        &mut self,
+        weight: u64,
+        search: &mut Search<'_, '_>,
+        said: &mut Said<'_>,
+    ) -> Vec<Lit> {
+        let model = search.model;
+        let mut events: BTreeMap<u32, Vec<SlotId>> = BTreeMap::new();
+        for (index, read) in model.reads().iter().enumerate() {
+            if search.state.anchored[index].is_some() {
+                events.entry(read.event).or_default().push(SlotId(index as u32));
+            }
+        }
+        let mut wishes = Vec::new();
+        for (event, slots) in events {
+            let same: Vec<Lit> = slots.iter().filter_map(|slot| search.same(*slot, said)).collect();
+            let at = search.constraints.read_point(model.read(slots[0]));
+            let excuse = search.unexecuted(at, said);
+            if let ([same], Term::Known(false)) = (same.as_slice(), excuse) {
+                wishes.push(*same);
+                continue;
+            }
+            let wish = search.state.atoms.plain(said, false);
+            for same in &same {
+                imply(wish, [*same], excuse, said);
+            }
+            if same.len() > 1 {
+                self.closed.insert(wish, (event, slots, weight));
+            }
+            wishes.push(wish);
+        }
+        wishes
+    }
+
+    fn whole_segments(&mut self, search: &mut Search<'_, '_>, said: &mut Said<'_>) -> Vec<Lit> {
+        let mut wishes = Vec::new();
+        for segment in 0..search.state.shape.segments.len() as u32 {
+            let (first, last) = search.state.shape.ends(segment);
+            if first == last {
+                continue;
+            }
+            let whole = search.whole(segment, said);
+            let excuse = search.is_absent(last, said);
+            wishes.push(excused(whole, &[excuse], search, said));
+        }
+        wishes
+    }
+
+    fn same_switches(&mut self, search: &mut Search<'_, '_>, said: &mut Said<'_>) -> Vec<Lit> {
+        let mut wishes = Vec::new();
+        for pair in self.near.windows(2) {
+            let (a, b) = (pair[0], pair[1]);
+            if search.model.owner(a) == search.model.owner(b) {
+                continue;
+            }
+            let joined = search.joined(a, b, said);
+            let excuses = [search.is_absent(a, said), search.is_absent(b, said)];
+            wishes.push(excused(joined, &excuses, search, said));
+        }
+        wishes
+    }
+}
+
+/// `wish` implies one of these, or the excuse.
+fn imply<const N: usize>(wish: Lit, these: [Lit; N], excuse: Term, said: &mut Said<'_>) {
+    let mut clause = vec![!wish];
+    clause.extend(these);
+    match excuse {
+        Term::Known(true) => return,
+        Term::Known(false) => {}
+        Term::Is(literal) => clause.push(literal),
+    }
+    said.clause(clause, Keep::Forever);
+}
+
+/// A wish for this literal, unless an excuse holds.
+fn excused(
+    literal: Lit,
+    excuses: &[Term],
+    search: &mut Search<'_, '_>,
+    said: &mut Said<'_>,
+) -> Lit {
+    if excuses.iter().all(|excuse| *excuse == Term::Known(false)) {
+        return literal;
+    }
+    let wish = search.state.atoms.plain(said, false);
+    let mut clause = vec![!wish, literal];
+    for excuse in excuses {
+        match excuse {
+            Term::Known(true) => return wish,
+            Term::Known(false) => {}
+            Term::Is(literal) => clause.push(*literal),
+        }
+    }
+    said.clause(clause, Keep::Forever);
+    wish
+}
+
+impl Search<'_, '_> {
+    /// The step is not executed, not even in part.
+    fn is_absent(&mut self, step: StepId, said: &mut Said<'_>) -> Term {
+        let position = self.model.op_range(step).start as u32;
+        self.unexecuted(Point { step, position }, said)
+    }
+}
+
+/// The event of a source; `None`: memory as it was before the run.
+fn event_of(model: &Model, source: Source) -> Option<u32> {
+    match source {
+        Source::Initial => None,
+        Source::Write(write) => Some(model.write(write).event),
+    }
+}
+
+impl Opener for Near<'_> {
+    /// A read of several cells: each edge to it that the anchor lacks costs one.
+    fn open(&mut self, wish: Lit, open: &mut Open<'_, '_>) -> Option<Vec<(Lit, u64)>> {
+        let (event, slots, weight) = self.closed.remove(&wish)?;
+        let of_event = self.flows.iter().filter(|(_, reader)| *reader == event);
+        let near: Vec<Option<u32>> = of_event.map(|(writer, _)| *writer).collect();
+        Some(open.tell(|search, said| {
+            let mut new: BTreeMap<Option<u32>, Lit> = BTreeMap::new();
+            for slot in slots {
+                search.expand(slot, said);
+                for source in search.model.candidates(slot) {
+                    let writer = event_of(search.model, source);
+                    if near.contains(&writer) {
+                        continue;
+                    }
+                    let absent =
+                        *new.entry(writer).or_insert_with(|| search.state.atoms.plain(said, true));
+                    if let Some(reads) = search.state.atoms.known_read(slot, source) {
+                        said.clause(vec![!reads, !absent], Keep::Forever);
+                    }
+                }
+            }
+            new.into_values().map(|literal| (literal, weight)).collect()
+        }))
+    }
+
+    /// A read composed of several writes may take its bytes from them otherwise, at no cost.
+    fn settle(&mut self, holds: Vec<Lit>, open: &mut Open<'_, '_>) -> Vec<Lit> {
+        let mut settled = Vec::with_capacity(holds.len());
+        for wish in holds {
+            let event = self.closed.get(&wish).map(|(event, ..)| *event);
+            let flows = self.flows.iter().filter(|(_, reader)| Some(*reader) == event);
+            match flows.count() > 1 {
+                true => {
+                    let opened = self.open(wish, open).unwrap_or_default();
+                    settled.extend(opened.into_iter().map(|(literal, _)| literal));
+                }
+                false => settled.push(wish),
+            }
+        }
+        settled
+    }
+
+    fn found(&mut self, open: &mut Open<'_, '_>) -> Result<u64, String> {
+        let state = &open.search.state;
+        let changed = with_initial(self.query.model, &state.initial);
+        let (verdict, cost) = match &changed {
+            Some(changed) => self.measure(&mut Evaluator::new(changed), &state.order),
+            None => self.measure(open.search.evaluator, &state.order),
+        };
+        if !is_as_wished(verdict, self.query.wish) {
+            return Err(format!("an answer that ends otherwise: {verdict:?}"));
+        }
+        let weighted = |cost: &criteria::Distance| -> u64 {
+            cost.iter().zip(self.weights).map(|(cost, weight)| u64::from(*cost) * weight).sum()
+        };
+        let is_better = |(_, best): &(Vec<StepId>, criteria::Distance)| {
+            (weighted(&cost), cost) < (weighted(best), *best)
+        };
+        if self.best.as_ref().is_none_or(is_better) {
+            self.best = Some((state.order.clone(), cost));
+        }
+        Ok(weighted(&cost))
+    }
+}
