@@ -7,6 +7,7 @@
 //!
 //! - [`theory`]: what literals mean, and what follows.
 //! - [`atoms`]: literals made on demand; formulas of [`crate::constraints`] as clauses.
+//! - [`candidates`]: what a read may read from, a few literals at a time.
 //! - [`writers`], [`sections`], [`near`]: the orders that reads-from, locks and whole segments bring with them.
 //! - [`linearise`]: from a graph to a schedule, or the orders that are missing.
 //! - [`symbols`]: initial values that nobody knows, by Z3.
@@ -16,6 +17,7 @@
 //! rest on the clauses that the theory says, which are checked against brute force and Z3 on random traces.
 
 mod atoms;
+mod candidates;
 mod goals;
 mod graph;
 mod linearise;
@@ -28,6 +30,8 @@ mod theory;
 mod values;
 mod writers;
 
+use rustc_hash::FxHashSet;
+
 use crate::constraints::Constraints;
 use crate::sat::{Budget, Ended, Lit, Stop};
 use crate::{Answer, Evaluator, Found, Goal, Nearest, Query, Solver, StepId};
@@ -38,6 +42,8 @@ use theory::Search;
 
 /// Sessions that are kept.
 const SESSIONS: usize = 2;
+/// Times that an anchor gives way before it is given up.
+const ROUNDS: usize = 200;
 
 /// Our own solver. What it learns about a model it knows in the next query about it.
 #[derive(Debug, Default)]
@@ -120,23 +126,10 @@ impl Solver for Orders {
     }
 
     fn find(&mut self, query: &Query<'_>) -> Answer<Found> {
-        self.ask(query, |open, assumed, budget| {
-            let mut anchors = anchors(open);
-            loop {
-                let assumptions: Vec<Lit> = assumed.hard.iter().chain(&anchors).copied().collect();
-                match open.solve(&assumptions, &budget) {
-                    Ended::Stopped(stop) => return unknown(stopped(stop)),
-                    Ended::Yes => return found(open),
-                    Ended::No => {
-                        let core = open.sat.core();
-                        let before = anchors.len();
-                        anchors.retain(|literal| !core.contains(literal));
-                        if anchors.len() == before {
-                            return Answer::No;
-                        }
-                    }
-                }
-            }
+        self.ask(query, |open, assumed, budget| match near_anchor(open, &assumed.hard, &budget) {
+            Ended::Stopped(stop) => unknown(stopped(stop)),
+            Ended::Yes => found(open),
+            Ended::No => Answer::No,
         })
     }
 
@@ -145,19 +138,19 @@ impl Solver for Orders {
             if let Some(index) = assumed.hopeless {
                 return Answer::Yes(vec![index]);
             }
-            let mut assumptions = assumed.hard.clone();
             let mut orders: Vec<(usize, Lit)> =
                 assumed.blamed.iter().map(|(literal, of)| (of[0], *literal)).collect();
             orders.sort();
+            let mut assumptions = assumed.hard;
             assumptions.extend(orders.iter().map(|(_, literal)| *literal));
-            match open.solve(&assumptions, &budget) {
+            match near_anchor(open, &assumptions, &budget) {
                 Ended::Stopped(stop) => unknown(stopped(stop)),
-                Ended::Yes => match open.search.state.trouble.take() {
-                    Some(why) => unknown(why),
-                    None => Answer::No,
+                Ended::Yes => match found(open) {
+                    Answer::Unknown { reason, .. } => unknown(reason),
+                    _ => Answer::No,
                 },
                 Ended::No => {
-                    let core = open.sat.core();
+                    let core: FxHashSet<Lit> = open.sat.core().iter().copied().collect();
                     let blamed = orders.iter().filter(|(_, literal)| core.contains(literal));
                     Answer::Yes(blamed.map(|(index, _)| *index).collect())
                 }
@@ -209,6 +202,30 @@ impl Solver for Orders {
 
     fn conflicts(&self) -> Option<u64> {
         Some(self.conflicts)
+    }
+}
+
+/// Searches near the anchor: all reads are assumed to read as there, and those that a core blames are let go. What is
+/// blamed in the end are assumptions alone.
+fn near_anchor(open: &mut Open<'_, '_>, assumptions: &[Lit], budget: &Budget<'_>) -> Ended {
+    let mut anchors = anchors(open);
+    let mut rounds = 0;
+    loop {
+        let all: Vec<Lit> = assumptions.iter().chain(&anchors).copied().collect();
+        let ended = open.solve(&all, budget);
+        if ended != Ended::No {
+            return ended;
+        }
+        let core: FxHashSet<Lit> = open.sat.core().iter().copied().collect();
+        let before = anchors.len();
+        anchors.retain(|literal| !core.contains(literal));
+        if anchors.len() == before {
+            return Ended::No;
+        }
+        rounds += 1;
+        if rounds > ROUNDS {
+            anchors.clear();
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What can be asked of a solver, and what it answers. No type of any solver's library appears here.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{Cell, Model, StepId};
 
@@ -136,21 +136,36 @@ pub trait Solver {
     }
 }
 
-/// Leaves members out one by one as long as it stays a core.
+/// Leaves members out, many at once and then fewer, as long as it stays a core.
 fn minimal_core<S: Solver + ?Sized>(solver: &mut S, query: &Query<'_>) -> Answer<Vec<usize>> {
+    let begun = Instant::now();
     let mut core = match solver.core(query) {
         Answer::Yes(core) => core,
         other => return other,
     };
+    let mut conflicts = solver.conflicts().unwrap_or(0);
+    // The first so many can none of them be left out; so many of the next are tried at once.
     let mut needed = 0;
+    let mut many = core.len() / 2;
     while needed < core.len() {
-        let mut fewer = core.clone();
-        fewer.remove(needed);
+        many = many.clamp(1, core.len() - needed);
+        let fewer = [&core[..needed], &core[needed + many..]].concat();
+        let bounds = Bounds {
+            conflicts: query.bounds.conflicts.map(|limit| limit.saturating_sub(conflicts)),
+            time: query.bounds.time.map(|limit| limit.saturating_sub(begun.elapsed())),
+            ..query.bounds
+        };
         let assume = fewer.iter().map(|index| query.assume[*index]).collect();
-        match solver.core(&Query { assume, ..query.clone() }) {
-            // Members before `needed` are in every core of what is left, so their number stays the same.
+        let answer = solver.core(&Query { assume, bounds, ..query.clone() });
+        conflicts += solver.conflicts().unwrap_or(0);
+        match answer {
+            // What was needed is in every core of what is left, and still comes first.
             Answer::Yes(smaller) => core = smaller.iter().map(|index| fewer[*index]).collect(),
-            Answer::No => needed += 1,
+            Answer::No if many > 1 => many /= 2,
+            Answer::No => {
+                needed += 1;
+                many *= 2;
+            }
             Answer::Unknown { reason, .. } => return Answer::Unknown { reason, best: Some(core) },
         }
     }

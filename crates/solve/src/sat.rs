@@ -48,7 +48,7 @@ pub(crate) trait Theory {
     fn begin_level(&mut self);
     /// Takes back what was assigned in all but so many levels.
     fn back_to(&mut self, levels: usize);
-    /// Every variable has a value. If nothing is said, it is an answer.
+    /// Every variable has a value, but for optional ones. If nothing is said or wanted, it is an answer.
     fn complete(&mut self, said: &mut Said<'_>);
 }
 
@@ -57,6 +57,7 @@ pub(crate) trait Theory {
 pub(crate) struct Said<'s> {
     pub variables: &'s mut Variables,
     clauses: &'s mut Vec<(Vec<Lit>, Keep)>,
+    wants: bool,
 }
 
 impl Said<'_> {
@@ -65,8 +66,15 @@ impl Said<'_> {
         self.clauses.push((literals, keep));
     }
 
+    /// An optional variable must be decided before this can be an answer. False if it is.
+    pub fn want(&mut self, literal: Lit) -> bool {
+        let open = self.variables.want(literal);
+        self.wants |= open;
+        open
+    }
+
     pub fn is_silent(&self) -> bool {
-        self.clauses.is_empty()
+        self.clauses.is_empty() && !self.wants
     }
 }
 
@@ -159,7 +167,8 @@ impl Sat {
 
     /// Adds what is said between two searches.
     pub fn tell<R>(&mut self, tell: impl FnOnce(&mut Said<'_>) -> R) -> R {
-        let mut said = Said { variables: &mut self.variables, clauses: &mut self.pending };
+        let mut said =
+            Said { variables: &mut self.variables, clauses: &mut self.pending, wants: false };
         let result = tell(&mut said);
         self.contradiction |= self.integrate().is_some() || !self.overruled.is_empty();
         result
@@ -241,7 +250,11 @@ impl Sat {
                 return Ended::Stopped(stop);
             }
             let Some(decision) = self.variables.decide() else {
-                let mut said = Said { variables: &mut self.variables, clauses: &mut self.pending };
+                let mut said = Said {
+                    variables: &mut self.variables,
+                    clauses: &mut self.pending,
+                    wants: false,
+                };
                 theory.complete(&mut said);
                 if said.is_silent() {
                     return Ended::Yes;
@@ -259,6 +272,7 @@ impl Sat {
 
     /// What is certain is assigned at level 0.
     fn begin<T: Theory>(&mut self, theory: &mut T) -> Option<Vec<Lit>> {
+        self.variables.begin();
         self.back_to(0, theory);
         self.clauses.grow(&self.variables);
         for index in 0..self.certain.len() {

@@ -1,7 +1,9 @@
 //! Literals of atoms, and formulas as clauses.
 //!
 //! An order of two steps is one variable: true one way, false the other. Everything is made when it is first asked
-//! for. Formulas use orders only positively ([`crate::constraints`]), so that a part is only ever implied by the
+//! for. Orders and sources are optional: they stay open until an obstacle, or a read that reads otherwise than in the
+//! anchor, wants them decided; the order that is found in the end is checked as a whole. Only what is in formulas is
+//! always decided, and the anchor's source of reads that matter. Formulas use orders only positively ([`crate::constraints`]), so that a part is only ever implied by the
 //! whole, and half of the usual definition (Plaisted and Greenbaum's) is enough.
 
 use rustc_hash::FxHashMap;
@@ -18,6 +20,8 @@ pub(super) enum Meaning {
     /// The first step comes before the second; if false, after it.
     Order(StepId, StepId),
     ReadsFrom(SlotId, Source),
+    /// A slot reads from a candidate that has no literal yet.
+    Further(SlotId),
     /// No step of another thread within this segment of the schedule that the query is near to.
     Whole(u32),
     /// Nothing between this step of that schedule and the next, which is of another thread.
@@ -54,7 +58,15 @@ impl Atoms {
     }
 
     pub fn add(&mut self, said: &mut Said<'_>, meaning: Meaning, phase: bool) -> Lit {
-        let literal = said.variables.add(phase, meaning != Meaning::None);
+        let optional = match meaning {
+            Meaning::None => false,
+            Meaning::Order(..)
+            | Meaning::ReadsFrom(..)
+            | Meaning::Further(_)
+            | Meaning::Whole(_)
+            | Meaning::Joined(..) => true,
+        };
+        let literal = said.variables.add(phase, meaning != Meaning::None, optional);
         if meaning != Meaning::None {
             self.meanings.resize(literal.variable() + 1, Meaning::None);
             self.meanings[literal.variable()] = meaning;
@@ -65,6 +77,11 @@ impl Atoms {
     /// A variable that only clauses speak of.
     pub fn plain(&mut self, said: &mut Said<'_>, phase: bool) -> Lit {
         self.add(said, Meaning::None, phase)
+    }
+
+    /// One that is assumed, and otherwise decided only where it counts.
+    pub fn assumable(&mut self, said: &mut Said<'_>) -> Lit {
+        said.variables.add(true, false, true)
     }
 
     pub fn before(&mut self, model: &Model, said: &mut Said<'_>, a: StepId, b: StepId) -> Term {
@@ -126,6 +143,17 @@ impl Atoms {
                 self.requires[writer.index()].push((reader, literal));
             }
         }
+        literal
+    }
+
+    /// A literal of a formula.
+    pub fn in_formula(&mut self, model: &Model, said: &mut Said<'_>, atom: Atom) -> Lit {
+        let literal = match atom {
+            Atom::Before(a, b) => self.order(said, a, b),
+            Atom::ReadsFrom(slot, source) => self.reads_from(model, said, slot, source, false),
+            _ => return self.choice(said, atom),
+        };
+        said.variables.need(literal);
         literal
     }
 

@@ -107,7 +107,7 @@ impl<'q> Near<'q> {
                 wishes.push(*same);
                 continue;
             }
-            let wish = search.state.atoms.plain(said, false);
+            let wish = search.state.atoms.assumable(said);
             for same in &same {
                 imply(wish, [*same], excuse, said);
             }
@@ -170,7 +170,7 @@ fn excused(
     if excuses.iter().all(|excuse| *excuse == Term::Known(false)) {
         return literal;
     }
-    let wish = search.state.atoms.plain(said, false);
+    let wish = search.state.atoms.assumable(said);
     let mut clause = vec![!wish, literal];
     for excuse in excuses {
         match excuse {
@@ -208,14 +208,14 @@ impl Opener for Near<'_> {
         Some(open.tell(|search, said| {
             let mut new: BTreeMap<Option<u32>, Lit> = BTreeMap::new();
             for slot in slots {
-                search.expand(slot, said);
+                search.expand_all(slot, said);
                 for source in search.model.candidates(slot) {
                     let writer = event_of(search.model, source);
                     if near.contains(&writer) {
                         continue;
                     }
                     let absent =
-                        *new.entry(writer).or_insert_with(|| search.state.atoms.plain(said, true));
+                        *new.entry(writer).or_insert_with(|| search.state.atoms.assumable(said));
                     if let Some(reads) = search.state.atoms.known_read(slot, source) {
                         said.clause(vec![!reads, !absent], Keep::Forever);
                     }

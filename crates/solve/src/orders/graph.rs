@@ -162,11 +162,6 @@ impl Graph {
         }
     }
 
-    /// The steps in an order that obeys all edges.
-    pub fn order(&self) -> &[StepId] {
-        &self.at
-    }
-
     pub fn len(&self) -> usize {
         self.added.len()
     }

@@ -131,6 +131,8 @@ impl<'a, 's, 'm, 'b> Minimiser<'a, 's, 'm, 'b> {
             }
         }
         if core.len() > 1 {
+            // A wish that is open would not be counted.
+            core.iter().for_each(|literal| self.open.sat.variables.need(*literal));
             let inputs = core.into_iter().map(|literal| !literal).collect();
             self.counters.push(Counter { inputs, outputs: Vec::new() });
             self.allow(self.counters.len() - 1, 1, weight, wishes);
@@ -147,7 +149,7 @@ impl<'a, 's, 'm, 'b> Minimiser<'a, 's, 'm, 'b> {
             let most = (2 * number + 2).min(inputs);
             let inputs = self.counters[index].inputs.clone();
             let outputs = self.open.tell(|search, said| {
-                totals(&inputs, most, &mut |said| search.state.atoms.plain(said, false), said)
+                totals(&inputs, most, &mut |said| search.state.atoms.assumable(said), said)
             });
             self.counters[index].outputs = outputs;
         }

@@ -274,7 +274,20 @@ impl Search<'_, '_> {
                 Term::Is(literal) => clause.push(literal),
             }
         }
-        said.clause(clause, Keep::Forever);
+        self.say_once(clause, said);
+    }
+
+    /// Says a clause about orders, and wants them decided.
+    fn say_once(&mut self, clause: Vec<Lit>, said: &mut Said<'_>) {
+        if clause.iter().any(|literal| said.variables.is_true(*literal)) {
+            return;
+        }
+        for literal in &clause {
+            said.want(*literal);
+        }
+        if self.state.said.insert(clause.clone()) {
+            said.clause(clause, Keep::Forever);
+        }
     }
 
     /// A step does not take a lock: it is not executed.
@@ -320,7 +333,7 @@ impl Search<'_, '_> {
                         clause.push(order);
                     }
                 }
-                said.clause(clause, Keep::Forever);
+                self.say_once(clause, said);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Kept orders, assumed ones and what a goal wants are assumptions of a query; sets that are blocked are clauses that
 //! hold as long as a literal of the query is assumed. So nothing that is learnt depends on them.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_trace::Bug;
 
 use super::atoms::{Atoms, Resolve, Term};
@@ -76,9 +76,10 @@ impl Session {
             unknown_memory: relevant.iter().enumerate().any(unknown),
             relevant,
             anchored: anchored(model, evaluator, anchor),
-            alternatives: FxHashMap::default(),
+            candidates: FxHashMap::default(),
             asserted: vec![false; model.syncs().len()],
             guards: FxHashMap::default(),
+            said: FxHashSet::default(),
             grantable: Vec::new(),
             levels: Vec::new(),
             updaters: FxHashMap::default(),
@@ -146,8 +147,12 @@ impl Search<'_, '_> {
         for slot in (0..self.model.reads().len() as u32).map(SlotId) {
             if self.state.relevant[slot.index()] {
                 match self.state.anchored[slot.index()] {
-                    Some(_) => drop(self.same(slot, said)),
-                    None => self.expand(slot, said),
+                    Some(_) => {
+                        if let Some(same) = self.same(slot, said) {
+                            said.variables.need(same);
+                        }
+                    }
+                    None => self.expand_all(slot, said),
                 }
             }
         }
@@ -200,7 +205,7 @@ impl Search<'_, '_> {
         let recorded = anchored(self.model, self.evaluator, &observed);
         let mut same = Vec::new();
         for slot in (0..recorded.len() as u32).map(SlotId) {
-            self.expand(slot, said);
+            self.expand_all(slot, said);
             let Some(source) = recorded[slot.index()] else { continue };
             same.push(self.state.atoms.reads_from(self.model, said, slot, source, true));
         }
@@ -283,7 +288,7 @@ impl Open<'_, '_> {
                     orders.iter().map(|order| search.constraints.before(order.second, order.first));
                 let opposite: Vec<Formula> = opposite.collect();
                 let Some(mut clause) = search.clause(&opposite, said) else { continue };
-                let asking = search.state.atoms.plain(said, true);
+                let asking = search.state.atoms.assumable(said);
                 clause.push(!asking);
                 said.clause(clause, Keep::Forever);
                 assumed.asking.push(asking);

@@ -6,13 +6,14 @@
 //! wrong is a conflict of the choices in its slice.
 //!
 //! A read begins with one literal: that it reads from what it read in the anchor. Only when that is false do its other
-//! candidates become literals. When all is decided, the edges are made into an order ([`super::linearise`]), and the
+//! candidates become literals ([`super::candidates`]). When all is decided, the edges are made into an order ([`super::linearise`]), and the
 //! order is evaluated: sync objects that turn out to matter get their formulas then.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_trace::ExprId;
 
 use super::atoms::{Atoms, Meaning, Resolve, Term};
+use super::candidates::Candidates;
 use super::graph::{Cycle, Graph};
 use super::near::Shape;
 use super::sections::{Sections, formula_objects, is_regular_lock};
@@ -23,8 +24,6 @@ use crate::measure::{is_as_wished, with_initial};
 use crate::sat::{Keep, Lit, Said, Theory};
 use crate::{Cell, CheckId, Evaluator, Model, SlotId, Source, StepId, SyncId, Verdict, Wish};
 
-/// Candidates of one read up to which choosing one rules out the others at once.
-const FEW: usize = 64;
 /// Looks at orders that an edge may imply.
 const LOOKS: usize = 400;
 
@@ -51,12 +50,14 @@ pub(super) struct State {
     pub relevant: Vec<bool>,
     /// By slot: what it reads in the anchor, if that gets so far.
     pub anchored: Vec<Option<Source>>,
-    /// By slot: the literals of all its candidates, once they are made.
-    pub alternatives: FxHashMap<SlotId, Vec<Lit>>,
+    /// By slot: its candidates, once it was asked for others than that of the anchor.
+    pub candidates: FxHashMap<SlotId, Candidates>,
     /// By sync object: its formulas are asserted.
     pub asserted: Vec<bool>,
     /// By step and op: that it is not executed.
     pub guards: FxHashMap<(StepId, u32), Term>,
+    /// Clauses about obstacles that were said.
+    pub said: FxHashSet<Vec<Lit>>,
     /// Requests that may be granted, of a deadlock that is to be avoided.
     pub grantable: Vec<StepId>,
     /// Some cell that matters has an initial value that nobody knows.
@@ -95,8 +96,12 @@ impl Theory for Search<'_, '_> {
                 if self.state.relevant[slot.index()]
                     && self.state.anchored[slot.index()] == Some(source)
                 {
-                    self.expand(slot, said);
+                    self.want_other(slot, literal, said);
                 }
+                Ok(())
+            }
+            (Meaning::Further(slot), false) => {
+                self.want_other(slot, literal, said);
                 Ok(())
             }
             (Meaning::Whole(segment), false) => self.keep_whole(segment, literal, said),
@@ -291,12 +296,7 @@ impl Search<'_, '_> {
         for (a, b) in self.state.writers.orders(self.model, slot, source) {
             self.order(a, b, &[why], said)?;
         }
-        let others = self.state.alternatives.get(&slot).filter(|others| others.len() <= FEW);
-        for &other in others.into_iter().flatten() {
-            if other != why && said.variables.value(other).is_none() {
-                said.clause(vec![!other, !why], Keep::WhileUseful);
-            }
-        }
+        self.rule_out_others(slot, why, said);
         let decided = self.state.values.choose(self.model, slot, source, why);
         self.decide(&decided, said)
     }
@@ -328,37 +328,6 @@ impl Search<'_, '_> {
         result
     }
 
-    /// Makes literals of all candidates of a slot: it reads from one of them, or is not executed.
-    pub fn expand(&mut self, slot: SlotId, said: &mut Said<'_>) {
-        if self.state.alternatives.contains_key(&slot) {
-            return;
-        }
-        let read = *self.model.read(slot);
-        let mut candidates = self.model.candidates(slot);
-        // What stands last before the read in the anchor comes first.
-        let places = &self.state.atoms.places;
-        let mine = places[read.step.index()];
-        let distance = |source: &Source| match source {
-            Source::Initial => u32::MAX / 2,
-            Source::Write(write) => {
-                let place = places[self.model.write(*write).step.index()];
-                if place <= mine { mine - place } else { u32::MAX / 2 + (place - mine) }
-            }
-        };
-        candidates.sort_by_key(distance);
-        let mut literals: Vec<Lit> = Vec::with_capacity(candidates.len() + 1);
-        for source in candidates {
-            literals.push(self.state.atoms.reads_from(self.model, said, slot, source, true));
-        }
-        self.state.alternatives.insert(slot, literals.clone());
-        match self.unexecuted(self.constraints.read_point(&read), said) {
-            Term::Known(true) => return,
-            Term::Known(false) => {}
-            Term::Is(literal) => literals.push(literal),
-        }
-        said.clause(literals, Keep::Forever);
-    }
-
     /// Everything is decided: is there an order, and does it end as wished?
     fn finish(&mut self, said: &mut Said<'_>) -> Result<(), String> {
         if self.state.trouble.is_some() {
@@ -366,13 +335,13 @@ impl Search<'_, '_> {
         }
         let (order, obstacles) = self.linearise(said);
         if !obstacles.is_empty() {
-            let mut new = FxHashSet::default();
             for obstacle in obstacles {
-                if new.insert(obstacle) {
-                    self.say(obstacle, said);
-                }
+                self.say(obstacle, said);
             }
-            return Ok(());
+            return match said.is_silent() {
+                true => Err("an obstacle that nothing removes".to_owned()),
+                false => Ok(()),
+            };
         }
         self.say_broken(&order, said);
         if !said.is_silent() {
@@ -462,11 +431,9 @@ fn ending(
 impl Resolve for Search<'_, '_> {
     fn atom(&mut self, atom: Atom, said: &mut Said<'_>) -> Lit {
         match atom {
-            Atom::Before(a, b) => self.state.atoms.order(said, a, b),
-            Atom::ReadsFrom(slot, source) => {
-                self.state.atoms.reads_from(self.model, said, slot, source, false)
+            Atom::Before(..) | Atom::ReadsFrom(..) | Atom::Wakes { .. } | Atom::Granted(_) => {
+                self.state.atoms.in_formula(self.model, said, atom)
             }
-            Atom::Wakes { .. } | Atom::Granted(_) => self.state.atoms.choice(said, atom),
             Atom::AfterGrant(step) => {
                 if let Some(known) = self.state.atoms.known_choice(atom) {
                     return known;

@@ -18,7 +18,8 @@ impl Sat {
             if !self.variables.of_theory[literal.variable()] {
                 continue;
             }
-            let mut said = Said { variables: &mut self.variables, clauses: &mut self.pending };
+            let mut said =
+                Said { variables: &mut self.variables, clauses: &mut self.pending, wants: false };
             theory.assigned(literal, &mut said);
             if let Some(conflict) = self.integrate() {
                 return Some(conflict);

@@ -23,7 +23,7 @@ impl AtMost {
                 self.is_true[..=self.most].iter().map(|literal| !*literal).collect();
             if self.extra {
                 // A variable made on the spot that turns out to be useless.
-                let fresh = said.variables.add(true, false);
+                let fresh = said.variables.add(true, false, false);
                 said.clause(vec![!fresh], Keep::Forever);
                 clause.push(fresh);
             }
@@ -91,8 +91,9 @@ fn agrees_with_trying_everything() {
         let mut rng = Rng::new(seed);
         let instance = Instance::random(&mut rng);
         let mut sat = Sat::default();
-        let variables: Vec<Lit> =
-            (0..instance.variables).map(|_| sat.variables.add(rng.below(2) == 0, true)).collect();
+        let variables: Vec<Lit> = (0..instance.variables)
+            .map(|_| sat.variables.add(rng.below(2) == 0, true, false))
+            .collect();
         let literal =
             |(v, value): &(usize, bool)| if *value { variables[*v] } else { !variables[*v] };
         let mut theory = AtMost {

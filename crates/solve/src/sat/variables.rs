@@ -45,6 +45,10 @@ pub(crate) struct Variables {
     /// By variable: the value it had last, or should have first.
     phases: Vec<bool>,
     pub(super) of_theory: Vec<bool>,
+    /// By variable: it may stay without a value.
+    is_optional: Vec<bool>,
+    /// Optional ones that this search decides all the same.
+    wanted: Vec<usize>,
     pub(super) trail: Vec<Lit>,
     /// Where each level begins in the trail.
     starts: Vec<usize>,
@@ -61,8 +65,9 @@ impl Variables {
         self.levels.len()
     }
 
-    /// A new variable; its positive literal. The theory hears of those that are its own.
-    pub fn add(&mut self, phase: bool, of_theory: bool) -> Lit {
+    /// A new variable; its positive literal. The theory hears of those that are its own. One that is optional is not
+    /// decided unless it is wanted: an answer may leave it open.
+    pub fn add(&mut self, phase: bool, of_theory: bool, optional: bool) -> Lit {
         let variable = self.levels.len();
         self.values.extend([None, None]);
         self.levels.push(0);
@@ -71,8 +76,35 @@ impl Variables {
         self.of_theory.push(of_theory);
         self.activity.push(0.0);
         self.step = self.step.max(1.0);
-        self.queue.insert(variable as u32, &self.activity);
+        self.is_optional.push(optional);
+        if !optional {
+            self.queue.insert(variable as u32, &self.activity);
+        }
         Lit((variable as u32) << 1)
+    }
+
+    /// Decides an optional variable, in this search. True if it has no value yet.
+    pub fn want(&mut self, literal: Lit) -> bool {
+        let variable = literal.variable();
+        if std::mem::replace(&mut self.is_optional[variable], false) {
+            self.wanted.push(variable);
+        }
+        self.queue.insert(variable as u32, &self.activity);
+        self.value(literal).is_none()
+    }
+
+    /// Decides an optional variable from now on.
+    pub fn need(&mut self, literal: Lit) {
+        let variable = literal.variable();
+        self.is_optional[variable] = false;
+        self.queue.insert(variable as u32, &self.activity);
+    }
+
+    /// A new search: nothing is wanted.
+    pub(super) fn begin(&mut self) {
+        for variable in self.wanted.drain(..) {
+            self.is_optional[variable] = true;
+        }
     }
 
     pub fn value(&self, literal: Lit) -> Option<bool> {
@@ -85,11 +117,6 @@ impl Variables {
 
     pub fn is_false(&self, literal: Lit) -> bool {
         self.values[literal.index()] == Some(false)
-    }
-
-    /// The value to try first.
-    pub fn prefer(&mut self, literal: Lit) {
-        self.phases[literal.variable()] = !literal.is_negated();
     }
 
     pub(super) fn level(&self) -> usize {
@@ -152,7 +179,9 @@ impl Variables {
                 certain.push(literal);
             }
             self.phases[variable] = !literal.is_negated();
-            self.queue.insert(variable as u32, &self.activity);
+            if !self.is_optional[variable] {
+                self.queue.insert(variable as u32, &self.activity);
+            }
         }
         self.starts.truncate(level);
         self.propagated = self.propagated.min(start);
@@ -160,11 +189,11 @@ impl Variables {
         certain.into_iter().rev().for_each(|literal| self.assign_for_certain(literal));
     }
 
-    /// The most active variable without a value, as it was last; `None` if all have one.
+    /// The most active variable without a value, as it was last; `None` if all have one, but for optional ones.
     pub(super) fn decide(&mut self) -> Option<Lit> {
         while let Some(variable) = self.queue.pop(&self.activity) {
             let positive = Lit(variable << 1);
-            if self.value(positive).is_none() {
+            if self.value(positive).is_none() && !self.is_optional[variable as usize] {
                 return Some(if self.phases[variable as usize] { positive } else { !positive });
             }
         }
@@ -227,7 +256,7 @@ impl Queue {
     }
 
     fn raise(&mut self, variable: u32, activity: &[f64]) {
-        let Some(place) = self.places[variable as usize] else { return };
+        let Some(Some(place)) = self.places.get(variable as usize).copied() else { return };
         let mut place = place as usize;
         while place > 0 {
             let above = (place - 1) / 2;
