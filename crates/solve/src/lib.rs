@@ -2,6 +2,13 @@
 //!
 //! Evaluate first, solve second: a total order of steps fixes every value, so that most questions are answered by
 //! walking it ([`Evaluator`]). A [`Solver`] searches orders and proves that there is none.
+//!
+//! [`Orders`] is our own solver, CDCL(T) on a SAT solver of this room, and the default. [`Z3`] is the reference that it is
+//! checked against, and decides initial values that nobody knows. Both read the same formulas about sync objects (module
+//! `constraints`), and [`brute`] checks both on tiny traces that [`generate`] makes up.
+//!
+//! An order that is given as an answer has been evaluated. "There is none", cores and bounds are proofs within the
+//! [`Model`], without a certificate: a wrong clause of a theory would make them wrong, in the direction of too few orders.
 
 pub mod brute;
 mod choice;

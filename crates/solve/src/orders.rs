@@ -7,10 +7,12 @@
 //!
 //! - [`theory`]: what literals mean, and what follows.
 //! - [`atoms`]: literals made on demand; formulas of [`crate::constraints`] as clauses.
+//! - [`chains`]: counters, where evaluation would see too late what cannot be.
 //! - [`candidates`]: what a read may read from, a few literals at a time.
 //! - [`writers`], [`sections`], [`near`]: the orders that reads-from, locks and whole segments bring with them.
 //! - [`linearise`]: from a graph to a schedule, or the orders that are missing.
 //! - [`symbols`]: initial values that nobody knows, by Z3.
+//! - [`walks`]: chance, before the search where nothing is known of the order, and where a search has to stop.
 //! - [`session`]: what lasts from query to query. [`maxsat`], [`goals`]: the nearest schedule.
 //!
 //! Every answer is evaluated before it is given. "No" and bounds are proofs within the model ([`crate::Model`]): they
@@ -18,6 +20,7 @@
 
 mod atoms;
 mod candidates;
+mod chains;
 mod goals;
 mod graph;
 mod linearise;
@@ -28,6 +31,7 @@ mod session;
 mod symbols;
 mod theory;
 mod values;
+mod walks;
 mod writers;
 
 use rustc_hash::FxHashSet;
@@ -126,6 +130,13 @@ impl Solver for Orders {
     }
 
     fn find(&mut self, query: &Query<'_>) -> Answer<Found> {
+        if query.near.is_none()
+            && query.model.observed().is_none()
+            && let Some(order) = walks::find(query)
+        {
+            self.conflicts = 0;
+            return Answer::Yes(Found { order, initial: Vec::new() });
+        }
         self.ask(query, |open, assumed, budget| match near_anchor(open, &assumed.hard, &budget) {
             Ended::Stopped(stop) => unknown(stopped(stop)),
             Ended::Yes => found(open),
@@ -191,6 +202,7 @@ impl Solver for Orders {
                         continue;
                     }
                 };
+                wanted.fall_back(open);
                 return Answer::Unknown { reason, best: wanted.nearest(bound) };
             }
             match wanted.nearest(bound) {

@@ -10,7 +10,7 @@ use crate::sat::{Keep, Lit, Said};
 use crate::{SlotId, Source};
 
 /// Candidates in the first clause.
-const FIRST: usize = 12;
+const FIRST: usize = 6;
 /// Literals of one read up to which choosing one rules out the others at once.
 const FEW: usize = 64;
 
@@ -131,7 +131,10 @@ impl Search<'_, '_> {
         if candidates.literals.len() > FEW {
             return;
         }
-        let further = candidates.clauses.iter().filter_map(|(_, further)| further.as_ref());
+        // What is in a later clause is further away than the earlier ones reach.
+        let place = candidates.literals.iter().position(|literal| *literal == chosen);
+        let reaching = candidates.clauses.iter().filter(|(end, _)| place.is_some_and(|p| p < *end));
+        let further = reaching.filter_map(|(_, further)| further.as_ref());
         for &other in candidates.literals.iter().chain(further) {
             if other != chosen && said.variables.value(other).is_none() {
                 said.clause(vec![!other, !chosen], Keep::WhileUseful);

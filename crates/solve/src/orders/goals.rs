@@ -12,6 +12,7 @@ use super::atoms::Term;
 use super::maxsat::{Opener, Wishes};
 use super::session::Open;
 use super::theory::Search;
+use super::walks;
 use crate::constraints::Point;
 use crate::measure::{is_as_wished, with_initial};
 use crate::sat::{Keep, Lit, Said};
@@ -55,6 +56,16 @@ impl<'q> Near<'q> {
 
     pub fn nearest(&self, bound: [u32; 3]) -> Option<Nearest> {
         self.best.clone().map(|(order, cost)| Nearest { order, cost, bound })
+    }
+
+    /// Any answer at all, if there is none so far.
+    pub fn fall_back(&mut self, open: &mut Open<'_, '_>) {
+        if self.best.is_none()
+            && let Some(order) = walks::find(self.query)
+        {
+            let (verdict, cost) = self.measure(open.search.evaluator, &order);
+            self.best = is_as_wished(verdict, self.query.wish).then_some((order, cost));
+        }
     }
 
     fn measure(

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_trace::Bug;
 
 use super::atoms::{Atoms, Resolve, Term};
+use super::chains::Chains;
 use super::graph::Graph;
 use super::near::Shape;
 use super::sections::Sections;
@@ -54,8 +55,9 @@ impl Session {
     ) -> Result<Session, String> {
         let model = query.model;
         let conditions = conditions(model, query.wish, constraints);
-        let watched: Vec<_> = conditions.iter().map(|condition| condition.id).collect();
-        let (values, mut relevant) = Values::new(model, &watched);
+        let watched: Vec<_> = conditions.iter().map(|of| (of.id, of.value)).collect();
+        let ids: Vec<_> = conditions.iter().map(|condition| condition.id).collect();
+        let (values, mut relevant) = Values::new(model, &ids);
         if *model.bug() == Bug::Opaque {
             relevant.fill(true);
         }
@@ -69,6 +71,7 @@ impl Session {
             atoms: Atoms::new(places),
             graph: Graph::new(model, anchor),
             values,
+            chains: Chains::new(model, &watched),
             sections: Sections::new(model),
             writers: Writers::new(model),
             shape: Shape::new(model, anchor),

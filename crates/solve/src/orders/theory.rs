@@ -14,6 +14,7 @@ use unravel_trace::ExprId;
 
 use super::atoms::{Atoms, Meaning, Resolve, Term};
 use super::candidates::Candidates;
+use super::chains::Chains;
 use super::graph::{Cycle, Graph};
 use super::near::Shape;
 use super::sections::{Sections, formula_objects, is_regular_lock};
@@ -42,6 +43,7 @@ pub(super) struct State {
     pub atoms: Atoms,
     pub graph: Graph,
     pub values: Values,
+    pub chains: Chains,
     pub sections: Sections,
     pub writers: Writers,
     pub shape: Shape,
@@ -113,6 +115,7 @@ impl Theory for Search<'_, '_> {
     fn begin_level(&mut self) {
         self.state.levels.push((self.state.graph.len(), self.state.updates.len()));
         self.state.values.begin_level();
+        self.state.chains.begin_level();
     }
 
     fn back_to(&mut self, levels: usize) {
@@ -124,6 +127,7 @@ impl Theory for Search<'_, '_> {
             state.updaters.remove(&update);
         }
         state.values.back_to(self.model, levels);
+        state.chains.back_to(levels);
     }
 
     fn complete(&mut self, said: &mut Said<'_>) {
@@ -297,8 +301,34 @@ impl Search<'_, '_> {
             self.order(a, b, &[why], said)?;
         }
         self.rule_out_others(slot, why, said);
+        let broken = self.state.chains.choose(slot, source, why);
         let decided = self.state.values.choose(self.model, slot, source, why);
-        self.decide(&decided, said)
+        self.decide(&decided, said)?;
+        match broken {
+            Some(broken) => self.say_wrong(broken.condition, broken.why, said),
+            None => Ok(()),
+        }
+    }
+
+    /// A condition does not hold because of these choices.
+    fn say_wrong(
+        &mut self,
+        condition: u32,
+        why: Vec<Lit>,
+        said: &mut Said<'_>,
+    ) -> Result<(), Conflict> {
+        let mut clause = Vec::new();
+        if let Some((check, at)) = self.state.conditions[condition as usize].check {
+            let guard = self.constraints.check_guard(check, at);
+            match self.term(&guard, said) {
+                Term::Known(true) => return Ok(()),
+                Term::Known(false) => {}
+                Term::Is(literal) => clause.push(literal),
+            }
+        }
+        clause.extend(why.into_iter().map(|literal| !literal));
+        said.clause(clause, Keep::WhileUseful);
+        Err(Conflict)
     }
 
     /// Conditions that have a value now.
@@ -310,20 +340,9 @@ impl Search<'_, '_> {
             if (value != 0) == watched.value {
                 continue;
             }
-            let mut clause = Vec::new();
-            if let Some((check, at)) = watched.check {
-                let guard = self.constraints.check_guard(check, at);
-                match self.term(&guard, said) {
-                    Term::Known(true) => continue,
-                    Term::Known(false) => {}
-                    Term::Is(literal) => clause.push(literal),
-                }
-            }
             let mut slice = Vec::new();
             self.state.values.explain(self.model, watched.id, &mut slice, |_| {});
-            clause.extend(slice.into_iter().map(|literal| !literal));
-            said.clause(clause, Keep::WhileUseful);
-            result = Err(Conflict);
+            result = result.and(self.say_wrong(index, slice, said));
         }
         result
     }
