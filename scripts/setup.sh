@@ -9,7 +9,7 @@ packages=(
   clang-19    # compiles the programs under test to bitcode
   llvm-19-dev # libLLVM, which reads it, and llvm-link
   libffi-dev  # calls of native functions
-  libz3-dev   # the solver of diagnoses
+  libz3-dev   # the reference solver of diagnoses
   g++         # a small C++ part of the machine, and the headers for C++ programs
   libbz2-dev  # for corpus/real/pbzip2 only
 )

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use unravel_diagnose::{DiagnoseError, Options, Subject, diagnose_imported, diagnose_paths};
 use unravel_explore::Silence;
 use unravel_report::{Sources, dot, json, terminal};
-use unravel_solve::{Dumping, Solver};
+use unravel_solve::{Dumping, Heeding, Solver};
 use unravel_trace::{Detail, Diagnosis, Status, TraceFile};
 
 use crate::error::CliError;
@@ -27,13 +27,14 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
     let paths = Paths::new(flags);
     let made = match &paths.smt {
-        None => make(flags, &file, &mut *flags.solver.make()),
+        None => make(flags, &file, &mut *solver(flags)),
         Some(directory) => {
             let write = |source| CliError::Write { path: directory.clone(), source };
-            let mut solver = Dumping::new(flags.solver.make(), directory).map_err(write)?;
+            let mut solver = Dumping::new(solver(flags), directory).map_err(write)?;
             let made = make(flags, &file, &mut solver);
             let queries = solver.finish().map_err(write)?;
-            eprintln!("{queries} queries written to {}", directory.display());
+            let word = if queries == 1 { "query" } else { "queries" };
+            eprintln!("{queries} {word} written to {}", directory.display());
             made
         }
     };
@@ -60,6 +61,11 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
         Status::Inconclusive { .. } => Exit::Inconclusive,
         Status::Confirmed | Status::Modelled => Exit::Finding,
     })
+}
+
+/// The solver that was chosen; Ctrl-C ends its queries.
+fn solver(flags: &DiagnoseFlags) -> Box<dyn Solver> {
+    Box::new(Heeding::new(flags.solver.make(), &INTERRUPTED))
 }
 
 /// Whether that nothing was found says something of the method, not of the trace.

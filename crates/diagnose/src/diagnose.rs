@@ -18,7 +18,7 @@ use crate::modelled::Modelled;
 use crate::pairs::immediate;
 use crate::points::Keys;
 use crate::projection::{Side, operations, project};
-use crate::refute::{MAX_PROOF_STEPS, NoRefuter, PathRefuter};
+use crate::refute::{NoRefuter, PathRefuter};
 use crate::relevance::Relevance;
 use crate::root_cause::{Cause, root_cause};
 use crate::settle::settle;
@@ -184,6 +184,8 @@ pub fn diagnose(
                 "it fails under every schedule tried ({}): {}",
                 effort.executed,
                 match failing.failure.kind {
+                    _ if !world.subject().has_time() =>
+                        "the time was up before one was found that passes",
                     FailureKind::DataRace =>
                         "what is missing is synchronisation, not another schedule",
                     _ => "this looks like a sequential bug, or one that depends on the input",
@@ -266,7 +268,7 @@ pub fn improved(
     effort: &mut Effort,
 ) -> (Vec<Candidate>, LowerBound) {
     let best = candidates.first().filter(|c| c.same_path).map(|c| c.distance.data_flow);
-    if best.is_some_and(|best| best <= bound.0) || model.len() > MAX_PROOF_STEPS {
+    if best.is_some_and(|best| best <= bound.0) || model.len() > solver.proves_up_to() {
         return (candidates, bound);
     }
     effort.queries += 1;
@@ -299,7 +301,12 @@ pub fn published(
         effort.queries += count;
     }
     match sought {
-        Sought::Found { order, fewest } => {
+        Sought::Found { order, fewest, stopped } => {
+            notes.extend(stopped.map(|reason| {
+                format!(
+                    "--goal {goal}: the best that was found before the solver gave up: {reason}"
+                )
+            }));
             let observed = world.observe_order(&order);
             let candidate = observed.map(|o| reference.measure(o, None, goal.name()));
             let bound = LowerBound(fewest).max(minimal::bound_on_path(model, world.order()));

@@ -5,8 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use unravel_solve::{Answer, Bounds, Evaluator, Goal as SolverGoal, Model, Query, Solver, StepId};
-use unravel_solve::{Verdict, Weights, Wish};
+use unravel_solve::{
+    Answer, Bounds, Evaluator, Goal as SolverGoal, Model, Nearest, Query, Solver, StepId, Verdict,
+    Weights, Wish,
+};
 
 /// How to look for an alternate schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -76,6 +78,8 @@ pub enum Sought {
     Found {
         order: Vec<StepId>,
         fewest: u32,
+        /// Why the solver did not get to its end, if it did not.
+        stopped: Option<String>,
     },
     /// There is none on this path.
     None,
@@ -121,7 +125,7 @@ pub fn by_pairs(model: &Model, failing: &[StepId], pairs: &[(StepId, StepId)]) -
         .concat();
         evaluated += 1;
         if evaluator.evaluate(&order) == Verdict::Passes {
-            return (Sought::Found { order, fewest: 0 }, evaluated);
+            return (Sought::Found { order, fewest: 0, stopped: None }, evaluated);
         }
     }
     (Sought::None, evaluated)
@@ -144,23 +148,22 @@ pub fn by_solver(
     let mut queries = 0;
     let mut unknown = None;
     for free in windows {
-        let bounds = Bounds {
-            conflicts: effort.conflicts,
-            time: Some(effort.time),
-            interrupt: None,
-        };
-        let query =
-            Query { near: Some(failing), free, bounds, ..Query::new(model, Wish::Passes) };
+        let bounds =
+            Bounds { conflicts: effort.conflicts, time: Some(effort.time), interrupt: None };
+        let query = Query { near: Some(failing), free, bounds, ..Query::new(model, Wish::Passes) };
         queries += 1;
+        // Only this goal bounds the data flow alone, and of all orders.
+        let bounds_flow = solver_goal == SolverGoal::Lexicographic && !progressive;
+        let fewest = |nearest: &Nearest| if bounds_flow { nearest.bound[0] } else { 0 };
         match solver.nearest(&query, solver_goal) {
             Answer::Yes(nearest) => {
-                let lexicographic = solver_goal == SolverGoal::Lexicographic && !progressive;
-                let fewest = if lexicographic { nearest.cost[0] } else { 0 };
-                return (Sought::Found { order: nearest.order, fewest }, queries);
+                let fewest = fewest(&nearest);
+                return (Sought::Found { order: nearest.order, fewest, stopped: None }, queries);
             }
             Answer::No => {}
-            Answer::Unknown { best: Some(best), .. } => {
-                return (Sought::Found { order: best.order, fewest: 0 }, queries);
+            Answer::Unknown { best: Some(best), reason } => {
+                let (fewest, stopped) = (fewest(&best), Some(reason));
+                return (Sought::Found { order: best.order, fewest, stopped }, queries);
             }
             Answer::Unknown { reason, best: None } => unknown = Some(reason),
         }

@@ -13,12 +13,11 @@ use crate::points::Key;
 use crate::root_cause::Refuter;
 use crate::world::{Order, World};
 
-/// Longer traces are not given to the solver for proofs that nobody asked for.
-pub const MAX_PROOF_STEPS: usize = 250;
-/// Queries for one root cause; fewer for runs with more than `FEW_STEPS`, whose answers take longer.
+/// Queries for one root cause; fewer for runs with more steps than this part of what the solver can do, whose answers
+/// take longer.
 const MAX_QUERIES: u64 = 12;
 const MAX_LONG_QUERIES: u64 = 3;
-const FEW_STEPS: usize = 80;
+const EASY: usize = 3;
 
 /// Asks a solver about the recorded path.
 pub struct PathRefuter<'a> {
@@ -46,8 +45,9 @@ impl Refuter for NoRefuter {
 impl Refuter for PathRefuter<'_> {
     fn refute(&mut self, world: &dyn World, orders: &[Order]) -> Option<Schedule> {
         self.proved = None;
-        let most = if self.model.len() > FEW_STEPS { MAX_LONG_QUERIES } else { MAX_QUERIES };
-        if self.model.len() > MAX_PROOF_STEPS || self.queries >= most {
+        let (steps, limit) = (self.model.len(), self.solver.proves_up_to());
+        let most = if steps > limit / EASY { MAX_LONG_QUERIES } else { MAX_QUERIES };
+        if steps > limit || self.queries >= most {
             return None;
         }
         // The points of the failing run are the steps of the model.

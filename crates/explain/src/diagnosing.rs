@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use unravel_diagnose::{Options, Stage, Subject, diagnose};
 use unravel_explore::{Apart, Finding, Judge, Received, Replay};
+use unravel_solve::Heeding;
 use unravel_trace::{Detail, Diagnosis, Executor, Run, Schedule};
 
 use crate::explain::Request;
@@ -95,8 +96,8 @@ fn here<E: Executor>(
         Subject::new(executor, judge, input, visible).until(Some(deadline), Some(interrupted));
     let name = &request.program.name;
     let options = Options::default();
-    let mut solver = request.solver.make();
-    let mut diagnosis = diagnose(&mut subject, name, &run, &mut *solver, &options, progress)
+    let mut solver = Heeding::new(request.solver.make(), interrupted);
+    let mut diagnosis = diagnose(&mut subject, name, &run, &mut solver, &options, progress)
         .map_err(|error| error.to_string())?;
     diagnosis.switches_given = finding.run.schedule.context_switches();
     if interrupted.load(Ordering::Relaxed) {

@@ -69,6 +69,10 @@ impl Solver for Dumping {
         self.solver.minimal_core(query)
     }
 
+    fn proves_up_to(&self) -> usize {
+        self.solver.proves_up_to()
+    }
+
     fn conflicts(&self) -> Option<u64> {
         self.solver.conflicts()
     }

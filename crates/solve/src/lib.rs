@@ -17,6 +17,7 @@ pub mod criteria;
 mod dumping;
 mod evaluate;
 pub mod generate;
+mod heeding;
 mod measure;
 mod model;
 mod orders;
@@ -28,6 +29,7 @@ mod z3;
 pub use choice::{SolverChoice, UnknownSolver};
 pub use dumping::Dumping;
 pub use evaluate::{Evaluator, Verdict};
+pub use heeding::Heeding;
 pub use model::{
     Cell, CheckId, Model, ModelError, Op, ReadSlot, Section, SlotId, Source, StepId, StepKind,
     SyncFamily, SyncId, SyncObject, WriteSlot,

@@ -212,6 +212,10 @@ impl Solver for Orders {
         })
     }
 
+    fn proves_up_to(&self) -> usize {
+        20_000
+    }
+
     fn conflicts(&self) -> Option<u64> {
         Some(self.conflicts)
     }

@@ -130,6 +130,9 @@ pub trait Solver {
         minimal_core(self, query)
     }
 
+    /// Steps of a model up to which a proof that nobody asked for is worth a try.
+    fn proves_up_to(&self) -> usize;
+
     /// Conflicts that the last question took, if the solver counts them.
     fn conflicts(&self) -> Option<u64> {
         None

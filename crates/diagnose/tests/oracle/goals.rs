@@ -25,7 +25,7 @@ fn lexico_is_the_minimum_by(solver: SolverChoice) {
         evaluator.evaluate(&case.failing);
         let flows = criteria::flows(model, &evaluator);
         match sought {
-            Sought::Found { order, fewest } => {
+            Sought::Found { order, fewest, .. } => {
                 assert_eq!(evaluator.evaluate(&order), Verdict::Passes, "seed {seed}");
                 let cost = criteria::distance(
                     model,

@@ -12,10 +12,10 @@ use std::time::Instant;
 use super::answer::{self, Value};
 use super::library::{Context, Decider, LibraryError, Optimizer, Setting, Status, TUNING, version};
 use crate::constraints::NoEncoding;
+use crate::measure::measured;
 use crate::smt::encode::assumption_name;
 use crate::smt::memory::initial_name;
 use crate::smt::{Encoding, Question, encode};
-use crate::measure::measured;
 use crate::{Answer, Bounds, Cell, Found, Goal, Nearest, Query, Solver, StepId};
 
 /// Z3's measure of work that a conflict stands for, roughly, in queries of this kind.
@@ -48,6 +48,10 @@ pub struct Z3 {
 impl Solver for Z3 {
     fn name(&self) -> String {
         format!("Z3 {}", version())
+    }
+
+    fn proves_up_to(&self) -> usize {
+        250
     }
 
     fn find(&mut self, query: &Query<'_>) -> Answer<Found> {

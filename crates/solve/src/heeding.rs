@@ -1,0 +1,57 @@
+//! A solver that stops when somebody says so.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::{Answer, Bounds, Found, Goal, Nearest, Query, Solver};
+
+/// A solver whose queries all heed one flag (Ctrl-C).
+pub struct Heeding<'f> {
+    solver: Box<dyn Solver>,
+    interrupt: &'f AtomicBool,
+}
+
+impl<'f> Heeding<'f> {
+    pub fn new(solver: Box<dyn Solver>, interrupt: &'f AtomicBool) -> Heeding<'f> {
+        Heeding { solver, interrupt }
+    }
+
+    /// Asks with the flag in the bounds.
+    fn ask<T>(
+        &mut self,
+        query: &Query<'_>,
+        ask: impl FnOnce(&mut dyn Solver, &Query<'_>) -> T,
+    ) -> T {
+        let bounds = Bounds { interrupt: Some(self.interrupt), ..query.bounds };
+        ask(&mut *self.solver, &Query { bounds, ..query.clone() })
+    }
+}
+
+impl Solver for Heeding<'_> {
+    fn name(&self) -> String {
+        self.solver.name()
+    }
+
+    fn find(&mut self, query: &Query<'_>) -> Answer<Found> {
+        self.ask(query, |solver, query| solver.find(query))
+    }
+
+    fn core(&mut self, query: &Query<'_>) -> Answer<Vec<usize>> {
+        self.ask(query, |solver, query| solver.core(query))
+    }
+
+    fn nearest(&mut self, query: &Query<'_>, goal: Goal) -> Answer<Nearest> {
+        self.ask(query, |solver, query| solver.nearest(query, goal))
+    }
+
+    fn minimal_core(&mut self, query: &Query<'_>) -> Answer<Vec<usize>> {
+        self.ask(query, |solver, query| solver.minimal_core(query))
+    }
+
+    fn proves_up_to(&self) -> usize {
+        self.solver.proves_up_to()
+    }
+
+    fn conflicts(&self) -> Option<u64> {
+        self.solver.conflicts()
+    }
+}
