@@ -79,11 +79,15 @@ impl Shape {
             let segment = self.segment_of[step.index()];
             self.whole.get(&segment).and_then(|l| with(*l)).map(|r| (self.ends(segment), r))
         };
-        if let Some(((_, last), reason)) = whole(a).filter(|((_, last), _)| *last != a) {
-            todo.push((last, b, reason));
+        let (ahead, behind) = (whole(a), whole(b));
+        if let Some(((_, last), reason)) = ahead.as_ref().filter(|((_, last), _)| *last != a) {
+            todo.push((*last, b, reason.clone()));
         }
-        if let Some(((first, _), reason)) = whole(b).filter(|((first, _), _)| *first != b) {
-            todo.push((a, first, reason));
+        if let Some(((first, _), reason)) = behind.as_ref().filter(|((first, _), _)| *first != b) {
+            todo.push((a, *first, reason.clone()));
+        }
+        if let (Some(((_, last), ahead)), Some(((first, _), behind))) = (&ahead, &behind) {
+            todo.push((*last, *first, [ahead.as_slice(), behind].concat()));
         }
         if let Some((next, literal)) = self.next.get(&a).filter(|(next, _)| *next != b) {
             todo.extend(with(*literal).map(|reason| (*next, b, reason)));
@@ -215,7 +219,7 @@ impl Search<'_, '_> {
 
     fn order_all(&mut self, follows: Vec<Follows>, said: &mut Said<'_>) -> Result<(), Conflict> {
         for (a, b, reason) in follows {
-            self.order(a, b, &reason, said)?;
+            self.order_only(a, b, &reason, said)?;
         }
         Ok(())
     }

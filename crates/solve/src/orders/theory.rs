@@ -156,6 +156,27 @@ impl Search<'_, '_> {
         reason: &[Lit],
         said: &mut Said<'_>,
     ) -> Result<(), Conflict> {
+        if a != b && self.model.must_precede(a, b) {
+            return Ok(());
+        }
+        let mut follow = Vec::new();
+        self.state.shape.lift(a, b, reason, said, &mut follow);
+        self.order_only(a, b, reason, said)?;
+        // Once: through whole segments that are tied together it would go on to both ends of the schedule.
+        for (a, b, reason) in follow {
+            self.order_only(a, b, &reason, said)?;
+        }
+        Ok(())
+    }
+
+    /// The same without segments.
+    pub fn order_only(
+        &mut self,
+        a: StepId,
+        b: StepId,
+        reason: &[Lit],
+        said: &mut Said<'_>,
+    ) -> Result<(), Conflict> {
         let mut todo: Vec<(StepId, StepId, Vec<Lit>)> = vec![(a, b, reason.to_vec())];
         while let Some((a, b, reason)) = todo.pop() {
             if a != b && self.model.must_precede(a, b) {
@@ -172,7 +193,6 @@ impl Search<'_, '_> {
             }
             self.imply(&reason, said);
             self.lift(a, b, &reason, &mut todo, said)?;
-            self.state.shape.lift(a, b, &reason, said, &mut todo);
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod cores;
+mod known_orders;
 mod middle;
 mod minima;
 mod restrictions;
