@@ -10,6 +10,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use super::session::Open;
 use crate::sat::{Budget, Ended, Keep, Lit, Said, Stop};
 
@@ -17,6 +19,8 @@ use crate::sat::{Budget, Ended, Keep, Lit, Said, Stop};
 const TRIMS: usize = 3;
 /// Members above which a core is not taken apart member by member.
 const SMALL_CORE: usize = 40;
+/// Disjoint cores after which any answer is looked for.
+const MANY_CORES: usize = 8;
 /// Conflicts that leaving one member out may take.
 const FEW_CONFLICTS: u64 = 60;
 
@@ -85,6 +89,9 @@ impl<'a, 's, 'm, 'b> Minimiser<'a, 's, 'm, 'b> {
                     let left = core.iter().filter_map(|literal| wishes.remove_entry(literal));
                     heavier.extend(left);
                     aside.push((core, weight));
+                    if aside.len() == MANY_CORES {
+                        self.find_any(&wishes, opener);
+                    }
                 }
                 Step::Opened(gone, new) => add(&mut wishes, Some(gone), new),
                 Step::End(end) => return end,
@@ -106,6 +113,35 @@ impl<'a, 's, 'm, 'b> Minimiser<'a, 's, 'm, 'b> {
             }
         }
         Minimum::Reached { holds: opener.settle(wishes.into_keys().collect(), self.open) }
+    }
+
+    /// Looks for an answer, however dear, by giving up whole cores: there may be many more to come before the first.
+    fn find_any(&mut self, wishes: &Wishes, opener: &mut dyn Opener) {
+        let mut held: Vec<Lit> = wishes.keys().copied().collect();
+        loop {
+            let assumptions: Vec<Lit> = self.hard.iter().chain(&held).copied().collect();
+            match self.open.solve(&assumptions, &self.budget) {
+                Ended::Stopped(_) => return,
+                Ended::Yes => return self.keep_if_found(opener),
+                Ended::No => {
+                    let core: FxHashSet<Lit> = self.open.sat.core().iter().copied().collect();
+                    let before = held.len();
+                    held.retain(|literal| !core.contains(literal));
+                    if held.len() == before {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// An answer came up on the way.
+    fn keep_if_found(&mut self, opener: &mut dyn Opener) {
+        if self.open.search.state.trouble.take().is_none()
+            && let Ok(cost) = opener.found(self.open)
+        {
+            self.upper = Some(self.upper.map_or(cost, |upper| upper.min(cost)));
+        }
     }
 
     /// Takes what a core costs off its wishes.
@@ -216,10 +252,7 @@ impl<'a, 's, 'm, 'b> Minimiser<'a, 's, 'm, 'b> {
                     core.retain(|literal| fewer.contains(literal));
                 }
                 Ended::Yes => {
-                    let fine = self.open.search.state.trouble.take().is_none();
-                    if let (true, Ok(cost)) = (fine, opener.found(self.open)) {
-                        self.upper = Some(self.upper.map_or(cost, |upper| upper.min(cost)));
-                    }
+                    self.keep_if_found(opener);
                     index += 1;
                 }
                 Ended::Stopped(_) => index += 1,

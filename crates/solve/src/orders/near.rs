@@ -194,7 +194,7 @@ impl Search<'_, '_> {
                 if before { (other, a) } else { (b, other) }
             },
         );
-        follows.retain(|(x, y, _)| !(*x == a && *y == a) && !(*x == b && *y == b));
+        follows.retain(|(x, y, _)| x != y);
         self.order_all(follows, said)
     }
 
