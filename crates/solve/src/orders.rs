@@ -37,6 +37,7 @@ mod writers;
 use rustc_hash::FxHashSet;
 
 use crate::constraints::Constraints;
+use crate::query::minimal_core;
 use crate::sat::{Budget, Ended, Lit, Stop};
 use crate::{Answer, Evaluator, Found, Goal, Nearest, Query, Solver, StepId};
 use goals::{Criterion, Near};
@@ -54,7 +55,9 @@ const ROUNDS: usize = 200;
 pub struct Orders {
     /// The last used one last.
     sessions: Vec<Session>,
+    /// Of the last query, and of all.
     conflicts: u64,
+    all_conflicts: u64,
 }
 
 impl Orders {
@@ -95,6 +98,7 @@ impl Orders {
             if assumed.impossible { Answer::No } else { answer(&mut open, assumed, budget) };
         open.retire(&asking);
         self.conflicts = session.sat.conflicts - before;
+        self.all_conflicts += self.conflicts;
         if self.sessions.len() == SESSIONS {
             self.sessions.remove(0);
         }
@@ -182,7 +186,7 @@ impl Solver for Orders {
             let mut hard = assumed.hard;
             let mut bound = [0; 3];
             for (stage, weights) in stages.into_iter().enumerate() {
-                wanted.weights = weights;
+                wanted.begin_stage(weights);
                 let mut wishes = Wishes::new();
                 for (criterion, weight) in Criterion::ALL.into_iter().zip(weights) {
                     if weight > 0 {
@@ -199,6 +203,7 @@ impl Solver for Orders {
                     Minimum::Failed(why) => why,
                     Minimum::Reached { holds } => {
                         hard.extend(holds);
+                        wanted.settle_stage(bound);
                         continue;
                     }
                 };
@@ -206,10 +211,20 @@ impl Solver for Orders {
                 return Answer::Unknown { reason, best: wanted.nearest(bound) };
             }
             match wanted.nearest(bound) {
-                Some(nearest) => Answer::Yes(nearest),
-                None => unknown("a minimum without an answer".to_owned()),
+                Some(nearest) if wanted.meets(bound) => Answer::Yes(nearest),
+                best => {
+                    let reason = "orders has no answer that costs as little as it proved";
+                    Answer::Unknown { reason: reason.to_owned(), best }
+                }
             }
         })
+    }
+
+    fn minimal_core(&mut self, query: &Query<'_>) -> Answer<Vec<usize>> {
+        let before = self.all_conflicts;
+        let answer = minimal_core(self, query);
+        self.conflicts = self.all_conflicts - before;
+        answer
     }
 
     fn proves_up_to(&self) -> usize {

@@ -140,7 +140,10 @@ pub trait Solver {
 }
 
 /// Leaves members out, many at once and then fewer, as long as it stays a core.
-fn minimal_core<S: Solver + ?Sized>(solver: &mut S, query: &Query<'_>) -> Answer<Vec<usize>> {
+pub(crate) fn minimal_core<S: Solver + ?Sized>(
+    solver: &mut S,
+    query: &Query<'_>,
+) -> Answer<Vec<usize>> {
     let begun = Instant::now();
     let mut core = match solver.core(query) {
         Answer::Yes(core) => core,

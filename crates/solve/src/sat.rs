@@ -206,7 +206,13 @@ impl Sat {
         let mut conflict = self.begin(theory);
         loop {
             conflict = conflict.or_else(|| self.overrule(base, theory));
-            conflict = conflict.or_else(|| self.propagate(theory));
+            conflict = conflict.or_else(|| self.propagate(theory, budget));
+            if self.variables.told < self.variables.trail.len()
+                && conflict.is_none()
+                && let Some(stop) = budget.reached(self)
+            {
+                return Ended::Stopped(stop);
+            }
             if self.contradiction {
                 return Ended::No;
             }

@@ -153,11 +153,16 @@ fn commute(x: &Op, y: &Op) -> bool {
 }
 
 fn is_alike(x: &Op, y: &Op) -> bool {
-    let same_side = match (x.takes(), y.takes()) {
-        (Some((_, a)), Some((_, b))) => a == b,
-        (None, None) => true,
-        _ => false,
+    let sides = |op: &Op| match *op {
+        Op::TryAcquire { shared, acquired, .. } => Some((shared, acquired)),
+        _ => None,
     };
+    let same_side = sides(x) == sides(y)
+        && match (x.takes(), y.takes()) {
+            (Some((_, a)), Some((_, b))) => a == b,
+            (None, None) => true,
+            _ => false,
+        };
     same_side && std::mem::discriminant(x) == std::mem::discriminant(y)
 }
 

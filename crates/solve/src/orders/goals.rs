@@ -39,6 +39,8 @@ pub(super) struct Near<'q> {
     closed: FxHashMap<Lit, (u32, Vec<SlotId>, u64)>,
     /// What each criterion counts for now.
     pub weights: [u64; 3],
+    /// What earlier criteria may cost at most.
+    pub settled: [u32; 3],
     pub best: Option<(Vec<StepId>, criteria::Distance)>,
 }
 
@@ -51,11 +53,32 @@ impl<'q> Near<'q> {
         evaluator.evaluate(near);
         let flows = criteria::flows(query.model, evaluator);
         let closed = FxHashMap::default();
-        Near { query, near, flows, closed, weights: [0; 3], best: None }
+        Near { query, near, flows, closed, weights: [0; 3], settled: [u32::MAX; 3], best: None }
     }
 
     pub fn nearest(&self, bound: [u32; 3]) -> Option<Nearest> {
         self.best.clone().map(|(order, cost)| Nearest { order, cost, bound })
+    }
+
+    /// From now on these weights count.
+    pub fn begin_stage(&mut self, weights: [u64; 3]) {
+        self.weights = weights;
+    }
+
+    /// A stage of a lexicographic goal is over: nothing may cost more than what was reached.
+    pub fn settle_stage(&mut self, bound: [u32; 3]) {
+        for (criterion, most) in self.settled.iter_mut().enumerate() {
+            if self.weights[criterion] > 0 && self.weights.iter().sum::<u64>() == 1 {
+                *most = bound[criterion];
+            }
+        }
+    }
+
+    /// Whether the best answer costs what was proved.
+    pub fn meets(&self, bound: [u32; 3]) -> bool {
+        let Some((_, cost)) = &self.best else { return false };
+        let sum: u64 = cost.iter().zip(self.weights).map(|(cost, w)| u64::from(*cost) * w).sum();
+        *cost == bound || sum == u64::from(bound[0])
     }
 
     /// Any answer at all, if there is none so far.
@@ -253,7 +276,7 @@ impl Opener for Near<'_> {
         settled
     }
 
-    fn found(&mut self, open: &mut Open<'_, '_>) -> Result<u64, String> {
+    fn found(&mut self, open: &mut Open<'_, '_>) -> Result<Option<u64>, String> {
         let state = &open.search.state;
         let changed = with_initial(self.query.model, &state.initial);
         let (verdict, cost) = match &changed {
@@ -262,6 +285,10 @@ impl Opener for Near<'_> {
         };
         if !is_as_wished(verdict, self.query.wish) {
             return Err(format!("an answer that ends otherwise: {verdict:?}"));
+        }
+        // A deadlock that is avoided sooner than planned may cost more than was counted.
+        if cost.iter().zip(self.settled).any(|(cost, most)| *cost > most) {
+            return Ok(None);
         }
         let weighted = |cost: &criteria::Distance| -> u64 {
             cost.iter().zip(self.weights).map(|(cost, weight)| u64::from(*cost) * weight).sum()
@@ -272,6 +299,6 @@ impl Opener for Near<'_> {
         if self.best.as_ref().is_none_or(is_better) {
             self.best = Some((state.order.clone(), cost));
         }
-        Ok(weighted(&cost))
+        Ok(Some(weighted(&cost)))
     }
 }

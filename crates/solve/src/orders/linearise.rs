@@ -170,7 +170,6 @@ impl<G: Glue> Linear<'_, G> {
         if model.is_request(step) {
             return None;
         }
-        let mut released: Vec<usize> = Vec::new();
         for op in model.program(step) {
             match *op {
                 Op::Write(write) => {
@@ -179,13 +178,13 @@ impl<G: Glue> Linear<'_, G> {
                         return Some(Kept::ByReads(cell));
                     }
                 }
-                Op::Release { lock } => released.push(lock.index()),
                 _ => {
                     if let Some((lock, _)) = op.takes()
                         && is_section_op(model, op)
-                        && !released.contains(&lock.index())
-                        && let Some(mine) = self.sections.begun_at(step, lock)
-                        && self.is_refused(progress, mine)
+                        && self
+                            .sections
+                            .begun_at(step, lock)
+                            .any(|mine| self.is_refused(progress, mine))
                     {
                         return Some(Kept::ByLock(lock.index()));
                     }
@@ -226,6 +225,7 @@ impl<G: Glue> Linear<'_, G> {
         progress.order.push(step);
         progress.done[step.index()] = true;
         let mut freed: Vec<StepId> = Vec::new();
+        let mut taken: Vec<SyncId> = Vec::new();
         if !model.is_request(step) {
             for op in model.program(step) {
                 match *op {
@@ -243,10 +243,11 @@ impl<G: Glue> Linear<'_, G> {
                         freed.extend(progress.by_lock.remove(&lock.index()).unwrap_or_default());
                     }
                     _ => {
-                        if let Some((lock, _)) = op.takes()
-                            && let Some(mine) = self.sections.begun_at(step, lock)
-                        {
-                            progress.holders[lock.index()].push(mine);
+                        if let Some((lock, _)) = op.takes() {
+                            let nth = taken.iter().filter(|other| **other == lock).count();
+                            taken.push(lock);
+                            let mine = self.sections.begun_at(step, lock).nth(nth);
+                            progress.holders[lock.index()].extend(mine);
                         }
                     }
                 }
@@ -297,11 +298,12 @@ impl<G: Glue> Linear<'_, G> {
         for (&lock, steps) in &progress.by_lock {
             let lock = SyncId(lock as u32);
             for step in steps {
-                let Some(second) = self.sections.begun_at(*step, lock) else { continue };
-                let mine = self.sections.all[second as usize];
-                for &first in &progress.holders[lock.index()] {
-                    if excludes(&self.sections.all[first as usize], &mine) {
-                        obstacles.push(Obstacle::Locked { first, second });
+                for second in self.sections.begun_at(*step, lock) {
+                    let mine = self.sections.all[second as usize];
+                    for &first in &progress.holders[lock.index()] {
+                        if excludes(&self.sections.all[first as usize], &mine) {
+                            obstacles.push(Obstacle::Locked { first, second });
+                        }
                     }
                 }
             }

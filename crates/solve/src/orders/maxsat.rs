@@ -32,8 +32,8 @@ pub(super) trait Opener {
     fn open(&mut self, wish: Lit, open: &mut Open<'_, '_>) -> Option<Vec<(Lit, u64)>>;
     /// These hold in the best answers: puts what is to hold in place of wishes that ask for more than they count for.
     fn settle(&mut self, holds: Vec<Lit>, open: &mut Open<'_, '_>) -> Vec<Lit>;
-    /// An answer was found; its cost.
-    fn found(&mut self, open: &mut Open<'_, '_>) -> Result<u64, String>;
+    /// An answer was found; its cost, if it counts.
+    fn found(&mut self, open: &mut Open<'_, '_>) -> Result<Option<u64>, String>;
 }
 
 /// How it ended.
@@ -140,8 +140,15 @@ impl<'a, 's, 'm, 'b> Minimiser<'a, 's, 'm, 'b> {
         if self.open.search.state.trouble.take().is_none()
             && let Ok(cost) = opener.found(self.open)
         {
-            self.upper = Some(self.upper.map_or(cost, |upper| upper.min(cost)));
+            self.lower_upper(cost);
         }
+    }
+
+    fn lower_upper(&mut self, cost: Option<u64>) {
+        self.upper = match (self.upper, cost) {
+            (Some(upper), Some(cost)) => Some(upper.min(cost)),
+            (upper, cost) => upper.or(cost),
+        };
     }
 
     /// Takes what a core costs off its wishes.
@@ -205,7 +212,7 @@ impl<'a, 's, 'm, 'b> Minimiser<'a, 's, 'm, 'b> {
                 }
                 return match opener.found(self.open) {
                     Ok(cost) => {
-                        self.upper = Some(self.upper.map_or(cost, |upper| upper.min(cost)));
+                        self.lower_upper(cost);
                         Step::Yes
                     }
                     Err(why) => Step::End(Minimum::Failed(why)),

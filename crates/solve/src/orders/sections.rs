@@ -77,13 +77,12 @@ impl Sections {
         })
     }
 
-    /// The section of a lock that a step begins.
-    pub fn begun_at(&self, step: StepId, lock: SyncId) -> Option<u32> {
-        let is_it = |index: &u32| {
+    /// The sections of a lock that a step begins, in their order: it may give the lock back in between.
+    pub fn begun_at(&self, step: StepId, lock: SyncId) -> impl Iterator<Item = u32> {
+        self.at(step).iter().copied().filter(move |index| {
             let section = &self.all[*index as usize];
             section.lock == lock && section.acquire == Some(step)
-        };
-        self.at(step).iter().copied().find(is_it)
+        })
     }
 }
 

@@ -1,11 +1,22 @@
 //! Consequences: of clauses by watched literals, and of what the theory says.
 
 use super::clauses::Watch;
-use super::{Keep, Lit, Said, Sat, Theory};
+use super::{Budget, Keep, Lit, Said, Sat, Theory};
+
+/// Literals that the theory is told between two looks at the clock.
+const LOOK_WHILE_TELLING: u32 = 128;
 
 impl Sat {
     /// Assigns what follows, until nothing does. A clause that is false, if there is one.
-    pub(super) fn propagate<T: Theory>(&mut self, theory: &mut T) -> Option<Vec<Lit>> {
+    ///
+    /// With tens of thousands of assumptions one propagation may take seconds: it ends early at a bound, which whoever
+    /// called looks at next.
+    pub(super) fn propagate<T: Theory>(
+        &mut self,
+        theory: &mut T,
+        budget: &Budget<'_>,
+    ) -> Option<Vec<Lit>> {
+        let mut told = 0;
         loop {
             if let Some(conflict) = self.propagate_clauses() {
                 return Some(conflict);
@@ -15,6 +26,10 @@ impl Sat {
             }
             let literal = self.variables.trail[self.variables.told];
             self.variables.told += 1;
+            told += 1;
+            if told % LOOK_WHILE_TELLING == 0 && budget.reached(self).is_some() {
+                return None;
+            }
             if !self.variables.of_theory[literal.variable()] {
                 continue;
             }
@@ -89,11 +104,11 @@ impl Sat {
         None
     }
 
-    /// Adds the clauses that the theory said. The first that is false is a conflict; the others are added all the
-    /// same.
+    /// Adds the clauses that the theory said. One that is false is a conflict: the one that goes back furthest, because
+    /// the others would still be false after less, and nobody would look at them again.
     pub(super) fn integrate(&mut self) -> Option<Vec<Lit>> {
         self.clauses.grow(&self.variables);
-        let mut conflict = None;
+        let mut conflict: Option<(usize, Vec<Lit>)> = None;
         for (mut literals, keep) in std::mem::take(&mut self.pending) {
             literals.sort_unstable();
             literals.dedup();
@@ -116,7 +131,10 @@ impl Sat {
                     if keep == Keep::Forever {
                         self.clauses.add(literals.clone(), None);
                     }
-                    conflict.get_or_insert(literals);
+                    let level = self.variables.level_of(literals[0]);
+                    if conflict.as_ref().is_none_or(|(lowest, _)| level < *lowest) {
+                        conflict = Some((level, literals));
+                    }
                 }
                 (Some(_), None) => {
                     self.certain.push(literals[0]);
@@ -137,6 +155,6 @@ impl Sat {
                 }
             }
         }
-        conflict
+        conflict.map(|(_, literals)| literals)
     }
 }
