@@ -38,9 +38,13 @@ pub fn at_least(choice: SolverChoice, of: u64) -> u64 {
 }
 
 pub fn generated(seed: u64) -> Generated {
-    let like = Tiny { threads: 3, events: 8, list_sync: seed.is_multiple_of(2) };
-    let like = if seed.is_multiple_of(4) { Tiny { threads: 4, events: 10, ..like } } else { like };
-    tiny(seed, like)
+    let (threads, events) = match seed % 8 {
+        0 | 4 => (4, 10),
+        3 => (3, 12),
+        7 => (5, 12),
+        _ => (3, 8),
+    };
+    tiny(seed, Tiny { threads, events, list_sync: seed.is_multiple_of(2) })
 }
 
 fn case(seed: u64) -> Option<Case> {
