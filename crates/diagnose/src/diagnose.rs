@@ -302,15 +302,19 @@ pub fn published(
     }
     match sought {
         Sought::Found { order, fewest, stopped } => {
-            notes.extend(stopped.map(|reason| {
-                format!(
-                    "--goal {goal}: the best that was found before the solver gave up: {reason}"
-                )
-            }));
             let observed = world.observe_order(&order);
             let candidate = observed.map(|o| reference.measure(o, None, goal.name()));
+            let mut candidates: Vec<Candidate> = candidate.into_iter().collect();
+            if let Some(reason) = stopped {
+                notes.push(format!(
+                    "--goal {goal}: the solver gave up: {reason}; the nearest by then is shown"
+                ));
+                // What it had by then may be far away.
+                let near = minimal::nearest(world, model, reference, options.alternates, 1);
+                candidates.extend(near.0);
+            }
             let bound = LowerBound(fewest).max(minimal::bound_on_path(model, world.order()));
-            (candidate.into_iter().collect(), bound)
+            (candidates, bound)
         }
         Sought::None => {
             notes.push(format!(
