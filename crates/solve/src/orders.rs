@@ -211,7 +211,7 @@ impl Solver for Orders {
                 return Answer::Unknown { reason, best: wanted.nearest(bound) };
             }
             match wanted.nearest(bound) {
-                Some(nearest) if wanted.meets(bound) => Answer::Yes(nearest),
+                Some(nearest) if wanted.meets(goal, bound) => Answer::Yes(nearest),
                 best => {
                     let reason = "orders has no answer that costs as little as it proved";
                     Answer::Unknown { reason: reason.to_owned(), best }

@@ -16,7 +16,7 @@ use super::walks;
 use crate::constraints::Point;
 use crate::measure::{is_as_wished, with_initial};
 use crate::sat::{Keep, Lit, Said};
-use crate::{Evaluator, Model, Nearest, Query, SlotId, Source, StepId, Verdict, criteria};
+use crate::{Evaluator, Goal, Model, Nearest, Query, SlotId, Source, StepId, Verdict, criteria};
 
 /// The three criteria.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,10 +75,17 @@ impl<'q> Near<'q> {
     }
 
     /// Whether the best answer costs what was proved.
-    pub fn meets(&self, bound: [u32; 3]) -> bool {
+    pub fn meets(&self, goal: Goal, bound: [u32; 3]) -> bool {
         let Some((_, cost)) = &self.best else { return false };
-        let sum: u64 = cost.iter().zip(self.weights).map(|(cost, w)| u64::from(*cost) * w).sum();
-        *cost == bound || sum == u64::from(bound[0])
+        match goal {
+            Goal::Lexicographic => *cost == bound,
+            Goal::Sum(_) => self.weighted(cost) == u64::from(bound[0]),
+        }
+    }
+
+    /// What a distance counts for now.
+    fn weighted(&self, cost: &criteria::Distance) -> u64 {
+        cost.iter().zip(self.weights).map(|(cost, weight)| u64::from(*cost) * weight).sum()
     }
 
     /// Any answer at all, if there is none so far.
@@ -290,15 +297,12 @@ impl Opener for Near<'_> {
         if cost.iter().zip(self.settled).any(|(cost, most)| *cost > most) {
             return Ok(None);
         }
-        let weighted = |cost: &criteria::Distance| -> u64 {
-            cost.iter().zip(self.weights).map(|(cost, weight)| u64::from(*cost) * weight).sum()
-        };
         let is_better = |(_, best): &(Vec<StepId>, criteria::Distance)| {
-            (weighted(&cost), cost) < (weighted(best), *best)
+            (self.weighted(&cost), cost) < (self.weighted(best), *best)
         };
         if self.best.as_ref().is_none_or(is_better) {
             self.best = Some((state.order.clone(), cost));
         }
-        Ok(Some(weighted(&cost)))
+        Ok(Some(self.weighted(&cost)))
     }
 }
