@@ -51,6 +51,20 @@ impl<'a> Query<'a> {
             bounds: Bounds::default(),
         }
     }
+
+    /// The orders that hold in every answer: those that are kept, and those of the steps that may not move.
+    pub(crate) fn kept(&self) -> Vec<Before> {
+        let mut kept = self.keep.clone();
+        if let (Some(near), Some(free)) = (self.near, &self.free) {
+            let mut may_move = vec![false; self.model.len()];
+            free.iter().for_each(|step| may_move[step.index()] = true);
+            let fixed: Vec<StepId> =
+                near.iter().copied().filter(|step| !may_move[step.index()]).collect();
+            let pairs = fixed.windows(2).map(|pair| Before { first: pair[0], second: pair[1] });
+            kept.extend(pairs);
+        }
+        kept
+    }
 }
 
 /// When to give up.

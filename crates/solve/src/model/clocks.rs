@@ -19,23 +19,14 @@ impl Clocks {
         let threads = model.threads.len();
         let mut clocks =
             Clocks { threads, row: vec![u32::MAX; model.len()], counts: vec![0; threads] };
-        let (mut fork, mut exit) = (vec![None; threads], vec![None; threads]);
-        for step in model.steps() {
-            for op in model.program(step) {
-                match *op {
-                    Op::Fork { child } => fork[child.index()] = Some(step),
-                    Op::Exit => exit[model.owner(step).index()] = Some(step),
-                    _ => {}
-                }
-            }
-        }
+        let causes = model.causes();
         // Each thread goes on until it needs a fork or an exit that is not reached yet.
         let mut done = vec![0; threads];
         let mut progress = true;
         while std::mem::take(&mut progress) {
             for (steps, done) in model.threads.iter().zip(&mut done) {
                 while let Some(&step) = steps.get(*done) {
-                    let Some(row) = clocks.row_for(model, step, &fork, &exit) else { break };
+                    let Some(row) = clocks.row_for(model, step, &causes) else { break };
                     clocks.row[step.index()] = row;
                     *done += 1;
                     progress = true;
@@ -50,34 +41,21 @@ impl Clocks {
         }
     }
 
-    fn row_for(
-        &mut self,
-        model: &Model,
-        step: StepId,
-        fork: &[Option<StepId>],
-        exit: &[Option<StepId>],
-    ) -> Option<u32> {
+    fn row_for(&mut self, model: &Model, step: StepId, causes: &[(StepId, StepId)]) -> Option<u32> {
         let place = model.place(step);
         let thread = model.owner(step).index();
         let before = match place {
             0 => 0,
             _ => self.row[model.threads[thread][place - 1].index()],
         };
-        let mut causes: Vec<StepId> = Vec::new();
-        if !model.is_request(step) {
-            for op in model.program(step) {
-                match *op {
-                    Op::Start => causes.extend(fork[thread]),
-                    Op::Join { child } => causes.extend(exit[child.index()]),
-                    _ => {}
-                }
-            }
-        }
+        let first = causes.partition_point(|(of, _)| *of < step);
+        let end = causes.partition_point(|(of, _)| *of <= step);
+        let causes = &causes[first..end];
         if causes.is_empty() {
             return Some(before);
         }
         let mut counts = self.row(before).to_vec();
-        for cause in causes {
+        for &(_, cause) in causes {
             let row = self.row[cause.index()];
             if row == u32::MAX {
                 return None;
@@ -99,6 +77,33 @@ impl Clocks {
 }
 
 impl Model {
+    /// What steps wait for in every execution beside program order, sorted: a start for its fork, a join for the exit.
+    /// The later step comes first.
+    pub(crate) fn causes(&self) -> Vec<(StepId, StepId)> {
+        let mut forks = vec![None; self.threads()];
+        let mut exits = vec![None; self.threads()];
+        for step in self.steps() {
+            for op in self.program(step) {
+                match *op {
+                    Op::Fork { child } => forks[child.index()] = Some(step),
+                    Op::Exit => exits[self.owner(step).index()] = Some(step),
+                    _ => {}
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for step in self.steps().filter(|step| !self.is_request(*step)) {
+            let causes = self.program(step).iter().filter_map(|op| match *op {
+                Op::Start => forks[self.owner(step).index()],
+                Op::Join { child } => exits[child.index()],
+                _ => None,
+            });
+            found.extend(causes.map(|cause| (step, cause)));
+        }
+        found.sort();
+        found
+    }
+
     /// How many steps of a thread come before this one in every execution.
     pub(crate) fn steps_before(&self, step: StepId, thread: usize) -> u32 {
         if self.owner(step).index() == thread {

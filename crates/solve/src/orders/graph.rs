@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use crate::sat::Lit;
-use crate::{Model, Op, StepId};
+use crate::{Model, StepId};
 
 const NONE: u32 = u32::MAX;
 
@@ -111,39 +111,20 @@ impl Graph {
     }
 
     fn fix(&mut self, model: &Model) {
-        let mut forks = vec![None; model.threads()];
-        let mut exits = vec![None; model.threads()];
         for step in model.steps() {
             let steps = model.thread_steps(model.owner(step));
             if let Some(next) = steps.get(model.place(step) + 1) {
                 self.next[step.index()] = next.0;
                 self.previous[next.index()] = step.0;
             }
-            for op in model.program(step) {
-                match *op {
-                    Op::Fork { child } => forks[child.index()] = Some(step),
-                    Op::Exit => exits[model.owner(step).index()] = Some(step),
-                    _ => {}
-                }
-            }
         }
-        for step in model.steps().filter(|step| !model.is_request(*step)) {
-            for op in model.program(step) {
-                let cause = match *op {
-                    Op::Start => forks[model.owner(step).index()],
-                    Op::Join { child } => exits[child.index()],
-                    _ => None,
-                };
-                if let Some(cause) = cause {
-                    self.fixed_out.push((cause, step));
-                    self.fixed_in.push((step, cause));
-                    self.has_fixed[cause.index()] = true;
-                    self.has_fixed[step.index()] = true;
-                }
-            }
+        self.fixed_in = model.causes();
+        for &(step, cause) in &self.fixed_in {
+            self.fixed_out.push((cause, step));
+            self.has_fixed[cause.index()] = true;
+            self.has_fixed[step.index()] = true;
         }
         self.fixed_out.sort();
-        self.fixed_in.sort();
     }
 
     fn seed(&mut self, order: &[StepId]) {

@@ -262,17 +262,8 @@ impl Open<'_, '_> {
     /// What a query keeps, fixes and blocks.
     pub fn assume(&mut self, query: &Query<'_>) -> Assumed {
         let mut assumed = Assumed::default();
-        let mut kept: Vec<Before> = query.keep.clone();
-        if let (Some(near), Some(free)) = (query.near, &query.free) {
-            let mut may_move = vec![false; query.model.len()];
-            free.iter().for_each(|step| may_move[step.index()] = true);
-            let fixed: Vec<StepId> =
-                near.iter().copied().filter(|step| !may_move[step.index()]).collect();
-            let pairs = fixed.windows(2).map(|pair| Before { first: pair[0], second: pair[1] });
-            kept.extend(pairs);
-        }
         self.tell(|search, said| {
-            for Before { first, second } in kept {
+            for Before { first, second } in query.kept() {
                 match search.state.atoms.before(search.model, said, first, second) {
                     Term::Known(true) => {}
                     Term::Known(false) => assumed.impossible = true,

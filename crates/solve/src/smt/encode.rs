@@ -11,8 +11,7 @@ use super::expressions::Expressions;
 use super::text::{END, Script, place_name};
 use crate::constraints::{Constraints, End, Formula, NoEncoding, Point};
 use crate::{
-    Before, Cell, Evaluator, Goal, Model, Op, Query, SlotId, Source, StepId, SyncFamily, SyncId,
-    Wish,
+    Before, Cell, Evaluator, Goal, Model, Op, Query, SlotId, Source, SyncFamily, SyncId, Wish,
 };
 
 /// What is asked.
@@ -98,40 +97,19 @@ impl<'q> Encoder<'q> {
         if self.constraints.end == End::Grant {
             self.script.declare(END, "Int");
         }
-        let mut forks = vec![None; model.threads()];
-        let mut exits = vec![None; model.threads()];
-        for step in model.steps() {
-            for op in model.program(step) {
-                match *op {
-                    Op::Fork { child } => forks[child.index()] = Some(step),
-                    Op::Exit => exits[model.owner(step).index()] = Some(step),
-                    _ => {}
-                }
-            }
-        }
         for step in model.steps() {
             if let Some(next) = model.thread_steps(model.owner(step)).get(model.place(step) + 1) {
                 self.script.assert_fixed(step, *next);
             }
-            if model.is_request(step) {
-                continue;
-            }
-            for op in model.program(step) {
-                let cause = match *op {
-                    Op::Start => forks[model.owner(step).index()],
-                    Op::Join { child } => exits[child.index()],
-                    _ => None,
-                };
-                if let Some(cause) = cause {
-                    self.script.assert_fixed(cause, step);
-                }
-            }
+        }
+        for (step, cause) in model.causes() {
+            self.script.assert_fixed(cause, step);
         }
     }
 
     fn kept(&mut self, query: &Query<'_>) {
         self.script.comment("orders that are kept");
-        for kept in &query.keep {
+        for kept in query.kept() {
             let formula = self.constraints.before(kept.first, kept.second);
             self.script.assert(&formula);
         }
@@ -139,16 +117,6 @@ impl<'q> Encoder<'q> {
             let opposite =
                 Formula::or(orders.iter().map(|o| self.constraints.before(o.second, o.first)));
             self.script.assert(&opposite);
-        }
-        if let (Some(near), Some(free)) = (query.near, &query.free) {
-            let mut may_move = vec![false; self.model.len()];
-            free.iter().for_each(|step| may_move[step.index()] = true);
-            let fixed: Vec<StepId> =
-                near.iter().copied().filter(|step| !may_move[step.index()]).collect();
-            for pair in fixed.windows(2) {
-                let formula = self.constraints.before(pair[0], pair[1]);
-                self.script.assert(&formula);
-            }
         }
     }
 
