@@ -17,6 +17,8 @@ pub enum CliError {
     #[error(transparent)]
     Search(#[from] unravel_explore::SearchError),
     #[error(transparent)]
+    Causes(#[from] unravel_causes::CausesError),
+    #[error(transparent)]
     Explain(#[from] unravel_explain::ExplainError),
     #[error(transparent)]
     Trace(#[from] unravel_trace::FileError),

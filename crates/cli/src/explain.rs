@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use unravel_explain::{Budget, Request};
 use unravel_report::searched::pace;
 use unravel_report::{Sources, annotations, dot, html, json, sarif, terminal};
-use unravel_trace::{Explanation, shell_word};
+use unravel_trace::Explanation;
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -31,7 +31,7 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
         budget: Budget { diagnosis: flags.diagnose_time.unwrap_or(defaults.diagnosis), ..defaults },
         solver: flags.solver,
         out: flags.out.clone(),
-        command: command(),
+        command: crate::output::command(),
     };
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
@@ -45,12 +45,6 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     files.write(&explanation, &sources)?;
     print(flags, &explanation, &sources, &files);
     Ok(plan::exit(&explanation.explored, explanation.bugs.len()))
-}
-
-/// As the user typed it, so that a report says how to make it again.
-fn command() -> String {
-    let args: Vec<String> = std::env::args().skip(1).map(|arg| shell_word(&arg)).collect();
-    format!("unravel {}", args.join(" "))
 }
 
 fn words(now: unravel_explain::Progress<'_>) -> String {

@@ -1,11 +1,13 @@
 //! The command line, as typed. [`crate::program`] and the commands turn it into what they need.
 
+mod causes;
 mod program;
 mod search;
 mod trace;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use causes::CausesFlags;
 pub use program::{BuildFlags, CompileFlags, InputFlags, ProgramFlags, RuleFlags};
 pub use search::{ExplainFlags, FindFlags, MergeFlags, RunFlags, SearchFlags, parse_time};
 pub use trace::{
@@ -39,6 +41,9 @@ pub enum Command {
     /// Say why a recorded run failed, and show the nearest schedule that passes.
     #[command(after_long_help = include_str!("help/diagnose.txt"))]
     Diagnose(DiagnoseFlags),
+    /// Find every cause of a program's failures, not only the first.
+    #[command(after_long_help = include_str!("help/causes.txt"))]
+    Causes(CausesFlags),
     /// Run the program once, under one schedule.
     #[command(after_long_help = include_str!("help/run.txt"))]
     Run(RunFlags),

@@ -1,6 +1,7 @@
 //! Room `cli`: flags, wiring, exit codes. A command a file; nothing is computed here.
 
 mod build;
+mod causes;
 mod compiler_flags;
 mod completions;
 mod config;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         },
         Command::Diagnose(flags) => diagnose::diagnose(&flags),
         Command::Simplify(flags) => simplify::run(&flags),
+        Command::Causes(flags) => causes::causes(&flags),
         Command::Import(flags) => import::import(&flags.command),
         Command::Doctor(flags) => doctor::doctor(&flags),
         Command::Completions(flags) => completions::completions(&flags),

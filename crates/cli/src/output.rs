@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+use unravel_trace::shell_word;
+
 /// While it lives, what goes to standard output goes to standard error: for commands that have something of their own
 /// to print there, as JSON.
 #[derive(Debug)]
@@ -37,4 +39,10 @@ fn move_to(descriptor: i32) {
         libc::fflush(std::ptr::null_mut());
         libc::dup2(descriptor, 1);
     }
+}
+
+/// As the user typed it, so that a report says how to make it again.
+pub fn command() -> String {
+    let args: Vec<String> = std::env::args().skip(1).map(|arg| shell_word(&arg)).collect();
+    format!("unravel {}", args.join(" "))
 }

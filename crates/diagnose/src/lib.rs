@@ -19,7 +19,7 @@ mod modelled;
 mod pairs;
 mod paths_only;
 mod pattern;
-mod points;
+pub mod points;
 mod projection;
 mod reduce;
 mod refute;
@@ -35,6 +35,7 @@ pub use diagnose::{DiagnoseError, Options, Stage, diagnose};
 pub use goals::{Goal, UnknownGoal};
 pub use imported::diagnose_imported;
 pub use paths_only::diagnose_paths;
+pub use pattern::{Words, describe};
 pub use subject::Subject;
 
 /// What the tests against brute force look into; not part of the room's interface.

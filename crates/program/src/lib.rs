@@ -12,6 +12,7 @@ mod load;
 mod lower;
 mod model;
 pub mod names;
+pub mod weave;
 
 pub use code::{CallId, FunctionId, Inst, Reg, Target};
 pub use disassemble::disassemble;

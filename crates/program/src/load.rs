@@ -14,7 +14,7 @@ pub fn load(bitcode: &[u8]) -> Result<Program, LoadError> {
 }
 
 /// FNV-1a: stored in files, so that it must never change.
-fn fingerprint(bytes: &[u8]) -> u64 {
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

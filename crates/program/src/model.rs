@@ -7,7 +7,7 @@ use crate::code::{CallId, FunctionId, Inst, Reg, Target};
 use crate::names::{TypeId, TypeTable};
 
 /// A whole program, lowered.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Program {
     pub functions: Vec<Function>,
     pub calls: Vec<CallSite>,

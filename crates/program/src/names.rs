@@ -9,7 +9,7 @@ pub struct TypeId(pub u32);
 
 /// The types of the program as its debug information describes them, resolved through typedefs and
 /// qualifiers.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct TypeTable {
     pub types: Vec<Type>,
 }

@@ -5,6 +5,8 @@
 //! Invisible edges between consecutive events of different threads make time go down. Where a thread's events were left
 //! out, the edge says how many.
 
+mod causes;
+
 use std::collections::{BTreeMap, HashSet};
 
 use unravel_trace::{Diagnosis, FlowChange, ThreadName};
@@ -13,6 +15,8 @@ use crate::escape::quoted;
 use crate::side::{self, Item, Missing, Region, RegionKind, Side, Step};
 use crate::source::Sources;
 use crate::words::{self, count};
+
+pub use causes::causes;
 
 /// Graphviz takes very long for graphs that nobody can read anyway.
 const MOST_EVENTS: usize = 200;

@@ -1,4 +1,4 @@
-//! An explanation as one HTML page that needs nothing else: no network, no other file.
+//! An explanation, all causes, or repairs as one HTML page that needs nothing else: no network, no other file.
 //!
 //! All that is text stands in the page as it is loaded, so it can be read without scripts and on paper: what failed,
 //! why, the rows of both schedules, the sources. Scripts (`html/page/`) add the lanes and arrows, the step slider with
@@ -10,10 +10,13 @@
 
 mod bug;
 mod cause;
+mod cause_graph;
+mod causes;
 mod embed;
 mod every;
 mod facts;
 mod panes;
+mod repairs;
 mod row;
 mod shown;
 mod stages;
@@ -24,36 +27,71 @@ mod twins;
 mod values;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use unravel_trace::Explanation;
+use unravel_trace::{Causes, Explanation, Repairs};
 
 use crate::escape::visible;
 use crate::source::Sources;
 
-/// The page.
+/// The page of an explanation.
 pub fn explanation(explanation: &Explanation, sources: &Sources) -> String {
-    let title = format!("{} – unravel", explanation.program);
+    let body = html! {
+        (summary::header(&explanation.program, true))
+        main {
+            (summary::overview(explanation))
+            @for (index, bug) in explanation.bugs.iter().enumerate() {
+                (bug::section(explanation, index, bug, sources))
+            }
+            (summary::put_aside(explanation))
+        }
+        (help())
+    };
+    page(&explanation.program, &embed::explanation_script(), &body)
+}
+
+/// The page of all causes.
+pub fn causes(causes: &Causes, sources: &Sources) -> String {
+    let body = html! {
+        (summary::header(&causes.program, false))
+        main {
+            (causes::overview(causes))
+            (causes::sections(causes, sources))
+        }
+    };
+    page(&causes.program, &embed::reading_script(), &body)
+}
+
+/// The page of repairs, with the causes above. `patches` are the files that the diffs were written to, one each, if they
+/// were.
+pub fn repairs(repairs: &Repairs, sources: &Sources, patches: &[String]) -> String {
+    let causes = &repairs.causes;
+    let body = html! {
+        (summary::header(&causes.program, false))
+        main {
+            (causes::overview(causes))
+            (causes::sections(causes, sources))
+            (repairs::sections(repairs, patches))
+        }
+    };
+    page(&causes.program, &embed::reading_script(), &body)
+}
+
+/// What all pages have around them.
+fn page(program: &str, script: &str, body: &Markup) -> String {
+    let title = format!("{program} – unravel");
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(embed::policy());
+                meta http-equiv="Content-Security-Policy" content=(embed::policy(script));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (visible(&title)) }
                 style { (PreEscaped(embed::STYLE)) }
             }
             body {
-                (summary::header(explanation))
-                main {
-                    (summary::overview(explanation))
-                    @for (index, bug) in explanation.bugs.iter().enumerate() {
-                        (bug::section(explanation, index, bug, sources))
-                    }
-                    (summary::put_aside(explanation))
-                }
-                (help())
-                script type="module" { (PreEscaped(embed::script())) }
+                (body)
+                script type="module" { (PreEscaped(script)) }
             }
         }
     };

@@ -1,4 +1,4 @@
-//! Documents for programs: `unravel.diagnosis/1` and `unravel.explanation/1`.
+//! Documents for programs: `unravel.diagnosis/1`, `unravel.explanation/1`, `unravel.causes/1` and `unravel.repairs/1`.
 //!
 //! Names are resolved, so that nobody needs a trace to read one; indices of events count from 0 within their run.
 //! Within a version fields are added, never changed or removed: a reader passes over what it does not know, and refuses
@@ -7,12 +7,18 @@
 //!
 //! Nothing is left out and nothing is escaped here beyond what JSON demands: who shows it to people has to.
 
+mod causes;
 mod diagnosis;
 mod explanation;
 mod projection;
 mod read;
+mod repairs;
 mod run;
 
+pub use causes::{
+    Cause, CauseClass, CauseCounts, CauseRegion, CausedBug, CausesDocument, CausesVerdict, Extent,
+    LineOrder,
+};
 pub use diagnosis::{
     Alternate, ContextSwitches, DiagnosisDocument, Distance, Effort, Minimality, Order,
     Participant, RootCause, Status, StatusKind,
@@ -20,12 +26,19 @@ pub use diagnosis::{
 pub use explanation::{Bug, ExplanationDocument, Explored, Found, PutAside, Suppress};
 pub use projection::{Branch, Event, Flow, FlowChange, Projection};
 pub use read::ReadError;
+pub use repairs::{
+    Check, CheckedAs, KeptClasses, PatchedFile, Rejected, Repair, RepairCost, RepairsDocument,
+};
 pub use run::{End, Failure, Outcome, Place, Related, Run, Segment};
 
 /// The name and version of [`DiagnosisDocument`].
 pub const DIAGNOSIS: &str = "unravel.diagnosis/1";
 /// The name and version of [`ExplanationDocument`].
 pub const EXPLANATION: &str = "unravel.explanation/1";
+/// The name and version of [`CausesDocument`].
+pub const CAUSES: &str = "unravel.causes/1";
+/// The name and version of [`RepairsDocument`].
+pub const REPAIRS: &str = "unravel.repairs/1";
 
 const MEMORY_MODEL: &str = "sequential consistency";
 
@@ -37,4 +50,14 @@ pub fn diagnosis(diagnosis: &unravel_trace::Diagnosis) -> DiagnosisDocument {
 /// An explanation as a document; its `Display` is the text.
 pub fn explanation(explanation: &unravel_trace::Explanation) -> ExplanationDocument {
     explanation.into()
+}
+
+/// All causes as a document; its `Display` is the text.
+pub fn causes(causes: &unravel_trace::Causes) -> CausesDocument {
+    causes.into()
+}
+
+/// Repairs as a document; its `Display` is the text.
+pub fn repairs(repairs: &unravel_trace::Repairs) -> RepairsDocument {
+    repairs.into()
 }

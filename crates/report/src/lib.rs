@@ -1,11 +1,13 @@
-//! Room `report`: a `Diagnosis` or an `Explanation` for people and for programs: a terminal, a page, Graphviz, JSON,
-//! SARIF, annotations of GitHub.
+//! Room `report`: a `Diagnosis`, an `Explanation`, all `Causes` or `Repairs` for people and for programs: a terminal, a
+//! page, Graphviz, JSON, SARIF, annotations of GitHub.
 //!
-//! Nothing here executes, solves or decides. A report says what `diagnose` found, in its words; what it adds is
+//! Nothing here executes, solves or decides. A report says what other rooms found, in their words; what it adds is
 //! selection (which events a person should see), layout, and the text of source lines. Everything that comes from the
 //! program under test (names, messages, source lines) is data: what a terminal or Graphviz would obey is escaped.
 
 pub mod annotations;
+mod cause_graph;
+mod causes;
 mod differences;
 pub mod dot;
 mod escape;
@@ -14,6 +16,7 @@ pub mod html;
 pub mod json;
 mod names;
 mod numbers;
+mod repairs;
 pub mod sarif;
 pub mod searched;
 mod side;

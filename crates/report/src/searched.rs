@@ -79,7 +79,7 @@ fn completely(explored: &Explored) -> Option<String> {
     }
     let part = explored.part.as_ref().map_or(String::new(), |part| format!(" of part {part}"));
     if let Some(all) = of(Method::Exhaustive).filter(|s| s.complete) {
-        return Some(format!("all {}{part}", classes(all.classes)));
+        return Some(format!("all {}{part}", count(all.classes, "class of schedules")));
     }
     let bounded = of(Method::Bounded)?;
     let bound = bounded.bound?;
@@ -90,10 +90,6 @@ fn completely(explored: &Explored) -> Option<String> {
     ))
 }
 
-fn classes(number: u64) -> String {
-    format!("{number} class{} of schedules", if number == 1 { "" } else { "es" })
-}
-
 /// How much was seen, where that was counted.
 fn coverage(explored: &Explored) -> Option<String> {
     let covered = &explored.covered;
@@ -102,7 +98,7 @@ fn coverage(explored: &Explored) -> Option<String> {
     }
     let seen = format!(
         "seen: {}, {} of a write and a read",
-        classes(covered.classes),
+        count(covered.classes, "class of schedules"),
         count(covered.reads_from, "pair")
     );
     let recent = covered.recent_schedules;

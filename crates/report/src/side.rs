@@ -98,7 +98,7 @@ pub fn failing<'d>(
     }
     let mut missing = Vec::new();
     for who in participants(diagnosis) {
-        let absent = Missing { who, why: words::absent(who, diagnosis) };
+        let absent = Missing { who, why: words::absent(who, Some(&diagnosis.failure)) };
         match who.event {
             Some(event) => picked.step(event).causal = true,
             None if !missing.contains(&absent) => missing.push(absent),

@@ -1,17 +1,20 @@
-//! A diagnosis or an explanation for a person at a terminal: what failed, why, the two schedules side by side, what to do next.
+//! A diagnosis, an explanation, all causes or repairs for a person at a terminal: what failed, why, what to do next.
 //!
-//! No line is wider than the style says, but for the command that the caller gives: it is there to be copied.
+//! No line is wider than the style says, but for commands and diffs: they are there to be copied.
 
 mod cause;
+mod cause_graph;
+mod causes;
 mod columns;
 mod explanation;
 mod headline;
 pub(crate) mod line;
 mod numbers;
 mod page;
+mod repairs;
 mod schedules;
 
-use unravel_trace::{Diagnosis, ExplainedBug, Explanation};
+use unravel_trace::{Causes, Diagnosis, ExplainedBug, Explanation, Repairs};
 
 use crate::escape;
 use crate::searched::searched;
@@ -64,6 +67,21 @@ pub fn explanation(
 ) -> String {
     let mut page = Page::new(style);
     explanation::write(&mut page, explanation, sources, html);
+    page.finish()
+}
+
+/// All causes, each as a graph. `html` is where their page is.
+pub fn causes(causes: &Causes, sources: &Sources, style: Style, html: Option<&str>) -> String {
+    let mut page = Page::new(style);
+    causes::write(&mut page, causes, sources, html);
+    page.finish()
+}
+
+/// The repairs that stood every check. `patches` are the files that their diffs were written to, one each, if they
+/// were; `html` is where their page is.
+pub fn repairs(repairs: &Repairs, style: Style, patches: &[String], html: Option<&str>) -> String {
+    let mut page = Page::new(style);
+    repairs::write(&mut page, repairs, patches, html);
     page.finish()
 }
 

@@ -104,13 +104,13 @@ pub const WAITS: &str = "waits here for ever";
 /// What is said of an event that a run lacks.
 pub const NOT_REACHED: &str = "not reached";
 
-/// Why an event of the root cause is not in the failing run.
-pub fn absent(who: &Participant, diagnosis: &Diagnosis) -> &'static str {
+/// Why an event of a cause is not in the run that fails so.
+pub fn absent(who: &Participant, failure: Option<&Failure>) -> &'static str {
+    let Some(failure) = failure else { return NOT_REACHED };
     let waits =
         !matches!(who.verb.as_str(), "reads" | "writes" | "updates" | "signals" | "unlocks");
-    let stuck =
-        waits && matches!(diagnosis.failure.kind, FailureKind::Deadlock | FailureKind::Livelock);
-    let mut blocked = diagnosis.failure.related.iter().flat_map(|related| &related.stack);
+    let stuck = waits && matches!(failure.kind, FailureKind::Deadlock | FailureKind::Livelock);
+    let mut blocked = failure.related.iter().flat_map(|related| &related.stack);
     if stuck && blocked.any(|place| place.file == who.place.file && place.line == who.place.line) {
         WAITS
     } else {
@@ -154,6 +154,29 @@ pub fn count(number: impl Into<u64>, noun: &str) -> String {
         (number, "context switch") => format!("{number} context switches"),
         (number, "switch") => format!("{number} switches"),
         (number, "query") => format!("{number} queries"),
+        (number, "class of schedules") => format!("{number} classes of schedules"),
         (number, noun) => format!("{number} {noun}s"),
+    }
+}
+
+/// `20,000,000`: a number that nobody should have to count the digits of.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1, 2 and 5`.
+pub fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
     }
 }

@@ -1,6 +1,7 @@
 //! Room `trace`: the words all rooms share. `Schedule` = decisions, `Trace` = what was observed,
 //! `Outcome` = how a run ended. Knows alone the file formats.
 
+mod causes;
 mod check;
 mod command;
 mod diagnosis;
@@ -14,12 +15,14 @@ pub mod import;
 mod outcome;
 mod part;
 mod paths;
+mod repairs;
 mod rng;
 mod run;
 mod schedule;
 mod shape;
 mod symbolic;
 
+pub use causes::*;
 pub use command::{replay_command, shell_word};
 pub use diagnosis::*;
 pub use event::*;
@@ -33,6 +36,7 @@ pub use ids::*;
 pub use outcome::*;
 pub use part::{Part, PartError, PartFinding};
 pub use paths::*;
+pub use repairs::*;
 pub use rng::Rng;
 pub use run::*;
 pub use schedule::*;

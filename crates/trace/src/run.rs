@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Guess, Guided, Outcome, Paths, Schedule, SiteId, Symbolic, ThreadId, ThreadName, Trace,
+    Guess, Guided, Outcome, Paths, Place, Schedule, SiteId, Symbolic, ThreadId, ThreadName, Trace,
     VisibleSet,
 };
 
@@ -160,6 +160,12 @@ pub trait Executor {
     /// The paths of the last run, if it was executed with [`Detail::Symbolic`] and failed.
     fn paths(&self, _failed: &Outcome) -> Option<Paths> {
         None
+    }
+
+    /// The calls that led to event `number` (counted from 1) at this site of the last run, innermost first, if its
+    /// scheduler observed with [`Observes::EventsAndStacks`].
+    fn stack(&self, _number: u64, _site: SiteId) -> Vec<Place> {
+        Vec::new()
     }
 
     /// Leads every thread along its path, in an order of its own. `None` if this executor cannot.

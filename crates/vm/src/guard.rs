@@ -12,6 +12,8 @@ use crate::error::VmError;
 use crate::machine::Machine;
 use crate::thread::Trapped;
 
+/// Whether there is a machine, or one is being made.
+static CLAIMED: AtomicBool = AtomicBool::new(false);
 static MACHINE: AtomicPtr<Machine> = AtomicPtr::new(std::ptr::null_mut());
 static IN_FIBER: AtomicBool = AtomicBool::new(false);
 static IN_NATIVE: AtomicBool = AtomicBool::new(false);
@@ -25,20 +27,41 @@ struct Handler(UnsafeCell<Option<CoroutineTrapHandler<Trapped>>>);
 unsafe impl Sync for Handler {}
 static HANDLER: Handler = Handler(UnsafeCell::new(None));
 
-/// Installs the handlers for the one machine of this process.
-pub(crate) fn install(machine: *mut Machine) -> Result<(), VmError> {
-    if !MACHINE.swap(machine, Ordering::SeqCst).is_null() {
-        return Err(VmError::AlreadyExists);
+/// The right to be the one machine of this process. Another may have it when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Claim(());
+
+pub(crate) fn claim() -> Result<Claim, VmError> {
+    match CLAIMED.swap(true, Ordering::SeqCst) {
+        true => Err(VmError::AlreadyExists),
+        false => Ok(Claim(())),
     }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // The handlers stay, but must not use what is gone.
+        MACHINE.store(std::ptr::null_mut(), Ordering::SeqCst);
+        CLAIMED.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Installs the handlers for the one machine of this process, which has claimed to be it.
+pub(crate) fn install(machine: *mut Machine) {
+    MACHINE.store(machine, Ordering::SeqCst);
     // SAFETY: plain signal set-up; the alternate stack is never freed.
     unsafe {
         let size = 64 << 10;
-        let stack = libc::stack_t {
-            ss_sp: Box::leak(vec![0u8; size].into_boxed_slice()).as_mut_ptr().cast(),
-            ss_flags: 0,
-            ss_size: size,
-        };
-        libc::sigaltstack(&stack, std::ptr::null_mut());
+        let mut present: libc::stack_t = std::mem::zeroed();
+        libc::sigaltstack(std::ptr::null(), &mut present);
+        if present.ss_size < size {
+            let stack = libc::stack_t {
+                ss_sp: Box::leak(vec![0u8; size].into_boxed_slice()).as_mut_ptr().cast(),
+                ss_flags: 0,
+                ss_size: size,
+            };
+            libc::sigaltstack(&stack, std::ptr::null_mut());
+        }
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handle as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESTART;
@@ -49,7 +72,6 @@ pub(crate) fn install(machine: *mut Machine) -> Result<(), VmError> {
         }
     }
     watch();
-    Ok(())
 }
 
 /// Starts the timer; it is not inherited by a forked process, which calls this again.
@@ -63,10 +85,6 @@ pub(crate) fn watch() {
 /// The machine of this process, for callbacks from native code.
 pub(crate) fn machine() -> *mut Machine {
     MACHINE.load(Ordering::Relaxed)
-}
-
-pub(crate) fn release() {
-    MACHINE.store(std::ptr::null_mut(), Ordering::SeqCst);
 }
 
 pub(crate) fn enter(handler: CoroutineTrapHandler<Trapped>) {

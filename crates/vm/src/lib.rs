@@ -32,7 +32,7 @@ mod thread;
 
 use unravel_program::{AccessKind, Program};
 use unravel_trace::{
-    Executor, Guess, Guided, Input, Outcome, Paths, Run, Scheduler, SiteId, VisibleSet, Want,
+    Executor, Guess, Guided, Input, Outcome, Paths, Place, Run, Scheduler, SiteId, VisibleSet, Want,
 };
 
 pub use error::VmError;
@@ -46,8 +46,9 @@ pub struct Options {
     pub libraries: Vec<String>,
 }
 
-/// A virtual machine for one program. A process can have one, because the program's memory is at a
-/// fixed address; use forked processes for more.
+/// A virtual machine for one program. A process can have one at a time, because the program's memory is at a
+/// fixed address; use forked processes for more. What a program did to this process by native functions, the
+/// machines after it find: those after [`Executor::is_damaged`] belong in another process.
 pub struct Vm {
     machine: Box<machine::Machine>,
 }
@@ -97,6 +98,10 @@ impl Executor for Vm {
         Some(self.machine.run_guided(input, visible, paths, guesses))
     }
 
+    fn stack(&self, number: u64, site: SiteId) -> Vec<Place> {
+        self.machine.kept_stack(number, site)
+    }
+
     fn is_damaged(&self) -> bool {
         self.machine.damaged || self.machine.stained
     }
@@ -104,14 +109,5 @@ impl Executor for Vm {
     fn after_fork(&mut self) {
         guard::watch();
         self.machine.natives.forget_input();
-    }
-}
-
-impl Drop for Vm {
-    fn drop(&mut self) {
-        self.machine.abandon_threads();
-        // The arena stays mapped: native libraries may hold pointers into it. So there is no second
-        // machine in this process, but the handlers must not use the first.
-        guard::release();
     }
 }

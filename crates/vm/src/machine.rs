@@ -15,7 +15,7 @@ use unravel_program::{FunctionId, Program};
 use unravel_trace::*;
 
 use crate::error::VmError;
-use crate::memory::{Memory, map_registers};
+use crate::memory::{Memory, map_registers, unmap};
 use crate::models::process::ExitHandler;
 use crate::native::Natives;
 use crate::record::Recorder;
@@ -124,11 +124,28 @@ pub(crate) struct Machine {
     pub sem_names: FxHashMap<String, u64>,
     /// What the program believes about `std::cout` and `stdout`.
     pub synced_with_stdio: bool,
+    /// Given back last, when nothing of the machine is left.
+    _claim: guard::Claim,
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.abandon_threads();
+        if !self.damaged {
+            self.close_streams();
+            self.natives.reset();
+        }
+        for registers in self.registers.iter().filter(|registers| !registers.is_null()) {
+            // SAFETY: mapped by `spawn`; no thread is left.
+            unsafe { unmap(*registers, 8 * REGISTERS as u64) };
+        }
+    }
 }
 
 impl Machine {
     pub fn new(mut program: Program, options: Options) -> Result<Box<Machine>, VmError> {
         program.main.ok_or(VmError::NoMain)?;
+        let claim = guard::claim()?;
         let natives = Natives::new(&program, &options.libraries)?;
         natives.relocate(&mut program);
         let globals = program.globals.iter().map(|g| (g.address, g.bytes.max(1)));
@@ -189,11 +206,11 @@ impl Machine {
             synced_with_stdio: true,
             program: Arc::new(program),
             options,
+            _claim: claim,
         });
         let machine_ptr: *mut Machine = &mut *machine;
-        guard::install(machine_ptr)?;
-        // SAFETY: the machine is boxed and outlives the native closures, which the guard's
-        // one-machine-per-process rule ensures.
+        guard::install(machine_ptr);
+        // SAFETY: the machine is boxed. Closures ask the guard for the machine when they are called.
         unsafe { Natives::make_callable(machine_ptr) };
         Ok(machine)
     }

@@ -9,6 +9,7 @@
 //! Memory outside the arena belongs to native libraries and is used as it is.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use rustc_hash::FxHashMap;
 use unravel_program::layout::*;
@@ -113,15 +114,40 @@ unsafe fn clear(at: *mut u8, bytes: usize) {
     }
 }
 
+/// Gives a mapping back.
+///
+/// # Safety
+/// `map` made it, of this size, and nobody uses it any more.
+pub(crate) unsafe fn unmap<T>(at: *mut T, bytes: u64) {
+    unsafe { libc::munmap(at.cast(), bytes as usize) };
+}
+
+/// Maps the arena, and returns its shadow. Both stay mapped for as long as the process lives: native libraries may hold
+/// pointers into the arena when its machine is gone. The next machine finds them empty.
+fn arena() -> Result<*mut u8, VmError> {
+    static SHADOW: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+    let shadow = SHADOW.load(Ordering::SeqCst);
+    if !shadow.is_null() {
+        // SAFETY: mapped below. There is one machine at a time, and the last one is gone.
+        unsafe {
+            clear(ARENA_BASE as *mut u8, ARENA_SIZE as usize);
+            clear(shadow, (ARENA_SIZE / 8) as usize);
+        }
+        return Ok(shadow);
+    }
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    map(ARENA_BASE, GLOBALS - ARENA_BASE, protection | libc::PROT_EXEC)?;
+    map(GLOBALS, ARENA_END - GLOBALS, protection)?;
+    let shadow = map(0, ARENA_SIZE / 8, protection)?;
+    SHADOW.store(shadow, Ordering::SeqCst);
+    Ok(shadow)
+}
+
 impl Memory {
-    /// Maps the arena. There can be one in a process.
+    /// The memory of the one machine of this process.
     pub fn new(image: &[u8], globals: impl Iterator<Item = (u64, u64)>) -> Result<Memory, VmError> {
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        map(ARENA_BASE, GLOBALS - ARENA_BASE, protection | libc::PROT_EXEC)?;
-        map(GLOBALS, ARENA_END - GLOBALS, protection)?;
-        let live = map(0, ARENA_SIZE / 8, protection)?;
         let mut memory = Memory {
-            live,
+            live: arena()?,
             regions: (0..SLOTS).map(|_| Region::default()).collect(),
             stack_top: (0..SLOTS).map(|slot| STACKS + slot * STACK_SIZE).collect(),
             stack_high: (0..SLOTS).map(|slot| STACKS + slot * STACK_SIZE).collect(),
@@ -338,7 +364,7 @@ pub(crate) fn in_arena(address: u64) -> bool {
     (ARENA_BASE..ARENA_END).contains(&address)
 }
 
-/// Maps a thread's register stack, once per slot and process.
+/// Maps a thread's register stack, once per slot and machine.
 pub(crate) fn map_registers(slots: usize) -> Result<*mut u64, VmError> {
     Ok(map(0, slots as u64 * 8, libc::PROT_READ | libc::PROT_WRITE)?.cast())
 }

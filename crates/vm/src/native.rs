@@ -294,7 +294,7 @@ impl Natives {
     /// Puts a jump at every function's address, so that native code can call it.
     ///
     /// # Safety
-    /// `machine` stays where it is for the rest of the process.
+    /// `machine` stays where it is for as long as it lives.
     pub unsafe fn make_callable(machine: *mut Machine) {
         // SAFETY: per the contract above; the arena's first part is executable.
         unsafe {

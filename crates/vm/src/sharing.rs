@@ -12,7 +12,7 @@ use unravel_program::layout::{ARENA_BASE, ARENA_SIZE};
 use unravel_trace::{SiteId, VisibleSet};
 
 use crate::error::VmError;
-use crate::memory::{in_arena, map_table};
+use crate::memory::{in_arena, map_table, unmap};
 
 /// Who last read or wrote a granule, packed: thread 15 bits, "several threads did" 1, run 16.
 #[derive(Clone, Copy)]
@@ -64,6 +64,10 @@ impl Head {
     }
 }
 
+/// Bytes of the tables: an entry for every eight bytes of the arena.
+const LASTS: u64 = ARENA_SIZE / 8 * size_of::<Last>() as u64;
+const HEADS: u64 = ARENA_SIZE / 8 * size_of::<Head>() as u64;
+
 #[derive(Debug)]
 pub(crate) struct Sharing {
     reads: *mut Last,
@@ -77,9 +81,9 @@ pub(crate) struct Sharing {
 impl Sharing {
     pub fn new() -> Result<Sharing, VmError> {
         Ok(Sharing {
-            reads: map_table(ARENA_SIZE / 2)?.cast(),
-            writes: map_table(ARENA_SIZE / 2)?.cast(),
-            heads: map_table(ARENA_SIZE)?.cast(),
+            reads: map_table(LASTS)?.cast(),
+            writes: map_table(LASTS)?.cast(),
+            heads: map_table(HEADS)?.cast(),
             visits: Vec::new(),
             run: 0,
             learned: VisibleSet::default(),
@@ -143,6 +147,17 @@ impl Sharing {
             *head = Head::new(visit, shared, self.run);
             let last = if write { writes } else { reads };
             *last = Last::new(thread, last.by_other(thread, self.run), self.run);
+        }
+    }
+}
+
+impl Drop for Sharing {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`.
+        unsafe {
+            unmap(self.reads, LASTS);
+            unmap(self.writes, LASTS);
+            unmap(self.heads, HEADS);
         }
     }
 }

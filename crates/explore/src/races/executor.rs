@@ -4,8 +4,8 @@
 //! everywhere, and none of them knows of it.
 
 use unravel_trace::{
-    Alarm, Choice, Executed, Executor, Guess, Guided, Input, Observes, Outcome, Paths, Question,
-    Rules, Run, Scheduler, View, VisibleSet, Want,
+    Alarm, Choice, Executed, Executor, Guess, Guided, Input, Observes, Outcome, Paths, Place,
+    Question, Rules, Run, Scheduler, SiteId, View, VisibleSet, Want,
 };
 
 use super::Detector;
@@ -63,6 +63,10 @@ impl<E: Executor> Executor for RaceChecked<E> {
         guesses: &[Guess],
     ) -> Option<Guided> {
         self.executor.guided(input, visible, paths, guesses)
+    }
+
+    fn stack(&self, number: u64, site: SiteId) -> Vec<Place> {
+        self.executor.stack(number, site)
     }
 
     fn after_fork(&mut self) {

@@ -16,7 +16,7 @@ mod globals;
 mod intrinsics;
 mod machine_code;
 mod memory;
-mod patch;
+pub(crate) mod patch;
 mod pool;
 mod scalar;
 mod types;

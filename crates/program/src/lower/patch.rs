@@ -4,7 +4,7 @@
 use crate::{Inst, Reg, Target};
 
 /// Applies `change` to every jump target.
-pub(super) fn targets(inst: &mut Inst, change: impl Fn(&mut Target)) {
+pub(crate) fn targets(inst: &mut Inst, mut change: impl FnMut(&mut Target)) {
     match inst {
         Inst::Jump { to } => change(to),
         Inst::Branch { then, other, .. }

@@ -92,7 +92,7 @@ fn trust(verdict: &Verdict) -> Markup {
 }
 
 /// Where it failed, innermost first, and the other places that belong to it.
-fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>) -> Markup {
+pub fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>) -> Markup {
     let cause = diagnosis.and_then(|d| d.root_cause.as_ref()).map_or("", |cause| &cause.sentence);
     let related =
         failure.related.iter().filter(|r| r.message.is_empty() || !cause.contains(&r.message));

@@ -46,7 +46,7 @@ fn participant(
     html! {
         div { b { (who.key.thread) } " " (visible(&who.verb)) " " b { (visible(object)) } " " span.dim { (visible(&words::at(&who.place))) } }
         @if let Some(source) = sources.line(&who.place) { code { (visible(&source)) } }
-        @if who.event.is_none() { div.absent { (words::absent(who, diagnosis)) " in the failing run" } }
+        @if who.event.is_none() { div.absent { (words::absent(who, Some(&diagnosis.failure))) " in the failing run" } }
     }
 }
 

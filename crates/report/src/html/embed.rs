@@ -11,12 +11,14 @@ pub const STYLE: &str = concat!(
     include_str!("page/text.css"),
     include_str!("page/timeline.css"),
     include_str!("page/inspector.css"),
+    include_str!("page/causes.css"),
     include_str!("page/print.css"),
 );
 
-/// One module: the files share its scope, `start.js` runs last.
-const SCRIPTS: [&str; 10] = [
+/// The script of an explanation. One module: the files share its scope, `start.js` runs last.
+const EXPLANATION: &[&str] = &[
     include_str!("page/theme.js"),
+    include_str!("page/copy.js"),
     include_str!("page/schedule.js"),
     include_str!("page/lanes.js"),
     include_str!("page/flows.js"),
@@ -28,15 +30,28 @@ const SCRIPTS: [&str; 10] = [
     include_str!("page/start.js"),
 ];
 
-pub fn script() -> String {
-    SCRIPTS.join("\n")
+/// The script of a page that is read from top to bottom: all that is in it, it has without scripts.
+const READING: &[&str] = &[
+    include_str!("page/theme.js"),
+    include_str!("page/copy.js"),
+    include_str!("page/start_reading.js"),
+];
+
+/// The script of an explanation, whose schedules one can step through.
+pub fn explanation_script() -> String {
+    EXPLANATION.join("\n")
 }
 
-/// The content security policy: our style and our script, by their hashes, and nothing else.
-pub fn policy() -> String {
+/// The script of a page that is only read: theme, and commands to copy.
+pub fn reading_script() -> String {
+    READING.join("\n")
+}
+
+/// The content security policy: our style and this script, by their hashes, and nothing else.
+pub fn policy(script: &str) -> String {
     format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
-        hash(&script()),
+        hash(script),
         hash(STYLE),
     )
 }
@@ -76,6 +91,7 @@ mod tests {
     #[test]
     fn style_and_scripts_do_not_end_their_elements() {
         assert!(!STYLE.contains("</"));
-        assert!(!script().contains("</"));
+        assert!(!explanation_script().contains("</"));
+        assert!(!reading_script().contains("</"));
     }
 }

@@ -26,7 +26,7 @@ pub fn replay(bug: &ExplainedBug) -> Markup {
 }
 
 /// A command to be copied.
-fn command(command: &str) -> Markup {
+pub fn command(command: &str) -> Markup {
     html! {
         div.command {
             code { (visible(command)) }

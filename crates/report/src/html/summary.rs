@@ -7,13 +7,14 @@ use crate::escape::visible;
 use crate::searched::searched;
 use crate::words::{self, count};
 
-pub fn header(all: &Explanation) -> Markup {
+/// `keys` says whether there are keys to be told of.
+pub fn header(program: &str, keys: bool) -> Markup {
     html! {
         header.top {
-            h1 { span.brand { "unravel" } " " span.program { (visible(&all.program)) } }
+            h1 { span.brand { "unravel" } " " span.program { (visible(program)) } }
             div.tools {
                 button #theme type="button" title="light or dark (t)" { "Theme" }
-                button #keys type="button" title="what the keys do (?)" { "Keys" }
+                @if keys { button #keys type="button" title="what the keys do (?)" { "Keys" } }
             }
         }
     }

@@ -205,12 +205,6 @@ impl From<&trace::Status> for Status {
 
 impl From<&trace::RootCause> for RootCause {
     fn from(cause: &trace::RootCause) -> RootCause {
-        let orders = cause.orders.iter().map(|order| Order {
-            object: order.object.clone(),
-            first: (&order.first).into(),
-            second: (&order.second).into(),
-            witness: order.witness.as_ref().map(segments),
-        });
         RootCause {
             pattern: words::pattern_name(cause.pattern),
             sentence: cause.sentence.clone(),
@@ -218,7 +212,18 @@ impl From<&trace::RootCause> for RootCause {
             region: places(&cause.region),
             kept_and_failed: cause.kept_and_failed,
             proved_on_path: cause.proved_on_path,
-            orders: orders.collect(),
+            orders: cause.orders.iter().map(Order::from).collect(),
+        }
+    }
+}
+
+impl From<&trace::CausalOrder> for Order {
+    fn from(order: &trace::CausalOrder) -> Order {
+        Order {
+            object: order.object.clone(),
+            first: (&order.first).into(),
+            second: (&order.second).into(),
+            witness: order.witness.as_ref().map(segments),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `unravel.explanation/1`: what a search explored, the bugs it found, and why they happen.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -172,6 +174,11 @@ impl From<&trace::Explanation> for ExplanationDocument {
     }
 }
 
+/// Seconds to the millisecond: more digits would mean nothing, and not every reader keeps them.
+pub(super) fn milliseconds(elapsed: Duration) -> f64 {
+    (elapsed.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
 impl From<&trace::Explored> for Explored {
     fn from(explored: &trace::Explored) -> Explored {
         let tally = &explored.tally;
@@ -179,8 +186,7 @@ impl From<&trace::Explored> for Explored {
             strategy: explored.strategy.clone(),
             seed: explored.seed,
             schedules: tally.schedules,
-            // More digits would mean nothing, and not every reader keeps them.
-            seconds: (explored.elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
+            seconds: milliseconds(explored.elapsed),
             stopped: explored.stopped.name().to_owned(),
             inconclusive: tally.inconclusive,
             reason: tally.reason.clone(),

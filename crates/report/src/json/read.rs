@@ -1,4 +1,4 @@
-//! Documents as text, and back; the JSON Schemas of both.
+//! Documents as text, and back; their JSON Schemas.
 //!
 //! A reader trusts nothing: what is no JSON, another format or another version is an error that says so. Fields that it
 //! does not know are passed over.
@@ -11,7 +11,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{DIAGNOSIS, DiagnosisDocument, EXPLANATION, ExplanationDocument};
+use super::{
+    CAUSES, CausesDocument, DIAGNOSIS, DiagnosisDocument, EXPLANATION, ExplanationDocument, REPAIRS,
+    RepairsDocument,
+};
 
 /// Why a text is not the document that was asked for.
 #[derive(Debug, Error)]
@@ -28,43 +31,34 @@ pub enum ReadError {
     Malformed { expected: &'static str, source: serde_json::Error },
 }
 
-impl DiagnosisDocument {
-    /// Reads the text of a document of this version.
-    pub fn read(text: &str) -> Result<DiagnosisDocument, ReadError> {
-        read(text, DIAGNOSIS)
-    }
+/// Reading, the schema and the text of a document, the same for each.
+macro_rules! document {
+    ($document:ident, $version:ident) => {
+        impl $document {
+            /// Reads the text of a document of this version.
+            pub fn read(text: &str) -> Result<$document, ReadError> {
+                read(text, $version)
+            }
 
-    /// The JSON Schema of this version.
-    pub fn schema() -> Value {
-        schema::<DiagnosisDocument>()
-    }
+            /// The JSON Schema of this version.
+            pub fn schema() -> Value {
+                schema::<$document>()
+            }
+        }
+
+        /// On one line.
+        impl fmt::Display for $document {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
+            }
+        }
+    };
 }
 
-impl ExplanationDocument {
-    /// Reads the text of a document of this version.
-    pub fn read(text: &str) -> Result<ExplanationDocument, ReadError> {
-        read(text, EXPLANATION)
-    }
-
-    /// The JSON Schema of this version.
-    pub fn schema() -> Value {
-        schema::<ExplanationDocument>()
-    }
-}
-
-/// On one line.
-impl fmt::Display for DiagnosisDocument {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
-    }
-}
-
-/// On one line.
-impl fmt::Display for ExplanationDocument {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
-    }
-}
+document!(DiagnosisDocument, DIAGNOSIS);
+document!(ExplanationDocument, EXPLANATION);
+document!(CausesDocument, CAUSES);
+document!(RepairsDocument, REPAIRS);
 
 fn read<D: DeserializeOwned>(text: &str, expected: &'static str) -> Result<D, ReadError> {
     let value: Value = serde_json::from_str(text).map_err(ReadError::NotJson)?;

@@ -1,4 +1,4 @@
-//! Parts of both documents: places, failures, runs.
+//! Parts of several documents: places, failures, runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

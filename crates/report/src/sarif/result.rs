@@ -140,7 +140,7 @@ fn related(bug: &ExplainedBug, places: &mut Places<'_>) -> Vec<Location> {
             for who in [&order.first, &order.second] {
                 let mut text = format!("{} {} {}", who.key.thread, who.verb, order.object);
                 if who.event.is_none() {
-                    text += &format!(" ({})", words::absent(who, diagnosis));
+                    text += &format!(" ({})", words::absent(who, Some(&diagnosis.failure)));
                 }
                 add(Some(&who.place), &text);
             }

@@ -1,6 +1,6 @@
 //! The root cause: its pattern, one sentence, the orders with their source lines, and what should hold instead.
 
-use unravel_trace::{CausalOrder, Diagnosis, Participant, Place, RootCause};
+use unravel_trace::{CausalOrder, Diagnosis, Failure, Participant, Place, RootCause};
 
 use super::line::{Line, Tone, columns};
 use super::page::Page;
@@ -20,7 +20,8 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause, sources:
         page.blank();
     }
     for (index, order) in cause.orders.iter().enumerate() {
-        write_order(page, &format!("  {}  ", index + 1), diagnosis, order, sources);
+        let lead = format!("  {}  ", index + 1);
+        write_order(page, &lead, Some(&diagnosis.failure), order, sources);
     }
     evidence(page, diagnosis, cause);
     if !cause.advice.is_empty() {
@@ -32,14 +33,14 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause, sources:
 
 /// What an order says of one of its events: the event, its source line, why the failing run lacks it.
 fn texts(
-    diagnosis: &Diagnosis,
+    failure: Option<&Failure>,
     who: &Participant,
     object: &str,
     sources: &Sources,
 ) -> (String, Vec<String>) {
     let absent = match who.event {
         Some(_) => None,
-        None => Some(format!("{} in the failing run", words::absent(who, diagnosis))),
+        None => Some(format!("{} in the failing run", words::absent(who, failure))),
     };
     let below = sources.line(&who.place).into_iter().chain(absent);
     let visible = |text: &str| escape::visible(text).into_owned();
@@ -47,15 +48,16 @@ fn texts(
 }
 
 /// Both events in one row with their source lines below, or, where that is too wide, one below the other.
-fn write_order(
+/// `failure` is how the run ends that keeps this order.
+pub fn write_order(
     page: &mut Page,
     lead: &str,
-    diagnosis: &Diagnosis,
+    failure: Option<&Failure>,
     order: &CausalOrder,
     sources: &Sources,
 ) {
-    let (first, below_first) = texts(diagnosis, &order.first, &order.object, sources);
-    let (second, below_second) = texts(diagnosis, &order.second, &order.object, sources);
+    let (first, below_first) = texts(failure, &order.first, &order.object, sources);
+    let (second, below_second) = texts(failure, &order.second, &order.object, sources);
     let between = "   before   ";
     let widest = |text: &str, below: &[String]| {
         below.iter().map(|t| columns(t)).max().unwrap_or(0).max(columns(text))

@@ -5,15 +5,12 @@
 
 use unravel_trace::{Diagnosis, ExplainedBug, Explanation, PutAside, Verdict};
 
-use super::line::{Line, Tone};
+use super::line::Tone;
 use super::page::Page;
 use super::{headline, told};
 use crate::searched::searched;
 use crate::source::Sources;
 use crate::words::count;
-
-/// Columns of the names before commands and files.
-const NAMES: usize = 11;
 
 /// `page` is where the HTML report is.
 pub fn write(page: &mut Page, all: &Explanation, sources: &Sources, html: Option<&str>) {
@@ -52,7 +49,7 @@ fn section(page: &mut Page, all: &Explanation, bug: &ExplainedBug, sources: &Sou
             page.prose("  ", &format!("{found}; {}", replayed(bug)), Tone::Plain);
             page.prose("  ", &format!("not diagnosed: {reason}"), Tone::Strong);
             let command = format!("unravel diagnose {}", unravel_trace::shell_word(&bug.trace));
-            page.row("diagnose", NAMES, &command);
+            page.row("diagnose", &command);
         }
     }
 }
@@ -89,7 +86,7 @@ fn again(page: &mut Page, diagnosis: &Diagnosis, earlier: usize, bug: &Explained
         page.prose("  ", &cause.sentence, Tone::Plain);
     }
     let command = format!("unravel diagnose {}", unravel_trace::shell_word(&bug.trace));
-    page.row("in full", NAMES, &command);
+    page.row("in full", &command);
 }
 
 fn summary(page: &mut Page, all: &Explanation) {
@@ -116,27 +113,12 @@ fn put_aside(page: &mut Page, known: &[PutAside]) {
 
 fn next(page: &mut Page, all: &Explanation, html: Option<&str>) {
     for bug in &all.bugs {
-        page.row("replay", NAMES, &bug.replay);
+        page.row("replay", &bug.replay);
     }
     if let [bug] = all.bugs.as_slice() {
-        page.row("step", NAMES, &format!("{} --step", bug.replay));
+        page.row("step", &format!("{} --step", bug.replay));
     }
     if let Some(html) = html {
-        page.row("page", NAMES, html);
-    }
-}
-
-impl Page {
-    /// A title across the page.
-    fn rule(&mut self, title: &str) {
-        let left = self.width().saturating_sub(title.chars().count() + 4);
-        let line = self.glyphs.rule.repeat(left);
-        let text = format!("{0}{0} {title} {line}", self.glyphs.rule);
-        self.line(Line::new().with(&text, Tone::Strong));
-    }
-
-    /// A name, and a command or path to be copied.
-    fn row(&mut self, name: &str, width: usize, command: &str) {
-        self.command(&format!("{name:width$}{command}"));
+        page.row("page", html);
     }
 }

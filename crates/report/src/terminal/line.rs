@@ -17,6 +17,8 @@ pub enum Tone {
     Bad,
     /// Of the run that passes.
     Good,
+    /// Where a part of a diff is.
+    Place,
 }
 
 impl Tone {
@@ -27,6 +29,7 @@ impl Tone {
             Tone::Dim => Style::new().dimmed(),
             Tone::Bad => AnsiColor::Red.on_default(),
             Tone::Good => AnsiColor::Green.on_default(),
+            Tone::Place => AnsiColor::Cyan.on_default(),
         }
     }
 }

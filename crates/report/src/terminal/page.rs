@@ -75,6 +75,9 @@ const PLAIN: Glyphs = Glyphs {
     rule: "-",
 };
 
+/// Columns of the names before commands and files.
+const NAMES: usize = 11;
+
 pub struct Page {
     pub style: Style,
     pub glyphs: Glyphs,
@@ -118,9 +121,26 @@ impl Page {
         }
     }
 
+    /// A title across the page.
+    pub fn rule(&mut self, title: &str) {
+        let left = self.width().saturating_sub(columns(&escape::visible(title)) + 4);
+        let line = self.glyphs.rule.repeat(left);
+        let text = format!("{0}{0} {title} {line}", self.glyphs.rule);
+        self.line(Line::new().with(&text, Tone::Strong));
+    }
+
     /// To be copied, so it is never broken.
     pub fn command(&mut self, command: &str) {
-        let line = Line::new().with("  ", Tone::Plain).with(command, Tone::Strong);
+        self.whole(Line::new().with("  ", Tone::Plain).with(command, Tone::Strong));
+    }
+
+    /// A name, and a command or path to be copied.
+    pub fn row(&mut self, name: &str, command: &str) {
+        self.command(&format!("{name:NAMES$}{command}"));
+    }
+
+    /// A line that means something else when it is cut off.
+    pub fn whole(&mut self, line: Line) {
         self.text += &line.paint(self.style.color);
         self.text.push('\n');
     }

@@ -75,10 +75,15 @@ fn close_descriptor(m: &mut Machine, a: Args) -> Flow {
 impl Machine {
     /// Closes what the last run left open.
     pub fn close_files(&mut self) {
+        self.close_streams();
+        self.natives.close_descriptors();
+    }
+
+    /// Closes the streams that the program left open.
+    pub fn close_streams(&mut self) {
         for stream in std::mem::take(&mut self.open_files) {
             // SAFETY: opened by `open` and not closed since.
             unsafe { libc::fclose(stream as *mut _) };
         }
-        self.natives.close_descriptors();
     }
 }

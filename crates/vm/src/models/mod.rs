@@ -16,6 +16,7 @@ pub(crate) mod float;
 pub(crate) mod futex;
 pub(crate) mod intrinsics;
 pub(crate) mod jump;
+pub(crate) mod measures;
 pub(crate) mod misc;
 pub(crate) mod mutex;
 pub(crate) mod once;
@@ -191,6 +192,7 @@ const FAMILIES: &[Family] = &[
     futex::MODELS,
     intrinsics::MODELS,
     jump::MODELS,
+    measures::MODELS,
     misc::MODELS,
     mutex::MODELS,
     once::MODELS,

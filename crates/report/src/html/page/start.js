@@ -15,23 +15,10 @@ function followReader(explorers) {
   return () => current;
 }
 
-async function copyCommand(button) {
-  const code = button.parentElement.querySelector('code');
-  try {
-    await navigator.clipboard.writeText(code.textContent);
-    button.textContent = 'Copied';
-  } catch {
-    // Without the right to copy, the reader gets the text selected.
-    getSelection().selectAllChildren(code);
-  }
-}
-
 // Controls that do something can be seen from here on, and what is scrolled to has its size.
 document.documentElement.classList.add('started');
 startTheme();
 document.getElementById('keys').addEventListener('click', showHelp);
-for (const button of document.querySelectorAll('button.copy')) {
-  button.addEventListener('click', () => copyCommand(button));
-}
+startCopying();
 const explorers = [...document.querySelectorAll('.explorer')].map((root) => new Explorer(root));
 listenToKeys(followReader(explorers));

@@ -1,0 +1,176 @@
+//! The loop of ConcBugAssist (algorithm 1): while a failing run is left, take its core, and block every run that keeps it.
+//!
+//! The simplest failing run comes first (fewest context switches, then fewest steps). A core is blocked as the
+//! paper blocks it: a run is out if it keeps every order of the core, where a step that it never got to counts as after all
+//! that it did. So the failing run itself is always blocked, and unrelated failures never.
+
+use unravel_diagnose::points::Key;
+use unravel_trace::{Executor, Rng};
+
+use crate::core::{Core, core};
+use crate::gather::{Effort, Gathered, Gatherer, left};
+use crate::orders::{OrderId, OrderSet, Pairs};
+use crate::watch::Course;
+
+/// Runs that try to refute a core, where not all classes are known.
+const REFUTING_RUNS: u64 = 160;
+/// Refutations of one core before it is taken as it is.
+const MOST_REFUTED: usize = 40;
+/// Causes that are looked for; more are no help to anybody.
+const MOST_CAUSES: usize = 400;
+
+/// One cause, in terms of what was gathered.
+#[derive(Debug)]
+pub struct Found {
+    /// Index of its failing run.
+    pub failing: usize,
+    pub orders: Vec<(Key, Key)>,
+    /// For each order the passing run that breaks it alone.
+    pub witnesses: Vec<usize>,
+    /// Orders that the failing run keeps.
+    pub constraints: usize,
+    /// All failing runs that this cause blocks and no earlier one did; the failing run is the first.
+    pub blocks: Vec<usize>,
+}
+
+/// All causes, and how many failing runs could not be told from passing ones by orders.
+#[derive(Debug, Default)]
+pub struct Enumerated {
+    pub found: Vec<Found>,
+    /// Failing runs of which some passing run breaks no order.
+    pub untold: usize,
+    /// Failing runs that were not looked at.
+    pub left: usize,
+}
+
+/// All causes of what was gathered. With a gatherer, for what is not complete, cores are also attacked by further runs.
+pub fn enumerate<E: Executor + ?Sized>(
+    gatherer: &mut Gatherer<'_, E>,
+    gathered: &mut Gathered,
+    effort: &Effort,
+) -> Enumerated {
+    let mut result = Enumerated::default();
+    if gathered.passing.is_empty() {
+        return result;
+    }
+    let mut open: Vec<usize> = (0..gathered.failing.len()).collect();
+    open.sort_by_cached_key(|index| {
+        let course = &gathered.failing[*index].member.course;
+        (course.switches(), course.steps.len())
+    });
+    while let Some(&failing) = open.first() {
+        if result.found.len() >= MOST_CAUSES || left(effort.until).is_zero() {
+            result.left = open.len();
+            break;
+        }
+        let (core, orders) = settled_core(gatherer, gathered, failing, effort);
+        result.untold += usize::from(core.alike > 0);
+        let set: OrderSet = core.orders.iter().copied().collect();
+        let kept_by = |index: &usize| {
+            let member = &gathered.failing[*index].member;
+            set.is_subset_of(&gatherer.pairs.kept_until_failure(&member.course, &member.kept))
+        };
+        // An empty core would block everything; nothing is known then but this one run.
+        let (blocks, rest): (Vec<usize>, Vec<usize>) = if core.orders.is_empty() {
+            (vec![failing], open[1..].to_vec())
+        } else {
+            open.iter().partition(|index| kept_by(index))
+        };
+        open = rest;
+        if core.orders.is_empty() {
+            continue;
+        }
+        result.found.push(Found {
+            failing,
+            constraints: gathered.failing[failing].member.kept.len(),
+            orders,
+            witnesses: core.witnesses,
+            blocks,
+        });
+    }
+    result
+}
+
+/// The core of a failing run; where not all passing classes are known, after further runs failed to refute it.
+fn settled_core<E: Executor + ?Sized>(
+    gatherer: &mut Gatherer<'_, E>,
+    gathered: &mut Gathered,
+    failing: usize,
+    effort: &Effort,
+) -> (Core, Vec<(Key, Key)>) {
+    let mut refuted = 0;
+    loop {
+        let core = core_of(gatherer.pairs, gathered, failing);
+        let orders: Vec<(Key, Key)> =
+            core.orders.iter().map(|order| gatherer.pairs.keys(*order)).collect();
+        let is_settled = gathered.complete || refuted >= MOST_REFUTED || core.orders.is_empty();
+        if is_settled || !refute(gatherer, gathered, &core, &orders, effort) {
+            return (core, orders);
+        }
+        refuted += 1;
+    }
+}
+
+/// Looks for a passing run that keeps the core; what it finds, passing or failing, is gathered.
+fn refute<E: Executor + ?Sized>(
+    gatherer: &mut Gatherer<'_, E>,
+    gathered: &mut Gathered,
+    core: &Core,
+    orders: &[(Key, Key)],
+    effort: &Effort,
+) -> bool {
+    let set: OrderSet = core.orders.iter().copied().collect();
+    let visible = gathered.visible.clone();
+    for index in 0..REFUTING_RUNS {
+        if left(effort.until).is_zero() {
+            return false;
+        }
+        let keys = gatherer.words.keys.clone();
+        let mut hold = crate::hold::Hold::new(orders, &keys, Rng::derive(7, index));
+        let (run, course) = gatherer.run(&visible, &mut hold, false);
+        gathered.schedules += 1;
+        let known = gathered.passing.len();
+        gatherer.keep(gathered, run, course);
+        if gathered.passing.len() > known {
+            let new = &gathered.passing[known];
+            if set.broken_by(&new.kept).is_empty() {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+fn core_of(pairs: &mut Pairs, gathered: &Gathered, failing: usize) -> Core {
+    let member = &gathered.failing[failing].member;
+    let kept = pairs.kept_until_failure(&member.course, &member.kept);
+    let mut broken: Vec<OrderSet> =
+        gathered.passing.iter().map(|passing| kept.broken_by(&passing.kept)).collect();
+    if let Some(last) = member.course.steps.last() {
+        // The end of the process is in nobody's way but of what would have come after it.
+        let end = pairs.before_end(last.key);
+        for (set, passing) in broken.iter_mut().zip(&gathered.passing) {
+            if set.is_empty() && ended_before(&passing.course, last.key) {
+                set.insert(end);
+            }
+        }
+    }
+    let place = places(&member.course);
+    let says = |order: OrderId| pairs.says(order) as u32;
+    let cost = |order: OrderId| {
+        let (first, second) = pairs.keys(order);
+        let at = |key: Key| place.get(&key).copied().unwrap_or(place.len());
+        // Fewest orders first; then those of steps that are near each other, and late.
+        let far = at(second).abs_diff(at(first)) as u64;
+        far.min(u64::from(u32::MAX)) << 16 | (place.len() - at(second).min(place.len())).min(0xffff) as u64
+    };
+    core(&broken, says, cost)
+}
+
+fn ended_before(course: &Course, key: Key) -> bool {
+    course.steps.last().is_some_and(|step| step.ends) && !course.steps.iter().any(|step| step.key == key)
+}
+
+fn places(course: &Course) -> rustc_hash::FxHashMap<Key, usize> {
+    course.steps.iter().enumerate().map(|(index, step)| (step.key, index)).collect()
+}

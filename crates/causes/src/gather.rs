@@ -1,0 +1,221 @@
+//! Gathers classes of schedules: all of them where exhaustive search comes to its end, as many as there is time for
+//! where it does not.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashSet;
+use unravel_explore::{Counted, Exhaustive, Judge, Pct, Pos, Random, Systematic};
+use unravel_trace::{
+    Detail, Executor, Failure, Input, Limits, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
+};
+
+use crate::orders::{OrderSet, Pairs};
+use crate::watch::{Course, Watch, Words};
+
+/// Runs at random that look for what is shared, before anything counts.
+const LEARNING_RUNS: u64 = 6;
+/// The share of the time that exhaustive search has, as one part of so many.
+const EXHAUSTIVE_SHARE: u32 = 2;
+
+/// How much may be done.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    pub until: Instant,
+    /// Classes of schedules that are kept.
+    pub classes: usize,
+    /// Schedules that are tried at random where exhaustive search does not end.
+    pub samples: u64,
+}
+
+/// One class of schedules.
+#[derive(Debug)]
+pub struct Member {
+    pub course: Course,
+    /// The orders it keeps.
+    pub kept: OrderSet,
+}
+
+/// A class that fails.
+#[derive(Debug)]
+pub struct FailingMember {
+    pub member: Member,
+    pub failure: Box<Failure>,
+}
+
+/// What was gathered with one input.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    pub visible: VisibleSet,
+    pub passing: Vec<Member>,
+    pub failing: Vec<FailingMember>,
+    pub schedules: u64,
+    pub complete: bool,
+    pub left_out: Vec<String>,
+    pub most_events: u64,
+    /// The values that `__VERIFIER_nondet_*` returned: the input is one of many.
+    pub asks_for_values: bool,
+    seen: FxHashSet<(u64, bool)>,
+}
+
+/// Executes the program again and again with one input.
+pub struct Gatherer<'a, E: ?Sized> {
+    pub executor: &'a mut E,
+    pub judge: &'a mut Judge,
+    pub input: &'a Input,
+    pub words: &'a mut Words,
+    pub pairs: &'a mut Pairs,
+    pub interrupted: &'a AtomicBool,
+    /// Told how many classes pass and fail so far.
+    pub progress: &'a mut dyn FnMut(u64, u64),
+}
+
+impl<E: Executor + ?Sized> Gatherer<'_, E> {
+    /// All classes, or as many as the effort allows.
+    pub fn gather(&mut self, effort: &Effort) -> Gathered {
+        let mut visible = self.learn();
+        let started = Instant::now();
+        let share = effort.until.saturating_duration_since(started) / EXHAUSTIVE_SHARE;
+        loop {
+            match self.exhaust(&visible, effort, started + share) {
+                Ok(mut gathered) => {
+                    if !gathered.complete && gathered.left_out.is_empty() {
+                        self.sample(&mut gathered, effort);
+                        gathered.left_out.push(format!(
+                            "other classes than the {} that were executed: there are more than there was time for",
+                            gathered.passing.len() + gathered.failing.len()
+                        ));
+                    }
+                    return gathered;
+                }
+                // What looked private is shared: everything begins anew.
+                Err(learned) => visible.merge(&learned),
+            };
+        }
+    }
+
+    /// What threads share, as a few runs show it.
+    fn learn(&mut self) -> VisibleSet {
+        let all = self.executor.all_sites();
+        let mut visible = VisibleSet::default();
+        for seed in 0..LEARNING_RUNS {
+            let want = Want { learn: true, ..Want::only(Detail::Outcome) };
+            let run = self.executor.run(self.input, &all, &mut Random::new(seed), want);
+            visible.merge(&run.learned);
+        }
+        visible
+    }
+
+    /// Every class once; an error is what turned out to be shared.
+    fn exhaust(
+        &mut self,
+        visible: &VisibleSet,
+        effort: &Effort,
+        until: Instant,
+    ) -> Result<Gathered, VisibleSet> {
+        let mut gathered = Gathered { visible: visible.clone(), ..Gathered::default() };
+        let mut search = Exhaustive::new(0, 1);
+        loop {
+            let Some(mut scheduler) = search.scheduler() else { break };
+            let (run, course) = self.run(visible, &mut *scheduler, true);
+            drop(scheduler);
+            let counted = search.learn(&run);
+            let learned = run.learned.without(visible);
+            if !learned.is_empty() {
+                return Err(learned);
+            }
+            gathered.schedules += 1;
+            if counted == Counted::New {
+                self.keep(&mut gathered, run, course);
+            }
+            if gathered.passing.len() + gathered.failing.len() >= effort.classes
+                || Instant::now() >= until
+                || self.is_to_stop()
+            {
+                return Ok(gathered);
+            }
+        }
+        let summary = search.summary();
+        gathered.complete = true;
+        // Values that are fixed are a bound, not a gap: the extent says so.
+        gathered.left_out = summary.left_out;
+        gathered.left_out.retain(|what| !(gathered.asks_for_values && what.contains("nondeterministic")));
+        gathered.complete = gathered.left_out.is_empty();
+        Ok(gathered)
+    }
+
+    /// Adds classes that schedules drawn at random show.
+    fn sample(&mut self, gathered: &mut Gathered, effort: &Effort) {
+        let visible = gathered.visible.clone();
+        let events = gathered.most_events.max(1);
+        for index in 0..effort.samples {
+            if Instant::now() >= effort.until || self.is_to_stop() {
+                return;
+            }
+            let seed = Rng::derive(1, index);
+            let mut scheduler: Box<dyn Scheduler> = match index % 3 {
+                0 => Box::new(Random::new(seed)),
+                1 => Box::new(Pos::new(seed)),
+                _ => Box::new(Pct::new(seed, 2 + (index / 3 % 4) as u32, events)),
+            };
+            let (run, course) = self.run(&visible, &mut *scheduler, false);
+            gathered.schedules += 1;
+            self.keep(gathered, run, course);
+        }
+    }
+
+    /// One run, watched and judged.
+    pub fn run(
+        &mut self,
+        visible: &VisibleSet,
+        scheduler: &mut dyn Scheduler,
+        prune_spins: bool,
+    ) -> (Run, Course) {
+        let mut watch = Watch::new(scheduler, self.words);
+        let want = Want { detail: Detail::Outcome, learn: prune_spins, prune_spins };
+        let mut run = self.executor.run(self.input, visible, &mut watch, want);
+        let course = watch.finish();
+        self.judge.judge(&mut run);
+        (run, course)
+    }
+
+    /// Keeps a run if its class is new.
+    pub fn keep(&mut self, gathered: &mut Gathered, run: Run, course: Course) -> bool {
+        gathered.asks_for_values |= !run.nondet.is_empty();
+        gathered.most_events = gathered.most_events.max(course.steps.len() as u64);
+        let failure = match run.outcome {
+            Outcome::Exited { .. } => None,
+            Outcome::Failed(failure) => Some(failure),
+            Outcome::Discarded | Outcome::Inconclusive { .. } => return false,
+        };
+        if !gathered.seen.insert((course.class, failure.is_some())) {
+            return false;
+        }
+        let kept = self.pairs.kept(&course, &self.words.touches);
+        let member = Member { course, kept };
+        match failure {
+            None => gathered.passing.push(member),
+            Some(failure) => gathered.failing.push(FailingMember { member, failure }),
+        }
+        let classes = gathered.passing.len() + gathered.failing.len();
+        if classes.is_multiple_of(256) {
+            (self.progress)(gathered.passing.len() as u64, gathered.failing.len() as u64);
+        }
+        true
+    }
+
+    fn is_to_stop(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed) || self.executor.is_damaged()
+    }
+}
+
+/// The bound that every run has.
+pub fn max_steps(input: &Input) -> u64 {
+    let Limits { max_steps, .. } = input.limits;
+    max_steps
+}
+
+/// Time that is left.
+pub fn left(until: Instant) -> Duration {
+    until.saturating_duration_since(Instant::now())
+}

@@ -1,0 +1,209 @@
+//! Watches a run from beside its scheduler, and keeps it as a [`Course`].
+
+use rustc_hash::FxHashMap;
+use unravel_diagnose::points::{Counter, Key, Keys, ThreadKey};
+use unravel_explore::{Class, Touch, touches};
+use unravel_trace::{
+    Alarm, Choice, Executed, Observes, Op, Question, Scheduler, ThreadName, View,
+};
+
+/// A run as the steps it took, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Course {
+    pub steps: Vec<Step>,
+    /// Answers to the questions that are not "which thread".
+    pub answers: Vec<u32>,
+    /// The fingerprint of its class.
+    pub class: u64,
+}
+
+/// One step of a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    pub key: Key,
+    pub thread: ThreadKey,
+    /// What it touches: a number of [`Touches`].
+    pub touches: u32,
+    /// The process ends with it.
+    pub ends: bool,
+}
+
+impl Course {
+    pub fn switches(&self) -> usize {
+        self.steps.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count()
+    }
+}
+
+/// What one event of a step does to something that others may touch too.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Touched {
+    pub address: u64,
+    pub bytes: u64,
+    pub writes: bool,
+    pub says: Says,
+}
+
+/// How much the order of two such events says to a reader, the most first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Says {
+    Data,
+    WaitOrSignal,
+    Acquire,
+    Release,
+    Outside,
+}
+
+impl Touched {
+    pub fn conflicts(&self, other: &Touched) -> bool {
+        let touch = |t: &Touched| Touch { address: t.address, bytes: t.bytes, writes: t.writes };
+        touch(self).conflicts(&touch(other))
+    }
+}
+
+/// Sets of touches, each once: most steps of most runs touch what they always do.
+#[derive(Debug, Default)]
+pub struct Touches {
+    sets: Vec<Box<[Touched]>>,
+    by_set: FxHashMap<Box<[Touched]>, u32>,
+}
+
+impl Touches {
+    pub fn get(&self, number: u32) -> &[Touched] {
+        &self.sets[number as usize]
+    }
+
+    fn number(&mut self, set: &[Touched]) -> u32 {
+        if let Some(number) = self.by_set.get(set) {
+            return *number;
+        }
+        let number = self.sets.len() as u32;
+        self.sets.push(set.into());
+        self.by_set.insert(set.into(), number);
+        number
+    }
+}
+
+/// What the courses of a program share.
+#[derive(Debug, Default)]
+pub struct Words {
+    pub keys: Keys,
+    pub touches: Touches,
+    class: Class,
+}
+
+/// A scheduler, watched.
+pub struct Watch<'a> {
+    inner: &'a mut dyn Scheduler,
+    words: &'a mut Words,
+    counter: Counter,
+    course: Course,
+    /// By thread of this run.
+    threads: Vec<ThreadKey>,
+    number: u64,
+    /// What the present step has touched so far.
+    touched: Vec<Touched>,
+    stacks: bool,
+}
+
+impl<'a> Watch<'a> {
+    pub fn new(inner: &'a mut dyn Scheduler, words: &'a mut Words) -> Watch<'a> {
+        words.class.clear();
+        Watch {
+            inner,
+            words,
+            counter: Counter::default(),
+            course: Course::default(),
+            threads: Vec::new(),
+            number: 0,
+            touched: Vec::new(),
+            stacks: false,
+        }
+    }
+
+    /// The executor is to keep the stacks of events.
+    pub fn with_stacks(mut self) -> Watch<'a> {
+        self.stacks = true;
+        self
+    }
+
+    pub fn finish(mut self) -> Course {
+        self.end_step();
+        self.course.class = self.words.class.value();
+        self.course
+    }
+
+    fn end_step(&mut self) {
+        if let Some(last) = self.course.steps.last_mut() {
+            last.touches = self.words.touches.number(&self.touched);
+        }
+        self.touched.clear();
+    }
+
+    fn know(&mut self, names: &[ThreadName]) {
+        for name in &names[self.threads.len()..] {
+            self.threads.push(self.words.keys.thread(name));
+        }
+    }
+}
+
+impl Scheduler for Watch<'_> {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        self.inner.next(view)
+    }
+
+    fn choose(&mut self, what: Question, options: u32) -> u32 {
+        let answer = self.inner.choose(what, options);
+        self.course.answers.push(answer);
+        answer
+    }
+
+    fn finish(&mut self, events: u64) {
+        self.inner.finish(events);
+    }
+
+    fn observes(&self) -> Observes {
+        let own = if self.stacks { Observes::EventsAndStacks } else { Observes::Events };
+        self.inner.observes().max(own)
+    }
+
+    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+        let alarm = self.inner.observe(executed);
+        if alarm.is_some() {
+            return alarm;
+        }
+        self.words.class.add(executed);
+        let Executed { number, thread, what, names } = executed;
+        if *number != self.number {
+            self.end_step();
+            self.number = *number;
+            self.know(names);
+            let thread = self.threads[thread.index()];
+            let occurrence = self.counter.advance(thread, what.site);
+            let key = self.words.keys.key(thread, what.site, occurrence);
+            let ends = what.op == Op::End;
+            self.course.steps.push(Step { key, thread, touches: 0, ends });
+        }
+        if let Some(says) = says(what.op) {
+            self.touched.extend(touches(what).map(|touch| Touched {
+                address: touch.address,
+                bytes: touch.bytes,
+                writes: touch.writes,
+                says,
+            }));
+        }
+        None
+    }
+}
+
+/// The order of creations, ends and joins of threads is never in question.
+fn says(op: Op) -> Option<Says> {
+    match op {
+        Op::Read | Op::Write | Op::Update | Op::Free => Some(Says::Data),
+        Op::Wait | Op::Signal => Some(Says::WaitOrSignal),
+        Op::Acquire | Op::AcquireShared => Some(Says::Acquire),
+        Op::Release => Some(Says::Release),
+        Op::External => Some(Says::Outside),
+        Op::Start | Op::Fork | Op::Join | Op::Exit | Op::Cancel => None,
+        Op::End | Op::Alloc | Op::Fence | Op::Yield => None,
+    }
+}

@@ -1,0 +1,222 @@
+//! All causes in words, the same in all reports: what was explored, how causes relate, how many there are.
+//!
+//! The numbers are those of ConcBugAssist's table 5.2.
+
+use unravel_trace::{
+    Cause, CauseClass, CausalOrder, Causes, CausesVerdict, Extent, Failure, ThreadName,
+};
+
+use crate::words::{self, count, grouped, listed};
+
+/// Other threads and occurrences of a class that are told of.
+const MOST_TOLD: usize = 3;
+
+/// One sentence: what was found out.
+pub fn headline(causes: &Causes) -> String {
+    let extent = &causes.extent;
+    let all = extent.passing + extent.failing;
+    match causes.verdict {
+        CausesVerdict::NothingFails => nothing_fails(causes),
+        CausesVerdict::Sequential if extent.complete => {
+            "fails under every schedule: this is a sequential bug, not one of concurrency: debug it with gdb".to_owned()
+        }
+        CausesVerdict::Sequential => format!(
+            "all {} that were seen fail: this looks like a sequential bug, not one of concurrency: debug it with gdb",
+            count(all, "class of schedules")
+        ),
+        CausesVerdict::Concurrent => match causes.classes.len() as u64 {
+            0 => "it depends on the schedule, but no cause was found".to_owned(),
+            some => format!(
+                "{}; {} of {} of schedules fail",
+                count(some, "cause"),
+                grouped(extent.failing),
+                if all == 1 { "1 class".to_owned() } else { format!("{} classes", grouped(all)) }
+            ),
+        },
+    }
+}
+
+fn nothing_fails(causes: &Causes) -> String {
+    let Causes { program, extent, elapsed, .. } = causes;
+    let pace = format!("{}, {:.1} s", schedules(extent), elapsed.as_secs_f64());
+    let size = format!("up to {}; sequential consistency", count(extent.most_events, "event"));
+    if extent.schedules == 0 {
+        format!("{program}: inconclusive because no run ended within {pace}")
+    } else if extent.complete {
+        let all = count(extent.passing + extent.failing, "class of schedules");
+        format!("{program}: no failure: all {all} explored, in {pace} ({size})")
+    } else {
+        format!("{program}: no failure found in {pace} ({size})")
+    }
+}
+
+fn schedules(extent: &Extent) -> String {
+    match extent.schedules {
+        1 => "1 schedule".to_owned(),
+        some => format!("{} schedules", grouped(some)),
+    }
+}
+
+/// `complete: all 27 classes of schedules of this input, up to 20,000,000 steps a run`, or what was left.
+pub fn extent(extent: &Extent) -> String {
+    let all = extent.passing + extent.failing;
+    let (number, classes) =
+        (grouped(all), if all == 1 { "class of schedules" } else { "classes of schedules" });
+    let steps = format!("up to {} steps a run", grouped(extent.max_steps));
+    if extent.complete {
+        let all = if all == 1 { "the only" } else { "all" };
+        let number = if extent.passing + extent.failing == 1 { String::new() } else { number + " " };
+        return format!("complete: {all} {number}{classes} of this input, {steps}");
+    }
+    let seen = format!("not complete: {number} {classes} seen in {}, {steps}", schedules(extent));
+    match extent.left_out.is_empty() {
+        true => seen,
+        false => format!("{seen}; left: {}", extent.left_out.join("; ")),
+    }
+}
+
+/// What the reader should know of the inputs, and all other notes.
+pub fn notes(causes: &Causes) -> Vec<String> {
+    let fixed = "values of __VERIFIER_nondet_* were fixed: other inputs were not looked at";
+    let fixed = causes.extent.fixed_inputs.then(|| fixed.to_owned());
+    fixed.into_iter().chain(causes.notes.iter().cloned()).collect()
+}
+
+/// The failure that a class leads to first.
+pub fn failure<'c>(causes: &'c Causes, class: &CauseClass) -> Option<&'c Failure> {
+    let bug = class.bugs.first().and_then(|index| causes.bugs.get(*index));
+    bug.or(causes.bugs.first()).map(|bug| &bug.failure)
+}
+
+/// What is known of a class besides its graph, its sentence and its advice.
+pub fn facts(causes: &Causes, class: &CauseClass) -> Vec<String> {
+    let mut facts = Vec::new();
+    let blocked: u64 = class.causes.iter().map(|cause| cause.blocks).sum();
+    let fail = if blocked == 1 { "fails" } else { "fail" };
+    facts.push(format!("{} {fail} so", count(blocked, "class of schedules")));
+    facts.extend(other_threads(class));
+    facts.extend(same_regions(causes, class));
+    if causes.bugs.len() > 1 {
+        let bugs = class.bugs.iter().filter_map(|index| causes.bugs.get(*index));
+        let bugs: Vec<String> = bugs.map(|bug| bug.id.to_string()).collect();
+        if !bugs.is_empty() {
+            facts.push(format!("it leads to {}", listed(&bugs)));
+        }
+    }
+    facts.extend(minimal(class));
+    facts
+}
+
+/// Whether each order is needed.
+fn minimal(class: &CauseClass) -> Option<String> {
+    let orders = class.causes.first()?.orders.len();
+    Some(match (class.causes.iter().all(|cause| cause.minimal), orders) {
+        (_, 0) => return None,
+        (true, 1) => "with this order reversed the program passes (executed)".to_owned(),
+        (true, _) => {
+            "each order is needed: with it alone reversed the program passes (executed)".to_owned()
+        }
+        (false, _) => "not proved minimal: some of these orders may not be needed".to_owned(),
+    })
+}
+
+/// Which other threads, or later occurrences, the causes of a class are about.
+fn other_threads(class: &CauseClass) -> Option<String> {
+    let (first, others) = class.causes.split_first()?;
+    let mut told: Vec<String> = Vec::new();
+    let mut later = 0_u64;
+    for other in others {
+        match roles(first, other) {
+            Some(text) if !told.contains(&text) => told.push(text),
+            Some(_) => later += 1,
+            None => later += 1,
+        }
+    }
+    let more = told.len().saturating_sub(MOST_TOLD);
+    told.truncate(MOST_TOLD);
+    if more > 0 {
+        told.push(format!("{more} more"));
+    }
+    if later > 0 {
+        let times = if later == 1 { "once".to_owned() } else { format!("{} times", grouped(later)) };
+        told.push(format!("{times} at other turns of the same lines"));
+    }
+    (!told.is_empty()).then(|| format!("also {}", listed(&told)))
+}
+
+/// Who plays whose role in another cause of the same lines; `None` if everybody plays their own.
+fn roles(first: &Cause, other: &Cause) -> Option<String> {
+    let (ours, theirs) = (players(first), players(other));
+    if ours == theirs {
+        return None;
+    }
+    let distinct = |players: &[ThreadName]| {
+        let mut names = players.to_vec();
+        names.sort();
+        names.dedup();
+        names
+    };
+    let names = distinct(&theirs);
+    let text: Vec<String> = names.iter().map(ToString::to_string).collect();
+    Some(match (names == distinct(&ours), names.len()) {
+        (true, 2) => format!("with {} the other way round", listed(&text)),
+        (true, _) => format!("with {} in other roles", listed(&text)),
+        (false, _) => format!("with {}", listed(&text)),
+    })
+}
+
+/// The threads of a cause's events, in an order that depends on lines alone.
+fn players(cause: &Cause) -> Vec<ThreadName> {
+    let mut orders: Vec<&CausalOrder> = cause.orders.iter().collect();
+    orders.sort_by_key(|order| {
+        let key = |who: &unravel_trace::Participant| (who.place.clone(), who.verb.clone());
+        (key(&order.first), key(&order.second))
+    });
+    let events = orders.into_iter().flat_map(|order| [&order.first, &order.second]);
+    events.map(|who| who.key.thread.clone()).collect()
+}
+
+/// `the same two regions as cause 1, the other way round`.
+fn same_regions(causes: &Causes, class: &CauseClass) -> Option<String> {
+    let earlier = class.same_regions_as?;
+    let other = causes.classes.get(earlier)?;
+    let regions = match class.regions.len() {
+        1 => "region".to_owned(),
+        2 => "two regions".to_owned(),
+        some => format!("{some} regions"),
+    };
+    let (ours, theirs) = (lines(class), lines(other));
+    let reversed = ours.iter().all(|(a, b)| theirs.contains(&(b.clone(), a.clone())));
+    let how = if reversed { "the other way round" } else { "interleaved in another way" };
+    Some(format!("the same {regions} as cause {}, {how}", earlier + 1))
+}
+
+/// The orders of a class between lines.
+pub fn lines(class: &CauseClass) -> Vec<(String, String)> {
+    let orders = class.causes.first().map_or(&[][..], |cause| &cause.orders);
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for order in orders {
+        let line = (words::at(&order.first.place), words::at(&order.second.place));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The counts of table 5.2: what each is called, and the number.
+pub fn counts(causes: &Causes) -> Vec<(&'static str, String)> {
+    let counts = &causes.counts;
+    vec![
+        ("iterations", grouped(counts.iterations)),
+        ("orders in a failing schedule", format!("{:.1}", counts.constraints)),
+        ("orders a cause", format!("{:.1}", counts.core)),
+        ("unique orders", grouped(counts.unique)),
+        ("reduction ratio", format!("{:.1} %", counts.reduction() * 100.0)),
+    ]
+}
+
+/// The command that repairs what `causes` found; `None` if these causes were not found by that command.
+pub fn repair_command(command: &str) -> Option<String> {
+    command.strip_prefix("unravel causes ").map(|rest| format!("unravel repair {rest}"))
+}

@@ -1,0 +1,133 @@
+//! Repairs in words, the same in all reports: what was checked, what it costs, which causes it rules out.
+
+use unravel_trace::{CausesVerdict, Check, CheckedAs, Repair, RepairCost, Repairs};
+
+use crate::words::{count, grouped, listed};
+
+/// One sentence: how many repairs there are, or why there is none.
+pub fn headline(repairs: &Repairs) -> String {
+    let tried = repairs.rejected.len() as u64;
+    match (repairs.causes.verdict, repairs.repairs.len() as u64) {
+        (CausesVerdict::NothingFails, _) => "nothing fails, so there is nothing to repair".to_owned(),
+        (CausesVerdict::Sequential, _) => {
+            "no repair: it fails under every schedule, so no order of events helps".to_owned()
+        }
+        (_, 0) if tried == 0 && repairs.causes.classes.is_empty() => {
+            "no repair found: no cause is known that one could rule out".to_owned()
+        }
+        (_, 0) if tried == 0 => "no repair found: there was no candidate".to_owned(),
+        (_, 0) => format!("no repair found: {} tried, none stood the checks", count(tried, "candidate")),
+        (_, some) => format!("{} found, the best first", count(some, "repair")),
+    }
+}
+
+/// `virtually: all 12 classes of schedules pass`.
+pub fn checked(check: &Check) -> String {
+    let how = match check.how {
+        CheckedAs::Virtual => "virtually",
+        CheckedAs::Patched => "patched and compiled",
+    };
+    if check.complete {
+        return match check.classes {
+            1 => format!("{how}: the only class of schedules passes"),
+            classes => format!("{how}: all {} classes of schedules pass", grouped(classes)),
+        };
+    }
+    let schedules = match check.schedules {
+        1 => "1 schedule".to_owned(),
+        some => format!("{} schedules", grouped(some)),
+    };
+    let why = match check.left_out.is_empty() {
+        true => String::new(),
+        false => format!(": {}", check.left_out.join("; ")),
+    };
+    format!("{how}: {schedules}, none fails; not all{why}")
+}
+
+/// `4 lines added, 0 removed; keeps 6 of 8 passing classes; longest critical section 3 events`.
+pub fn cost(cost: &RepairCost) -> String {
+    let added = count(cost.lines_added, "line");
+    let mut parts = vec![format!("{added} added, {} removed", cost.lines_removed)];
+    if let Some((kept, all)) = cost.classes_kept {
+        parts.push(match all {
+            1 => format!("keeps {kept} of 1 passing class"),
+            _ => format!("keeps {} of {} passing classes", grouped(kept), grouped(all)),
+        });
+    }
+    if cost.longest_section > 0 {
+        let events = count(cost.longest_section, "event");
+        parts.push(format!("longest critical section {events}"));
+    }
+    parts.join("; ")
+}
+
+/// `cause 1`, `causes 1 and 3`, `all 4 causes`; nothing if there is one cause only.
+pub fn rules_out(repairs: &Repairs, repair: &Repair) -> Option<String> {
+    let all = repairs.causes.classes.len();
+    let numbers: Vec<String> = repair.covers.iter().map(|class| (class + 1).to_string()).collect();
+    match numbers.len() {
+        _ if all < 2 => None,
+        0 => None,
+        some if some == all => Some(format!("all {all} causes")),
+        1 => Some(format!("cause {}", numbers[0])),
+        _ => Some(format!("causes {}", listed(&numbers))),
+    }
+}
+
+/// What a line of a unified diff is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DiffLine {
+    /// A file's names, or other words before the first hunk.
+    File,
+    /// Where a hunk is.
+    Hunk,
+    Added,
+    Removed,
+    Context,
+}
+
+/// The lines of a unified diff. `---` and `+++` name files only where no hunk is going on, as a line of a program that
+/// begins with `--` looks the same when it is removed.
+pub fn diff_lines(diff: &str) -> Vec<(DiffLine, String)> {
+    let mut left = (0_u32, 0_u32);
+    let mut kind = |line: &str| {
+        if left == (0, 0) {
+            let Some(lengths) = hunk(line) else { return DiffLine::File };
+            left = lengths;
+            return DiffLine::Hunk;
+        }
+        let (old, new, kind) = match line.as_bytes().first() {
+            Some(b'+') => (0, 1, DiffLine::Added),
+            Some(b'-') => (1, 0, DiffLine::Removed),
+            Some(b'\\') => (0, 0, DiffLine::Context),
+            _ => (1, 1, DiffLine::Context),
+        };
+        left = (left.0.saturating_sub(old), left.1.saturating_sub(new));
+        kind
+    };
+    diff.lines().map(|line| (kind(line), line.replace('\t', "    "))).collect()
+}
+
+/// How many lines of the old and the new file a hunk has, if this is the head of one: `@@ -5,6 +5,8 @@`.
+fn hunk(line: &str) -> Option<(u32, u32)> {
+    let mut parts = line.strip_prefix("@@ -")?.split(' ');
+    let length = |range: &str| match range.split_once(',') {
+        Some((_, length)) => length.parse().ok(),
+        None => Some(1),
+    };
+    let old = length(parts.next()?)?;
+    Some((old, length(parts.next()?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_look_like_names_of_files_are_told_from_them() {
+        use DiffLine::*;
+        let diff = "--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1,2 @@\n one\n--- two\n+++ two\n--- a/y.c\n";
+        let kinds: Vec<DiffLine> = diff_lines(diff).into_iter().map(|(kind, _)| kind).collect();
+        assert_eq!(kinds, [File, File, Hunk, Context, Removed, Added, File]);
+    }
+}

@@ -1,0 +1,106 @@
+//! Repairs: the causes in short, then each repair with its diff, what was checked and what it costs, then what was tried
+//! and is no repair.
+
+use unravel_trace::{Causes, Repair, Repairs, shell_word};
+
+use super::line::{Line, Tone};
+use super::page::Page;
+use super::{causes, notes};
+use crate::causes as all_causes;
+use crate::repairs::{self as said, DiffLine};
+
+/// Causes that are named, and candidates that are told of.
+const MOST_LISTED: usize = 8;
+/// Columns of the names before what is said of a repair.
+const NAMES: usize = 11;
+
+pub fn write(page: &mut Page, repairs: &Repairs, patches: &[String], html: Option<&str>) {
+    causes::what_fails(page, &repairs.causes);
+    in_short(page, &repairs.causes);
+    page.section(&capitalised(&said::headline(repairs)));
+    for (index, repair) in repairs.repairs.iter().enumerate() {
+        page.blank();
+        let title = format!("Repair {} of {}: {}", index + 1, repairs.repairs.len(), repair.kind);
+        page.rule(&title);
+        section(page, repairs, repair, patches.get(index));
+    }
+    rejected(page, repairs);
+    let known = all_causes::notes(&repairs.causes);
+    notes(page, &[known, repairs.notes.clone()].concat());
+    if let Some(html) = html {
+        page.blank();
+        page.row("page", html);
+    }
+}
+
+/// A line a cause.
+fn in_short(page: &mut Page, causes: &Causes) {
+    if causes.classes.is_empty() {
+        return;
+    }
+    page.section("Causes");
+    let arrow = page.glyphs.before;
+    for (index, class) in causes.classes.iter().take(MOST_LISTED).enumerate() {
+        let orders = all_causes::lines(class);
+        let orders: Vec<String> = orders.iter().map(|(a, b)| format!("{a} {arrow} {b}")).collect();
+        let text = format!("{}: {}", class.pattern, orders.join(", "));
+        page.prose(&format!("  {}  ", index + 1), &text, Tone::Plain);
+    }
+    more(page, causes.classes.len());
+}
+
+fn section(page: &mut Page, all: &Repairs, repair: &Repair, patch: Option<&String>) {
+    page.prose("", &repair.title, Tone::Strong);
+    page.blank();
+    for (kind, text) in said::diff_lines(&repair.diff) {
+        let tone = match kind {
+            DiffLine::File => Tone::Strong,
+            DiffLine::Hunk => Tone::Place,
+            DiffLine::Added => Tone::Good,
+            DiffLine::Removed => Tone::Bad,
+            DiffLine::Context => Tone::Plain,
+        };
+        page.whole(Line::new().with("  ", Tone::Plain).with(&text, tone));
+    }
+    page.blank();
+    for (index, check) in repair.checks.iter().enumerate() {
+        let name = if index == 0 { "checked" } else { "" };
+        let tone = if check.complete { Tone::Good } else { Tone::Plain };
+        said_of(page, name, &said::checked(check), tone);
+    }
+    said_of(page, "cost", &said::cost(&repair.cost), Tone::Plain);
+    if let Some(causes) = said::rules_out(all, repair) {
+        said_of(page, "rules out", &causes, Tone::Plain);
+    }
+    repair.notes.iter().for_each(|note| said_of(page, "note", note, Tone::Plain));
+    if let Some(patch) = patch {
+        page.row("apply", &format!("patch -p1 < {}", shell_word(patch)));
+    }
+}
+
+fn said_of(page: &mut Page, name: &str, text: &str, tone: Tone) {
+    page.prose(&format!("  {name:NAMES$}"), text, tone);
+}
+
+fn rejected(page: &mut Page, repairs: &Repairs) {
+    if repairs.rejected.is_empty() {
+        return;
+    }
+    page.section("Tried, and no repair");
+    let bullet = format!("  {} ", page.glyphs.bullet);
+    for candidate in repairs.rejected.iter().take(MOST_LISTED) {
+        page.prose(&bullet, &format!("{}: {}", candidate.title, candidate.reason), Tone::Plain);
+    }
+    more(page, repairs.rejected.len());
+}
+
+fn more(page: &mut Page, all: usize) {
+    if let Some(more) = all.checked_sub(MOST_LISTED).filter(|more| *more > 0) {
+        page.line(Line::new().with(&format!("  {more} more"), Tone::Dim));
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
