@@ -82,7 +82,10 @@ pub fn enumerate<E: Executor + ?Sized>(
         }
         result.found.push(Found {
             failing,
-            constraints: gathered.failing[failing].member.kept.len(),
+            constraints: {
+                let member = &gathered.failing[failing].member;
+                gatherer.pairs.kept_until_failure(&member.course, &member.kept).len()
+            },
             orders,
             witnesses: core.witnesses,
             blocks,

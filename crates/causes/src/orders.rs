@@ -19,12 +19,6 @@ pub const END: Key = Key(u32::MAX);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct OrderId(pub u32);
 
-impl OrderId {
-    pub fn reversed(self) -> OrderId {
-        OrderId(self.0 ^ 1)
-    }
-}
-
 /// A set of orders.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct OrderSet(Vec<u64>);

@@ -1,11 +1,11 @@
 //! `unravel causes`: every cause of a program's failures.
 
-use unravel_causes::{Budget, Progress as Now, Request};
+use unravel_causes::{Analysis, Budget, Progress as Now, Request};
 
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::flags::CausesFlags;
+use crate::flags::{CausesFlags, ExtentFlags};
 use crate::interrupt::{self, INTERRUPTED};
 use crate::output;
 use crate::program;
@@ -14,24 +14,9 @@ use crate::progress::Progress;
 pub fn causes(flags: &CausesFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
     let mut loaded = program::load(&flags.program, &config)?;
-    let defaults = Budget::default();
-    let request = Request {
-        program: &loaded.reference.name,
-        input: &loaded.input,
-        rules: &loaded.rules,
-        budget: Budget {
-            time: flags.extent.time.unwrap_or(defaults.time),
-            classes: flags.extent.classes.unwrap_or(defaults.classes),
-            inputs: flags.extent.inputs.unwrap_or(defaults.inputs),
-            ..defaults
-        },
-        command: output::command(),
-    };
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
-    let analysis = unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, &mut |now| {
-        progress.show(&words(now));
-    })?;
+    let analysis = analyse(&mut loaded, &flags.extent, &mut |now| progress.show(&words(now)))?;
     drop(progress);
     let c = &analysis.causes;
     println!("{:?} {:?} {:.2}s", c.verdict, c.extent, c.elapsed.as_secs_f64());
@@ -46,11 +31,33 @@ pub fn causes(flags: &CausesFlags) -> Result<Exit, CliError> {
     Ok(if c.bugs.is_empty() { Exit::Clean } else { Exit::Finding })
 }
 
-fn words(now: Now) -> String {
+pub fn words(now: Now) -> String {
     match now {
         Now::Exploring { passing, failing } => {
             format!("exploring: {passing} classes of schedules pass, {failing} fail")
         }
         Now::Enumerating => "looking for causes".to_owned(),
     }
+}
+
+/// All causes of a program.
+pub fn analyse(
+    loaded: &mut program::Loaded,
+    extent: &ExtentFlags,
+    progress: &mut dyn FnMut(Now),
+) -> Result<Analysis, CliError> {
+    let defaults = Budget::default();
+    let request = Request {
+        program: &loaded.reference.name,
+        input: &loaded.input,
+        rules: &loaded.rules,
+        budget: Budget {
+            time: extent.time.unwrap_or(defaults.time),
+            classes: extent.classes.unwrap_or(defaults.classes),
+            inputs: extent.inputs.unwrap_or(defaults.inputs),
+            ..defaults
+        },
+        command: output::command(),
+    };
+    Ok(unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?)
 }

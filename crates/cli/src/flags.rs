@@ -7,7 +7,7 @@ mod trace;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use causes::CausesFlags;
+pub use causes::{CausesFlags, ExtentFlags, RepairFlags};
 pub use program::{BuildFlags, CompileFlags, InputFlags, ProgramFlags, RuleFlags};
 pub use search::{ExplainFlags, FindFlags, MergeFlags, RunFlags, SearchFlags, parse_time};
 pub use trace::{
@@ -44,6 +44,9 @@ pub enum Command {
     /// Find every cause of a program's failures, not only the first.
     #[command(after_long_help = include_str!("help/causes.txt"))]
     Causes(CausesFlags),
+    /// Propose patches against every cause, each of them checked.
+    #[command(after_long_help = include_str!("help/repair.txt"))]
+    Repair(RepairFlags),
     /// Run the program once, under one schedule.
     #[command(after_long_help = include_str!("help/run.txt"))]
     Run(RunFlags),

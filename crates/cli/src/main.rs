@@ -20,6 +20,7 @@ mod plan;
 mod program;
 mod progress;
 mod recorded;
+mod repair;
 mod replay;
 mod run;
 mod show;
@@ -28,6 +29,7 @@ mod step;
 mod story;
 mod style;
 mod timings;
+mod workshop;
 
 use std::process::ExitCode;
 
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Diagnose(flags) => diagnose::diagnose(&flags),
         Command::Simplify(flags) => simplify::run(&flags),
         Command::Causes(flags) => causes::causes(&flags),
+        Command::Repair(flags) => repair::repair(&flags),
         Command::Import(flags) => import::import(&flags.command),
         Command::Doctor(flags) => doctor::doctor(&flags),
         Command::Completions(flags) => completions::completions(&flags),

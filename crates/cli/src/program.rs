@@ -15,6 +15,7 @@ use crate::progress::Progress;
 
 /// A program that was built and is ready to run.
 pub struct Loaded {
+    pub built: Built,
     pub vm: RaceChecked<Vm>,
     pub reference: ProgramRef,
     pub input: Input,
@@ -68,6 +69,16 @@ pub fn open(sources: &[PathBuf], flags: Vec<String>) -> Result<(Built, ProgramRe
 pub fn machine(built: &Built, name: &str, rules: &Rules) -> Result<RaceChecked<Vm>, CliError> {
     let program = unravel_program::load(&built.bitcode)
         .map_err(|source| CliError::Load { program: name.to_owned(), source })?;
+    machine_of(program, built, name, rules)
+}
+
+/// The same for a program that is not quite what was built.
+pub fn machine_of(
+    program: unravel_program::Program,
+    built: &Built,
+    name: &str,
+    rules: &Rules,
+) -> Result<RaceChecked<Vm>, CliError> {
     let options = Options { program_name: name.to_owned(), libraries: built.libs.clone() };
     Vm::new(program, options)
         .map(|vm| RaceChecked::new(vm, rules))
@@ -82,7 +93,7 @@ pub fn load(flags: &ProgramFlags, config: &Config) -> Result<Loaded, CliError> {
     let input = read_input(&flags.input, &flags.args, config)?;
     let rules = read_rules(&flags.rules, config)?;
     let vm = machine(&built, &reference.name, &rules)?;
-    Ok(Loaded { vm, reference, input, rules })
+    Ok(Loaded { built, vm, reference, input, rules })
 }
 
 fn read_input(flags: &InputFlags, args: &[String], config: &Config) -> Result<Input, CliError> {

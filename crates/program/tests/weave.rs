@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{OBSERVED, OPTIMISED, check, load_c, load_file, source};
+use support::{OBSERVED, OPTIMISED, check, load_c, load_file, load_ir, source};
 use unravel_program::weave::{Measure, Span, WeaveError, weave};
 use unravel_program::{Body, FunctionId, Inst, Program, disassemble};
 use unravel_trace::{Rng, Site};
@@ -25,19 +25,24 @@ struct Paths<'p> {
     /// Functions from here on belong to the measures.
     first_own: u32,
     body: &'p Body,
-    context: String,
+    function: FunctionId,
+    spans: &'p [Span],
     held: Vec<Option<Held>>,
     open: Vec<usize>,
 }
 
 impl Paths<'_> {
+    fn context(&self) -> String {
+        format!("{:?}\n{}", self.spans, disassemble(self.program, self.function))
+    }
+
     fn go(&mut self, to: u32, held: Held) {
         match self.held[to as usize] {
             None => {
                 self.held[to as usize] = Some(held);
                 self.open.push(to as usize);
             }
-            Some(before) => assert_eq!(before, held, "two ways to {to} of {}", self.context),
+            Some(before) => assert_eq!(before, held, "two ways to {to} of {}", self.context()),
         }
     }
 
@@ -71,7 +76,7 @@ impl Paths<'_> {
             }
             Inst::IndirectJump { .. } => body.blocks.iter().for_each(|to| self.go(*to, held)),
             Inst::Return { .. } | Inst::ReturnVoid | Inst::Resume { .. } => {
-                assert_eq!(held, [false; LOCKS.len()], "{at} returns: {}", self.context);
+                assert_eq!(held, [false; LOCKS.len()], "{at} returns: {}", self.context());
             }
             Inst::Unreachable | Inst::Trap { .. } => {}
             _ => {
@@ -83,7 +88,7 @@ impl Paths<'_> {
 
     fn after(&self, at: usize, mut held: Held) -> Held {
         let Some((takes, lock)) = self.act(at) else { return held };
-        assert_eq!(held[lock], !takes, "{at} of {}", self.context);
+        assert_eq!(held[lock], !takes, "{at} of {}", self.context());
         held[lock] = takes;
         held
     }
@@ -113,7 +118,8 @@ fn check_woven(original: &Program, woven: &Program, spans: &[Span]) -> usize {
             program: woven,
             first_own: original.functions.len() as u32,
             body,
-            context: format!("{spans:?}\n{}", disassemble(woven, FunctionId(index as u32))),
+            function: FunctionId(index as u32),
+            spans,
             held: vec![None; body.code.len()],
             open: Vec::new(),
         };
@@ -134,7 +140,7 @@ fn check_woven(original: &Program, woven: &Program, spans: &[Span]) -> usize {
                 continue;
             }
             let wanted: Vec<bool> = spans.iter().map(|span| is_in(span, site)).collect();
-            assert_eq!(held[..], wanted, "{at} of {}", paths.context);
+            assert_eq!(held[..], wanted, "{at} of {}", paths.context());
             guarded += usize::from(wanted.contains(&true));
         }
     }
@@ -168,7 +174,7 @@ fn whatever_the_spans_every_path_enters_and_leaves_in_turn() {
         let program = load_file(&source(file), flags);
         let mut rng = Rng::new(7);
         let mut guarded = 0;
-        for _ in 0..150 {
+        for _ in 0..40 {
             let spans = LOCKS.map(|_| any_span(&program, &mut rng));
             let measures = [0, 1].map(|i| Measure::Hold { lock: LOCKS[i], span: spans[i].clone() });
             match weave(&program, &measures) {
@@ -177,7 +183,7 @@ fn whatever_the_spans_every_path_enters_and_leaves_in_turn() {
                 Err(error) => panic!("{error}"),
             }
         }
-        assert!(guarded > 1_000, "{file}: only {guarded} instructions were inside of a span");
+        assert!(guarded > 300, "{file}: only {guarded} instructions were inside of a span");
     }
 }
 
@@ -248,7 +254,7 @@ fn check_woven_one(original: &Program, woven: &Program, span: &Span) -> usize {
 }
 
 #[test]
-fn a_jump_to_labels_by_address_is_followed_if_all_such_jumps_do_the_same() {
+fn a_jump_to_labels_by_address_enters_and_leaves() {
     let source = "int x;\n\
         int f(int n) {\n\
         static void *where[] = { &&one, &&two };\n\
@@ -256,24 +262,41 @@ fn a_jump_to_labels_by_address_is_followed_if_all_such_jumps_do_the_same() {
         one:\n\
         x = 1;\n\
         two:\n\
-        if (x++ < 9)\n\
-        goto *where[1];\n\
         return x;\n\
         }\n";
     let program = load_c(source, OBSERVED);
-    let inside = lines(&program, 6, 6);
-    let woven = weave(&program, &[Measure::Hold { lock: 1, span: inside.clone() }])
-        .expect("both jumps lie outside");
-    assert!(check_woven_one(&program, &woven, &inside) > 0);
-    let both = lines(&program, 6, 9);
-    let refused = weave(&program, &[Measure::Hold { lock: 1, span: both }]);
-    // Clang makes one jump of all: then it has one place, and there is nothing to refuse.
-    let jumps = |program: &Program| {
-        let code = &support::body(program, "f").code;
-        code.iter().filter(|inst| matches!(inst, Inst::IndirectJump { .. })).count()
-    };
-    match jumps(&program) {
-        1 => assert!(refused.is_ok()),
-        _ => assert!(matches!(refused, Err(WeaveError::IndirectJump { .. }))),
-    }
+    let span = lines(&program, 6, 6);
+    let woven = weave(&program, &[Measure::Hold { lock: 1, span: span.clone() }])
+        .expect("the jump lies outside");
+    assert!(check_woven_one(&program, &woven, &span) > 0);
+}
+
+#[test]
+fn jumps_to_labels_by_address_from_both_sides_are_refused() {
+    let program = load_ir(
+        "@where = global [2 x ptr] [ptr blockaddress(@f, %a), ptr blockaddress(@f, %b)]\n\
+         define void @f(ptr %p, i1 %c) !dbg !3 {\n\
+         br i1 %c, label %a, label %b, !dbg !5\n\
+         a:\n\
+         indirectbr ptr %p, [label %a, label %b], !dbg !6\n\
+         b:\n\
+         indirectbr ptr %p, [label %a, label %b], !dbg !7\n\
+         }\n\
+         !llvm.dbg.cu = !{!1}\n\
+         !llvm.module.flags = !{!0}\n\
+         !0 = !{i32 2, !\"Debug Info Version\", i32 3}\n\
+         !1 = distinct !DICompileUnit(language: DW_LANG_C99, file: !2, emissionKind: FullDebug)\n\
+         !2 = !DIFile(filename: \"test.c\", directory: \"\")\n\
+         !3 = distinct !DISubprogram(name: \"f\", file: !2, line: 1, type: !4, unit: !1, \
+              spFlags: DISPFlagDefinition)\n\
+         !4 = !DISubroutineType(types: !{})\n\
+         !5 = !DILocation(line: 1, column: 2, scope: !3)\n\
+         !6 = !DILocation(line: 2, column: 2, scope: !3)\n\
+         !7 = !DILocation(line: 3, column: 2, scope: !3)\n",
+    );
+    let hold =
+        |from, to| weave(&program, &[Measure::Hold { lock: 1, span: lines(&program, from, to) }]);
+    let refused = hold(2, 2).expect_err("one jump is inside and one is not");
+    assert_eq!(refused, WeaveError::IndirectJump { function: "f".into() });
+    assert!(hold(2, 3).is_ok(), "both are inside");
 }

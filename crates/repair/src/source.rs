@@ -109,6 +109,11 @@ impl Source {
         self.language
     }
 
+    /// Whether all of it could be parsed; macros often keep a sound file from it.
+    pub fn parses(&self) -> bool {
+        !self.tree.root_node().has_error()
+    }
+
     /// The innermost function, method or lambda whose body contains the position.
     pub fn function_at(&self, at: Position) -> Option<&Function> {
         let function = self.outline.function_around(self.byte_at(at)?)?;

@@ -63,8 +63,11 @@ impl<'c> CauseGraph<'c> {
             Some(GraphOrder { from, to, object: &order.object })
         };
         let orders = cause.orders.iter().filter_map(ends).collect();
-        let files: BTreeSet<&Arc<str>> =
-            found.iter().filter(|(who, _)| who.place.line != 0).map(|(w, _)| &w.place.file).collect();
+        let files: BTreeSet<&Arc<str>> = found
+            .iter()
+            .filter(|(who, _)| who.place.line != 0)
+            .map(|(w, _)| &w.place.file)
+            .collect();
         let event = |(who, object): &(&'c Participant, &'c str)| GraphEvent {
             who,
             object,

@@ -3,7 +3,7 @@
 //! The numbers are those of ConcBugAssist's table 5.2.
 
 use unravel_trace::{
-    Cause, CauseClass, CausalOrder, Causes, CausesVerdict, Extent, Failure, ThreadName,
+    CausalOrder, Cause, CauseClass, Causes, CausesVerdict, Extent, Failure, ThreadName,
 };
 
 use crate::words::{self, count, grouped, listed};
@@ -27,10 +27,11 @@ pub fn headline(causes: &Causes) -> String {
         CausesVerdict::Concurrent => match causes.classes.len() as u64 {
             0 => "it depends on the schedule, but no cause was found".to_owned(),
             some => format!(
-                "{}; {} of {} of schedules fail",
+                "{}; {} of {} classes of schedules {}",
                 count(some, "cause"),
                 grouped(extent.failing),
-                if all == 1 { "1 class".to_owned() } else { format!("{} classes", grouped(all)) }
+                grouped(all),
+                if extent.failing == 1 { "fails" } else { "fail" }
             ),
         },
     }
@@ -39,7 +40,8 @@ pub fn headline(causes: &Causes) -> String {
 fn nothing_fails(causes: &Causes) -> String {
     let Causes { program, extent, elapsed, .. } = causes;
     let pace = format!("{}, {:.1} s", schedules(extent), elapsed.as_secs_f64());
-    let size = format!("up to {}; sequential consistency", count(extent.most_events, "event"));
+    let events = count(extent.most_events, "event");
+    let size = format!("up to {events}, {}; sequential consistency", bound(extent));
     if extent.schedules == 0 {
         format!("{program}: inconclusive because no run ended within {pace}")
     } else if extent.complete {
@@ -62,17 +64,20 @@ pub fn extent(extent: &Extent) -> String {
     let all = extent.passing + extent.failing;
     let (number, classes) =
         (grouped(all), if all == 1 { "class of schedules" } else { "classes of schedules" });
-    let steps = format!("up to {} steps a run", grouped(extent.max_steps));
+    let steps = bound(extent);
     if extent.complete {
-        let all = if all == 1 { "the only" } else { "all" };
-        let number = if extent.passing + extent.failing == 1 { String::new() } else { number + " " };
-        return format!("complete: {all} {number}{classes} of this input, {steps}");
+        let all = if all == 1 { "the only".to_owned() } else { format!("all {number}") };
+        return format!("complete: {all} {classes} of this input, {steps}");
     }
     let seen = format!("not complete: {number} {classes} seen in {}, {steps}", schedules(extent));
     match extent.left_out.is_empty() {
         true => seen,
         false => format!("{seen}; left: {}", extent.left_out.join("; ")),
     }
+}
+
+fn bound(extent: &Extent) -> String {
+    format!("up to {} steps a run", grouped(extent.max_steps))
 }
 
 /// What the reader should know of the inputs, and all other notes.
@@ -128,8 +133,7 @@ fn other_threads(class: &CauseClass) -> Option<String> {
     for other in others {
         match roles(first, other) {
             Some(text) if !told.contains(&text) => told.push(text),
-            Some(_) => later += 1,
-            None => later += 1,
+            Some(_) | None => later += 1,
         }
     }
     let more = told.len().saturating_sub(MOST_TOLD);
@@ -138,7 +142,8 @@ fn other_threads(class: &CauseClass) -> Option<String> {
         told.push(format!("{more} more"));
     }
     if later > 0 {
-        let times = if later == 1 { "once".to_owned() } else { format!("{} times", grouped(later)) };
+        let times =
+            if later == 1 { "once".to_owned() } else { format!("{} times", grouped(later)) };
         told.push(format!("{times} at other turns of the same lines"));
     }
     (!told.is_empty()).then(|| format!("also {}", listed(&told)))
@@ -212,7 +217,7 @@ pub fn counts(causes: &Causes) -> Vec<(&'static str, String)> {
         ("orders in a failing schedule", format!("{:.1}", counts.constraints)),
         ("orders a cause", format!("{:.1}", counts.core)),
         ("unique orders", grouped(counts.unique)),
-        ("reduction ratio", format!("{:.1} %", counts.reduction() * 100.0)),
+        ("reduction ratio", format!("{:.1}%", counts.reduction() * 100.0)),
     ]
 }
 

@@ -8,7 +8,9 @@ use crate::words::{count, grouped, listed};
 pub fn headline(repairs: &Repairs) -> String {
     let tried = repairs.rejected.len() as u64;
     match (repairs.causes.verdict, repairs.repairs.len() as u64) {
-        (CausesVerdict::NothingFails, _) => "nothing fails, so there is nothing to repair".to_owned(),
+        (CausesVerdict::NothingFails, _) => {
+            "nothing fails, so there is nothing to repair".to_owned()
+        }
         (CausesVerdict::Sequential, _) => {
             "no repair: it fails under every schedule, so no order of events helps".to_owned()
         }
@@ -16,7 +18,9 @@ pub fn headline(repairs: &Repairs) -> String {
             "no repair found: no cause is known that one could rule out".to_owned()
         }
         (_, 0) if tried == 0 => "no repair found: there was no candidate".to_owned(),
-        (_, 0) => format!("no repair found: {} tried, none stood the checks", count(tried, "candidate")),
+        (_, 0) => {
+            format!("no repair found: {} tried, none stood the checks", count(tried, "candidate"))
+        }
         (_, some) => format!("{} found, the best first", count(some, "repair")),
     }
 }
@@ -68,6 +72,7 @@ pub fn rules_out(repairs: &Repairs, repair: &Repair) -> Option<String> {
     match numbers.len() {
         _ if all < 2 => None,
         0 => None,
+        2 if all == 2 => Some("both causes".to_owned()),
         some if some == all => Some(format!("all {all} causes")),
         1 => Some(format!("cause {}", numbers[0])),
         _ => Some(format!("causes {}", listed(&numbers))),

@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::BTreeSet;
 
+use support::caused;
 use unravel_report::{Sources, dot};
 
 #[derive(Clone, PartialEq, Debug)]
@@ -187,4 +188,50 @@ fn a_root_cause_without_an_alternate_and_a_run_without_events_are_drawn() {
         diagnosis.failing.trace.events.clear();
         parse(&dot::projection(&diagnosis, 0, &sources));
     }
+}
+
+#[test]
+fn every_class_of_causes_is_a_cluster_and_every_order_an_edge() {
+    for (name, causes, sources) in caused::all() {
+        let text = dot::causes(&causes, &sources);
+        let graph = parse(&text);
+        for (number, class) in causes.classes.iter().enumerate() {
+            assert!(graph.clusters.contains(&format!("cluster_c{number}")), "{name}");
+            let own = |event: &String| event.starts_with(&format!("c{number}e"));
+            let events = graph.nodes.iter().filter(|node| own(node)).count();
+            let orders = class.causes[0].orders.len();
+            assert!(events > orders && events <= 2 * orders, "{name}: {events} events");
+        }
+        let bold: usize = causes.classes.iter().map(|class| class.causes[0].orders.len()).sum();
+        assert_eq!(text.matches("style=bold").count(), bold, "{name}");
+    }
+}
+
+#[test]
+fn a_cause_has_program_order_causal_orders_and_what_was_not_reached() {
+    let (causes, sources) = caused::figure_3_2();
+    let text = dot::causes(&causes, &sources);
+    assert!(text.contains(r#"c0e0 [label="5: x = 0;\lwrites x\l", color=firebrick];"#), "{text}");
+    assert!(text.contains(r#"c0e0 -> c0e1 [label="x", color=firebrick"#), "{text}");
+    assert!(text.contains(r#"c0e2 -> c0e3 [label="y", color=firebrick"#), "{text}");
+    assert!(text.contains("c0e0 -> c0e3 [color=gray, weight=10];"), "{text}");
+    assert!(text.contains(r#"c1e0 [label="10: x = 1;\lwrites x\l""#), "{text}");
+    let (causes, _) = caused::too_early();
+    let text = dot::causes(&causes, &Sources::none());
+    assert!(
+        text.contains(
+            r#"[label="41: writes session->band\l(not reached)\l", style=dashed, fontcolor=gray]"#
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn of_very_many_causes_the_first_are_drawn() {
+    let (mut causes, sources) = caused::figure_3_2();
+    causes.classes = vec![causes.classes[0].clone(); 60];
+    let text = dot::causes(&causes, &sources);
+    let graph = parse(&text);
+    assert_eq!(graph.nodes.len(), 201);
+    assert!(text.contains(r#"more [label="10 causes more""#), "{text}");
 }

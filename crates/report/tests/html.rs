@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{explained, pages};
+use support::{caused, explained, pages};
 use unravel_report::{Sources, html};
 use unravel_trace::{Diagnosis, Explanation, Status};
 
@@ -202,4 +202,84 @@ fn every_event_is_there_on_demand() {
         }
     }
     assert!(page.matches("<li class=\"row").count() < 40);
+}
+
+#[test]
+fn all_causes_and_how_far_they_are_complete_are_told() {
+    let (causes, sources) = caused::figure_3_2();
+    let page = html::causes(&causes, &sources);
+    assert_has(
+        &page,
+        &[
+            "bank: 2 causes; 2 of 27 classes of schedules fail",
+            "complete: all 27 classes of schedules of this input, up to 20,000,000 steps a run",
+            "✗ assertion 'x == y' failed",
+            "unravel replay unravel-out/bank-1.trace",
+            "unravel repair src/bank.c -- 3",
+            "Cause 2 of 2: atomicity violation T0.1 comes between two writes of T0.2.",
+            "What should hold no other thread should come between bank.c:5 and bank.c:6.",
+            "the same two regions as cause 1, the other way round",
+            "bank.c:11 → bank.c:6 y",
+            "reduction ratio 50.0%",
+        ],
+    );
+    assert_eq!(page, html::causes(&causes, &sources), "the same causes give the same bytes");
+    let (early, sources) = caused::too_early();
+    assert_has(&html::causes(&early, &sources), &["writes session->band (not reached)"]);
+    let (incomplete, sources) = caused::incomplete();
+    assert_has(
+        &html::causes(&incomplete, &sources),
+        &[
+            "left: the time was up; T0.2 waits with a timeout",
+            "✗ abort was called",
+            "values of __VERIFIER_nondet_* were fixed",
+        ],
+    );
+    let (sequential, sources) = caused::sequential();
+    let page = html::causes(&sequential, &sources);
+    assert_has(&page, &["bank: fails under every schedule: this is a sequential bug"]);
+    assert!(!page.contains("unravel repair"));
+    let (nothing, sources) = caused::nothing_fails();
+    assert_has(
+        &html::causes(&nothing, &sources),
+        &["bank: no failure: all 27 classes of schedules explored"],
+    );
+}
+
+#[test]
+fn repairs_stand_below_the_causes_with_their_diffs() {
+    let (repairs, sources) = caused::repaired();
+    let patches = ["unravel-out/repair-1.diff".to_owned()];
+    let page = html::repairs(&repairs, &sources, &patches);
+    assert_has(
+        &page,
+        &[
+            "Cause 2 of 2: atomicity violation",
+            "2 repairs found, the best first",
+            "Repair 1 of 2 a new mutex around bank.c:5 to 6 and bank.c:10 to 11 new lock every class of schedules passes \
+             rules out both causes",
+            "virtually: all 12 classes of schedules pass",
+            "keeps 6 of 8 passing classes",
+            "patch -p1 < unravel-out/repair-1.diff",
+            "not every schedule was tried",
+            "patched and compiled: 2,000 schedules, none fails; not all: the time was up",
+            "Tried, and no repair take 'm' around bank.c:5 : deadlocks:",
+        ],
+    );
+    assert!(page.contains("<span class=\"removed\">-  y = 0; // slow\n</span>"), "{page}");
+    assert_eq!(page.matches("patch -p1").count(), 1, "the other diff was not written");
+    let (none, sources) = caused::unrepaired();
+    assert_has(
+        &html::repairs(&none, &sources, &[]),
+        &["no repair found: 1 candidate tried, none stood the checks"],
+    );
+}
+
+#[test]
+fn texts_of_causes_and_repairs_are_escaped() {
+    let (repairs, sources) = caused::injected_repairs();
+    let page = html::repairs(&repairs, &sources, &[pages::INJECTION.to_owned()]);
+    assert_eq!(page.matches("<script").count(), 1, "ours");
+    assert!(!page.contains("<img") && !page.contains("<!--") && !page.contains("<svg onload"));
+    assert!(!page.contains(|c: char| c == '\x1b' || c == '\u{202e}'));
 }

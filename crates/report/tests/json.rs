@@ -3,8 +3,10 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::explained;
-use unravel_report::json::{self, DiagnosisDocument, ExplanationDocument, ReadError};
+use support::{caused, explained};
+use unravel_report::json::{
+    self, CausesDocument, DiagnosisDocument, ExplanationDocument, ReadError, RepairsDocument,
+};
 use unravel_trace::{Diagnosis, EventKind, Explanation};
 
 fn diagnosis(diagnosis: &Diagnosis) -> Value {
@@ -182,6 +184,84 @@ fn every_document_survives_the_way_through_text() {
         assert_eq!(read, document, "{name}");
         assert_eq!(read.to_string(), text, "{name}");
     }
+}
+
+#[test]
+fn causes_say_who_comes_before_whom_and_where() {
+    let (made, _) = caused::figure_3_2();
+    let document = serde_json::to_value(json::causes(&made)).unwrap();
+    assert_eq!(document["schema"], "unravel.causes/1");
+    assert_eq!(document["verdict"], "concurrent");
+    assert_eq!(document["bugs"][0]["replay"], "unravel replay unravel-out/bank-1.trace");
+    let class = &document["classes"][1];
+    assert_eq!(class["pattern"], "atomicity-violation");
+    assert_eq!((&class["same_regions_as"], &class["leads_to"]), (&json!(0), &json!([0])));
+    assert_eq!(class["regions"][1]["thread"], "T0.2");
+    let order = &class["causes"][0]["orders"][0];
+    assert_eq!(order["object"], "x");
+    assert_eq!(
+        order["first"],
+        json!({
+            "thread": "T0.2",
+            "verb": "writes",
+            "place": { "function": "worker", "file": "src/bank.c", "line": 10, "column": 5 },
+            "occurrence": 0,
+            "event": 3,
+        })
+    );
+    assert_eq!(
+        document["unique_orders"][1],
+        json!({ "first_line": "bank.c:11", "second_line": "bank.c:6", "object": "y" })
+    );
+    assert_eq!(
+        document["counts"],
+        json!({
+            "iterations": 2, "orders_a_schedule": 8.0, "orders_a_cause": 2.0, "unique": 4, "reduction_ratio": 0.5,
+        })
+    );
+    assert_eq!(document["seconds"], 0.123);
+    let (made, _) = caused::too_early();
+    let document = serde_json::to_value(json::causes(&made)).unwrap();
+    let order = &document["classes"][0]["causes"][0]["orders"][0];
+    assert_eq!(order["second"]["event"], Value::Null, "it was not reached");
+}
+
+#[test]
+fn repairs_have_their_diff_what_was_checked_and_their_cost() {
+    let (made, _) = caused::repaired();
+    let document = serde_json::to_value(json::repairs(&made)).unwrap();
+    assert_eq!(document["schema"], "unravel.repairs/1");
+    assert_eq!(document["causes"], serde_json::to_value(json::causes(&made.causes)).unwrap());
+    let repair = &document["repairs"][0];
+    assert_eq!((&repair["kind"], &repair["covers"]), (&json!("new-lock"), &json!([0, 1])));
+    assert_eq!(repair["diff"], made.repairs[0].diff);
+    assert_eq!(
+        repair["cost"],
+        json!({
+            "lines_added": 4, "lines_removed": 0, "kept": { "allowed": 6, "passing": 8 }, "longest_section": 3,
+        })
+    );
+    assert_eq!(
+        document["repairs"][1]["checks"][1],
+        json!({
+            "how": "patched", "complete": false, "schedules": 2000, "passing": 700, "left_out": ["the time was up"],
+        })
+    );
+    assert_eq!(document["repairs"][1]["cost"]["kept"], Value::Null);
+}
+
+#[test]
+fn causes_and_repairs_survive_the_way_through_text() {
+    for (name, made, _) in caused::all() {
+        let document = json::causes(&made);
+        let text = document.to_string();
+        assert!(!text.contains(|c: char| c < ' '), "{name}");
+        assert_eq!(CausesDocument::read(&text).unwrap(), document, "{name}");
+    }
+    let document = json::repairs(&caused::injected_repairs().0);
+    assert_eq!(RepairsDocument::read(&document.to_string()).unwrap(), document);
+    let refused = CausesDocument::read(&document.to_string()).unwrap_err().to_string();
+    assert!(refused.starts_with("this is 'unravel.repairs/1', but only 'unravel.causes/1'"));
 }
 
 #[test]

@@ -6,8 +6,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use support::explained;
-use unravel_report::json::{self, DiagnosisDocument, ExplanationDocument};
+use support::{caused, explained};
+use unravel_report::json::{
+    self, CausesDocument, DiagnosisDocument, ExplanationDocument, RepairsDocument,
+};
 use unravel_trace::{Diagnosis, Explanation};
 
 fn diagnosis(diagnosis: &Diagnosis) -> Value {
@@ -28,6 +30,8 @@ fn the_committed_schemas_are_those_of_the_types() {
     for (name, schema) in [
         ("unravel.diagnosis-1.json", DiagnosisDocument::schema()),
         ("unravel.explanation-1.json", ExplanationDocument::schema()),
+        ("unravel.causes-1.json", CausesDocument::schema()),
+        ("unravel.repairs-1.json", RepairsDocument::schema()),
     ] {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         let file = schema_file(name);
@@ -46,14 +50,16 @@ fn the_committed_schemas_are_those_of_the_types() {
 #[test]
 fn the_page_names_every_field() {
     let page = fs::read_to_string(schema_file("../formats/json.md")).unwrap();
-    let schema = ExplanationDocument::schema();
-    let parts = schema["$defs"].as_object().unwrap().values().chain([&schema]);
-    for field in parts.filter_map(|part| part["properties"].as_object()).flat_map(|p| p.keys()) {
-        let named = [format!("`{field}`"), format!("\"{field}\":")];
-        assert!(
-            named.iter().any(|name| page.contains(name)),
-            "{field} is not in docs/formats/json.md"
-        );
+    for schema in [ExplanationDocument::schema(), RepairsDocument::schema()] {
+        let parts = schema["$defs"].as_object().unwrap().values().chain([&schema]);
+        let fields = parts.filter_map(|part| part["properties"].as_object());
+        for field in fields.flat_map(|fields| fields.keys()) {
+            let named = [format!("`{field}`"), format!("\"{field}\":")];
+            assert!(
+                named.iter().any(|name| page.contains(name)),
+                "{field} is not in docs/formats/json.md"
+            );
+        }
     }
 }
 
@@ -75,6 +81,22 @@ fn every_document_obeys_its_schema() {
     let explanations = validator("unravel.explanation-1.json");
     for (name, made, _) in explained::explanations() {
         assert_eq!(complaints(&explanations, &explanation(&made)), [""; 0], "{name}");
+    }
+    let causes = validator("unravel.causes-1.json");
+    for (name, made, _) in caused::all() {
+        let document = serde_json::to_value(json::causes(&made)).unwrap();
+        assert_eq!(complaints(&causes, &document), [""; 0], "{name}");
+        let mut wrong = document;
+        wrong["verdict"] = json!("perhaps");
+        assert_ne!(complaints(&causes, &wrong), [""; 0], "{name}");
+    }
+    let repairs = validator("unravel.repairs-1.json");
+    for (made, _) in [caused::repaired(), caused::unrepaired(), caused::injected_repairs()] {
+        let document = serde_json::to_value(json::repairs(&made)).unwrap();
+        assert_eq!(complaints(&repairs, &document), [""; 0]);
+        let mut wrong = document;
+        wrong["rejected"][0] = json!("why not");
+        assert_ne!(complaints(&repairs, &wrong), [""; 0]);
     }
     // A schema that accepts everything would pass the above.
     let (several, _) = explained::several();

@@ -41,3 +41,35 @@ pub struct CausesFlags {
     #[command(flatten)]
     pub extent: ExtentFlags,
 }
+
+#[derive(Debug, Args)]
+pub struct RepairFlags {
+    /// Directory for the page, the diffs and the traces.
+    #[arg(long, value_name = "DIR", default_value = "unravel-out")]
+    pub out: PathBuf,
+    /// Show at most this many repairs.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub most: usize,
+    /// Try candidates at most this long, after the causes are known (default 60s).
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub repair_time: Option<Duration>,
+    /// Explore each repaired program with so many schedules, where not all classes can be explored.
+    #[arg(long, value_name = "N", default_value_t = 2500)]
+    pub schedules: u64,
+    /// Write a regression test that fails now and passes with a repair to this directory.
+    #[arg(long, value_name = "DIR")]
+    pub emit_test: Option<PathBuf>,
+    /// Worker processes (default: one a core).
+    #[arg(long, short, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Print nothing but the diff of the best repair.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print JSON (unravel.repairs/1) instead of text.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub program: ProgramFlags,
+    #[command(flatten)]
+    pub extent: ExtentFlags,
+}

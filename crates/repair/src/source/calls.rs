@@ -45,7 +45,8 @@ impl Source {
             let name = node.child_by_field_name("function").map_or("", |name| self.node_text(name));
             let arguments = node.child_by_field_name("arguments");
             let arguments = arguments.map_or_else(Vec::new, |arguments| {
-                let each = arguments.named_children(&mut arguments.walk()).filter(|child| child.kind() != "comment");
+                let mut cursor = arguments.walk();
+                let each = arguments.named_children(&mut cursor).filter(|child| child.kind() != "comment");
                 each.map(|argument| self.node_text(argument).to_owned()).collect()
             });
             let statement = self.statement_of(node);

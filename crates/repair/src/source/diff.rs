@@ -2,17 +2,19 @@
 
 use similar::{ChangeTag, TextDiff};
 
+use super::number;
+
 /// How much a patch changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
-    pub added: usize,
-    pub removed: usize,
+    pub added: u32,
+    pub removed: u32,
 }
 
 /// The lines added and removed.
 pub fn line_change(old: &str, new: &str) -> Change {
     let diff = TextDiff::from_lines(old, new);
-    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+    let count = |tag| number(diff.iter_all_changes().filter(|change| change.tag() == tag).count());
     Change { added: count(ChangeTag::Insert), removed: count(ChangeTag::Delete) }
 }
 

@@ -21,7 +21,8 @@ pub fn causes(causes: &Causes, sources: &Sources) -> String {
         "  graph [label=\"{}\", labelloc=t, fontname=\"Helvetica\", newrank=false];\n",
         quoted(&title)
     );
-    text += "  node [shape=box, fontname=\"Courier\", fontsize=10, style=filled, fillcolor=white];\n";
+    text +=
+        "  node [shape=box, fontname=\"Courier\", fontsize=10, style=filled, fillcolor=white];\n";
     text += "  edge [fontname=\"Helvetica\", fontsize=9];\n";
     let mut drawn = 0;
     for (number, class) in causes.classes.iter().enumerate() {
@@ -45,7 +46,10 @@ fn cluster(number: usize, class: &CauseClass, graph: &CauseGraph<'_>, sources: &
     text += &format!("    label=\"{title}\"; color=firebrick; fontcolor=firebrick;\n");
     for (lane, thread) in graph.threads.iter().enumerate() {
         text += &format!("    subgraph cluster_c{number}_thread{lane} {{\n");
-        text += &format!("      label=\"{}\"; color=gray; fontcolor=black;\n", quoted(&thread.to_string()));
+        text += &format!(
+            "      label=\"{}\"; color=gray; fontcolor=black;\n",
+            quoted(&thread.to_string())
+        );
         for (index, event) in graph.events.iter().enumerate().filter(|(_, e)| e.lane == lane) {
             let below = graph.details(event, sources);
             let rows = [graph.headline(event, sources)].into_iter().chain(below);

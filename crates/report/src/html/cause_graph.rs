@@ -1,13 +1,13 @@
 //! The graph of a cause as a drawing: a column a thread, a box an event, program order thin, causal orders bold.
 //!
 //! A letter counts as six tenths of the font's size, which is what fonts of one width have; in a wider one, the end of a
-//! long line leaves its box. An arrow slants in the gap beside the column it comes from and then goes straight, in a row
+//! long line leaves its box. An arrow slants down in the gap beside the column it comes from and then goes straight, in a row
 //! that has no other box. Colours and dashes are the style's.
 
 use maud::{Markup, html};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::cause_graph::CauseGraph;
+use crate::cause_graph::{CauseGraph, GraphOrder};
 use crate::escape::visible;
 use crate::source::Sources;
 use crate::terminal::line::keep_start;
@@ -27,7 +27,9 @@ const SPACE: f64 = 12.0;
 const INSIDE: f64 = 10.0;
 const LINE: f64 = 17.0;
 /// An arrow's head.
-const HEAD: f64 = 8.0;
+const HEAD: f64 = 9.0;
+/// Where an arrow leaves a box and before its head it goes straight.
+const STRAIGHT: f64 = 7.0;
 /// Colours of threads in the style.
 const COLORS: usize = 8;
 
@@ -42,10 +44,6 @@ struct Frame {
 }
 
 impl Frame {
-    fn middle(&self) -> f64 {
-        self.y + self.height / 2.0
-    }
-
     fn right(&self) -> f64 {
         self.x + self.width
     }
@@ -77,9 +75,9 @@ pub fn draw(graph: &CauseGraph<'_>, sources: &Sources, label: &str) -> Markup {
                 }
             }
             @for order in graph.orders.iter().filter(|o| graph.events[o.from].lane != graph.events[o.to].lane) {
-                @let arrow = arrow(&frames[order.from], &frames[order.to], &lanes, graph.events[order.from].lane);
-                path.causal-order d=(arrow.0) { title { (visible(order.object)) } }
-                path.causal-head d=(arrow.1) {}
+                @let (line, head) = arrow(graph, &frames, &lanes, order);
+                path.causal-order d=(line) { title { (visible(order.object)) } }
+                path.causal-head d=(head) {}
             }
         }
     }
@@ -118,18 +116,35 @@ fn place(graph: &CauseGraph<'_>, sources: &Sources) -> (Vec<Frame>, Vec<(f64, f6
 }
 
 /// The line of an arrow and its head.
-fn arrow(from: &Frame, to: &Frame, lanes: &[(f64, f64)], lane: usize) -> (String, String) {
-    let right = from.x < to.x;
-    let (start, turn, end, back) = if right {
-        (from.right(), lanes[lane + 1].0, to.x, -HEAD)
-    } else {
-        (from.x, lanes[lane - 1].1, to.right(), HEAD)
+fn arrow(
+    graph: &CauseGraph<'_>,
+    frames: &[Frame],
+    lanes: &[(f64, f64)],
+    order: &GraphOrder<'_>,
+) -> (String, String) {
+    let (from, to) = (&frames[order.from], &frames[order.to]);
+    let lane = graph.events[order.from].lane;
+    let right = lane < graph.events[order.to].lane;
+    let forth = if right { 1.0 } else { -1.0 };
+    let (start, side, end) = match right {
+        true => (from.right(), lanes[lane + 1].0, to.x),
+        false => (from.x, lanes[lane - 1].1, to.right()),
     };
-    let (top, bottom) = (from.middle(), to.middle());
-    let neck = end + back;
-    // Where the columns are neighbours the slant ends at the head, else before the straight way to it.
-    let turn = if right { turn.min(neck) } else { turn.max(neck) };
-    let line = format!("M{} {}L{} {}H{}", px(start), px(top), px(turn), px(bottom), px(neck));
+    let (top, bottom) = (
+        port(graph, frames, order.from, right, false),
+        port(graph, frames, order.to, !right, true),
+    );
+    let (leave, turn, neck) =
+        (start + forth * STRAIGHT, side - forth * (HEAD + STRAIGHT), end - forth * HEAD);
+    let line = format!(
+        "M{} {}H{}L{} {}H{}",
+        px(start),
+        px(top),
+        px(leave),
+        px(turn),
+        px(bottom),
+        px(neck)
+    );
     let head = format!(
         "M{} {}L{} {}V{}Z",
         px(end),
@@ -139,6 +154,26 @@ fn arrow(from: &Frame, to: &Frame, lanes: &[(f64, f64)], lane: usize) -> (String
         px(bottom + HEAD / 2.0)
     );
     (line, head)
+}
+
+/// How high an arrow meets a side of a box: in its middle, unless others meet this side in the other direction.
+fn port(graph: &CauseGraph<'_>, frames: &[Frame], event: usize, right: bool, arrives: bool) -> f64 {
+    let own = graph.events[event].lane;
+    let is_here = |other: usize| match right {
+        true => graph.events[other].lane > own,
+        false => graph.events[other].lane < own,
+    };
+    let crowded = graph.orders.iter().any(|order| match arrives {
+        true => order.from == event && is_here(order.to),
+        false => order.to == event && is_here(order.from),
+    });
+    let frame = &frames[event];
+    let part = match (crowded, arrives) {
+        (false, _) => 0.5,
+        (true, true) => 0.3,
+        (true, false) => 0.75,
+    };
+    frame.y + frame.height * part
 }
 
 fn color(lane: usize) -> String {

@@ -27,7 +27,8 @@ pub fn overview(causes: &Causes) -> Markup {
                 @if causes.verdict == CausesVerdict::NothingFails { (visible(&said::headline(causes))) }
                 @else { (visible(&causes.program)) ": " (visible(&said::headline(causes))) }
             }
-            p.extent.(extent) { (visible(&said::extent(&causes.extent))) }
+            // The headline of a program that does not fail has said the rest.
+            @if found || !causes.extent.complete { p.extent.(extent) { (visible(&said::extent(&causes.extent))) } }
             p.command-line { span { "Made by" } " " code { (visible(&causes.command)) } }
             @if !notes.is_empty() { ul.notes { @for note in &notes { li { (visible(note)) } } } }
         }

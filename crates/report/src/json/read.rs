@@ -12,8 +12,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    CAUSES, CausesDocument, DIAGNOSIS, DiagnosisDocument, EXPLANATION, ExplanationDocument, REPAIRS,
-    RepairsDocument,
+    CAUSES, CausesDocument, DIAGNOSIS, DiagnosisDocument, EXPLANATION, ExplanationDocument,
+    REPAIRS, RepairsDocument,
 };
 
 /// Why a text is not the document that was asked for.

@@ -16,8 +16,8 @@ const READABLE: usize = 18;
 const MOST_EVENTS: usize = 40;
 /// Blanks at the left of everything.
 const INDENT: usize = 2;
-/// Columns between threads, without tracks: a blank, the arrow's end, a blank.
-const GAP: usize = 5;
+/// Columns between threads, without tracks: blanks, and the ends of arrows.
+const GAP: usize = 6;
 /// Columns of a track.
 const TRACK: usize = 2;
 /// From an event's sign to what stands in the row below.
@@ -95,7 +95,9 @@ impl Layout {
         }
         let routes = routes(graph, &events);
         let gaps: Vec<usize> = (0..graph.threads.len() - 1)
-            .map(|gap| routes.iter().filter(|r| r.gap == gap).map(|r| r.track + 1).max().unwrap_or(0))
+            .map(|gap| {
+                routes.iter().filter(|r| r.gap == gap).map(|r| r.track + 1).max().unwrap_or(0)
+            })
             .map(|tracks| GAP + TRACK * tracks)
             .collect();
         let room = page.width().checked_sub(INDENT + gaps.iter().sum::<usize>())?;
@@ -115,7 +117,8 @@ impl Layout {
         // Gaps are numbered by the column at their left, so its end is where tracks begin.
         let mut layout = Layout { lanes, events, routes };
         for route in &mut layout.routes {
-            route.track = layout.lanes[route.gap] + widths[route.gap] + TRACK * (route.track + 1);
+            route.track =
+                layout.lanes[route.gap] + widths[route.gap] + 1 + TRACK * (route.track + 1);
         }
         Some(layout)
     }
@@ -183,9 +186,8 @@ impl Layout {
     fn leaves(&self, route: &Route) -> usize {
         let spot = &self.events[route.from];
         let right = route.goes_right(&self.events);
-        let taken = |other: &Route| {
-            other.to == route.from && other.goes_right(&self.events) != right
-        };
+        let taken =
+            |other: &Route| other.to == route.from && other.goes_right(&self.events) != right;
         spot.row + usize::from(self.routes.iter().any(taken) && !spot.below.is_empty())
     }
 }

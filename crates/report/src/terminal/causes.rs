@@ -59,8 +59,12 @@ pub fn what_fails(page: &mut Page, causes: &Causes) {
     page.prose(lead, &said::headline(causes), tone);
     let complete = causes.extent.complete;
     let tone = if complete { Tone::Good } else { Tone::Strong };
-    page.prose(lead, &said::extent(&causes.extent), tone);
-    if causes.verdict != CausesVerdict::NothingFails {
+    // The headline of a program that does not fail has said the rest.
+    let fails = causes.verdict != CausesVerdict::NothingFails;
+    if fails || !complete {
+        page.prose(lead, &said::extent(&causes.extent), tone);
+    }
+    if fails {
         page.prose(lead, "sequential consistency", Tone::Plain);
     }
 }

@@ -1,5 +1,6 @@
 //! The HTML report in a real browser: Chromium, without a window.
 
+mod causes;
 mod chromium;
 mod hard;
 mod reading;

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "every test file uses some of it")]
 
+pub mod caused;
 pub mod explained;
 pub mod pages;
 

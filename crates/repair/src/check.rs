@@ -1,0 +1,93 @@
+//! Is it a repair? The changed program is explored like any other: exhaustively where that comes to an end, else with a
+//! budget, and the result says so.
+
+use std::time::Duration;
+
+use unravel_explore::{AfterFirst, Plan, Shard, Strategy, search};
+use unravel_trace::{Check, CheckedAs, Executor, Failure, Input, Rules, Stopped};
+
+/// How much exploring one candidate gets.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// For every class of schedules once.
+    pub exhaustive: Duration,
+    /// Schedules of all strategies in turn, where that did not end.
+    pub schedules: u64,
+    pub time: Duration,
+    pub jobs: usize,
+}
+
+/// What exploring said.
+#[derive(Clone, Debug)]
+pub enum Explored {
+    Passes(Check),
+    Fails(Box<Failure>),
+    Unknown(String),
+}
+
+/// Explores a program. `go_on` is asked now and then.
+pub fn explore<E: Executor>(
+    machine: &mut E,
+    how: CheckedAs,
+    input: &Input,
+    rules: &Rules,
+    effort: &Effort,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Explored {
+    let mut plan = Plan {
+        strategy: Strategy::Exhaustive,
+        seed: 1,
+        schedules: u64::MAX,
+        time: Some(effort.exhaustive),
+        jobs: effort.jobs,
+        shard: Shard::WHOLE,
+        after_first: AfterFirst::Stop,
+        rules: rules.clone(),
+        known: Vec::new(),
+    };
+    let mut check =
+        Check { how, complete: false, schedules: 0, classes: 0, left_out: Vec::new() };
+    for strategy in [Strategy::Exhaustive, Strategy::Portfolio] {
+        if strategy == Strategy::Portfolio {
+            plan = Plan { strategy, schedules: effort.schedules, time: Some(effort.time), ..plan };
+        }
+        let result = match search(machine, input, &plan, |_, _| go_on()) {
+            Ok(result) => result,
+            Err(error) => return Explored::Unknown(error.to_string()),
+        };
+        if let Some(failure) = result.findings.first().and_then(|f| f.run.outcome.failure()) {
+            return Explored::Fails(Box::new(failure.clone()));
+        }
+        let tally = &result.explored.tally;
+        let followed = tally.schedules - tally.inconclusive - tally.discarded;
+        if followed == 0 && strategy == Strategy::Portfolio {
+            let reason = tally.reason.clone();
+            return Explored::Unknown(reason.unwrap_or_else(|| "no run came to its end".to_owned()));
+        }
+        check.schedules += tally.schedules;
+        check.classes = check.classes.max(result.explored.covered.classes);
+        let systematic = &result.explored.systematic;
+        let is_complete = systematic.iter().any(|part| part.complete)
+            || result.explored.stopped == Stopped::OneSchedule;
+        if strategy == Strategy::Exhaustive && is_complete && followed > 0 {
+            check.complete = true;
+            return Explored::Passes(check);
+        }
+        for reason in systematic.iter().flat_map(|part| &part.left_out) {
+            if !check.left_out.contains(reason) {
+                check.left_out.push(reason.clone());
+            }
+        }
+        match result.explored.stopped {
+            Stopped::Interrupted => return Explored::Unknown("interrupted".to_owned()),
+            Stopped::AllInconclusive => {
+                return Explored::Unknown("no run could be followed to its end".to_owned());
+            }
+            _ => {}
+        }
+    }
+    if check.left_out.is_empty() {
+        check.left_out.push("there are more classes of schedules than there was time for".to_owned());
+    }
+    Explored::Passes(check)
+}

@@ -1,0 +1,117 @@
+//! What can be done against a cause, in terms of source.
+
+use unravel_program::weave;
+use unravel_trace::RepairKind;
+
+use crate::source::{Source, Update};
+use crate::spots::{Files, Stretch};
+
+/// One thing to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// At most one thread is in any of the stretches.
+    Exclude { stretches: Vec<Stretch>, lock: LockChoice },
+    /// Nobody begins with `then` before somebody has been through `first`.
+    Order { first: Stretch, then: Stretch },
+    /// Each of these updates is one atomic operation.
+    Atomic { updates: Vec<AtomicUpdate> },
+}
+
+/// Which lock keeps stretches apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LockChoice {
+    New,
+}
+
+/// An update in a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AtomicUpdate {
+    pub stretch: Stretch,
+    pub update: Update,
+}
+
+impl Measure {
+    pub fn kind(&self) -> RepairKind {
+        match self {
+            Measure::Exclude { lock: LockChoice::New, .. } => RepairKind::NewLock,
+            Measure::Order { .. } => RepairKind::Order,
+            Measure::Atomic { .. } => RepairKind::AtomicUpdate,
+        }
+    }
+
+    /// What it does, in half a sentence.
+    pub fn title(&self) -> String {
+        match self {
+            Measure::Exclude { stretches, lock: LockChoice::New } => {
+                format!("a new lock around {}", names(stretches))
+            }
+            Measure::Order { first, then } => {
+                format!("{} waits until {} is done", then.name(), first.name())
+            }
+            Measure::Atomic { updates } => {
+                let places: Vec<Stretch> = updates.iter().map(|u| u.stretch.clone()).collect();
+                let targets: Vec<&str> = updates.iter().map(|u| u.update.target.as_str()).collect();
+                format!("{} is updated atomically in {}", distinct(&targets).join(", "), names(&places))
+            }
+        }
+    }
+
+    /// The same for the machine; `None` if it can only be tried as text. Locks and flags are numbered from `number`.
+    pub fn woven(&self, number: u32, files: &Files) -> Option<Vec<weave::Measure>> {
+        match self {
+            Measure::Exclude { stretches, .. } => stretches
+                .iter()
+                .map(|stretch| Some(weave::Measure::Hold { lock: number, span: span(stretch, files)? }))
+                .collect(),
+            Measure::Order { first, then } => Some(vec![
+                weave::Measure::Raise { flag: number, span: span(first, files)? },
+                weave::Measure::Await { flag: number, span: span(then, files)? },
+            ]),
+            Measure::Atomic { updates } => updates
+                .iter()
+                .map(|update| Some(weave::Measure::Atomic { span: span(&update.stretch, files)? }))
+                .collect(),
+        }
+    }
+
+    /// The stretches it puts into critical sections.
+    pub fn sections(&self) -> &[Stretch] {
+        match self {
+            Measure::Exclude { stretches, .. } => stretches,
+            Measure::Order { .. } | Measure::Atomic { .. } => &[],
+        }
+    }
+}
+
+/// Where a stretch is, as debug information says it.
+pub fn span(stretch: &Stretch, files: &Files) -> Option<weave::Span> {
+    let source: &Source = files.get(&stretch.file)?;
+    let (from, to) = source.span(&stretch.region);
+    Some(weave::Span {
+        file: stretch.file.clone(),
+        from: (from.line, from.column),
+        to: (to.line, to.column),
+    })
+}
+
+/// `push (12–14) and pop (20)`.
+pub fn names(stretches: &[Stretch]) -> String {
+    let names: Vec<String> = stretches.iter().map(Stretch::name).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let names = distinct(&names);
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn distinct<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    let mut seen: Vec<&str> = Vec::new();
+    for word in words {
+        if !seen.contains(word) {
+            seen.push(word);
+        }
+    }
+    seen
+}

@@ -1,0 +1,260 @@
+//! Measures against each cause, from the orders that would close a cycle with it.
+
+use unravel_causes::Analysis;
+use unravel_trace::{Cause, CauseClass};
+
+use crate::graph::Graph;
+use crate::measures::{AtomicUpdate, LockChoice, Measure};
+use crate::spots::{Files, Spot, Stretch, position, spot, spots, stretches};
+
+/// Widths of critical sections that are tried.
+const WIDTHS: usize = 4;
+/// Orders tried against one cause.
+const MOST_ORDERS: usize = 4;
+/// Causes of one class whose places are looked at: they differ in their callers at most.
+const MOST_CAUSES: usize = 4;
+
+/// A measure, the classes of causes that it makes impossible, and a guess at its price.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub measure: Measure,
+    pub covers: Vec<usize>,
+    pub cost: u64,
+}
+
+/// Everything that may help, cheap things first.
+pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Candidate> {
+    let classes = &analysis.causes.classes;
+    let mut candidates = atomic_updates(classes, analysis, files);
+    for width in 0..WIDTHS {
+        candidates.extend(exclusions(classes, analysis, files, width));
+    }
+    for (index, class) in classes.iter().enumerate() {
+        candidates.extend(orders(index, class, analysis, files));
+    }
+    candidates.sort_by_key(|candidate| candidate.cost);
+    let mut distinct: Vec<Candidate> = Vec::new();
+    for candidate in candidates {
+        match distinct.iter_mut().find(|known| known.measure == candidate.measure) {
+            Some(known) => {
+                known.covers.extend(&candidate.covers);
+                known.covers.sort_unstable();
+                known.covers.dedup();
+            }
+            None => distinct.push(candidate),
+        }
+    }
+    distinct
+}
+
+/// Pairs of candidates that cannot be taken together: opposite orders, and sections that overlap.
+pub fn contradictions(candidates: &[Candidate]) -> Vec<Vec<usize>> {
+    let contradict = |a: &Measure, b: &Measure| match (a, b) {
+        (Measure::Order { first: a, then: b }, Measure::Order { first: c, then: d }) => {
+            a.overlaps(d) && b.overlaps(c)
+        }
+        (Measure::Exclude { stretches: a, .. }, Measure::Exclude { stretches: b, .. }) => {
+            a.iter().any(|x| b.iter().any(|y| x.overlaps(y)))
+        }
+        _ => false,
+    };
+    let mut pairs = Vec::new();
+    for (a, one) in candidates.iter().enumerate() {
+        for (b, other) in candidates.iter().enumerate().skip(a + 1) {
+            if contradict(&one.measure, &other.measure) {
+                pairs.push(vec![a, b]);
+            }
+        }
+    }
+    pairs
+}
+
+/// The stretches of all threads of a class, at one width.
+fn class_stretches(
+    class: &CauseClass,
+    analysis: &Analysis,
+    files: &mut Files,
+    width: usize,
+) -> Option<Vec<Stretch>> {
+    let mut found = Vec::new();
+    for cause in class.causes.iter().take(MOST_CAUSES) {
+        for thread in spots(cause, analysis) {
+            let widths = stretches(&thread, files);
+            let stretch = widths.get(width).or(widths.last())?;
+            found.push(stretch.clone());
+        }
+    }
+    Some(found)
+}
+
+/// Critical sections: classes whose stretches overlap share a lock; and one lock for all.
+fn exclusions(
+    classes: &[CauseClass],
+    analysis: &Analysis,
+    files: &mut Files,
+    width: usize,
+) -> Vec<Candidate> {
+    let mut groups: Vec<(Vec<usize>, Vec<Stretch>)> = Vec::new();
+    for (index, class) in classes.iter().enumerate() {
+        if !class.causes.iter().all(|cause| Graph::of(cause).is_interleaved()) {
+            continue;
+        }
+        let Some(stretches) = class_stretches(class, analysis, files, width) else { continue };
+        let (mut covers, mut all) = (vec![index], stretches);
+        // What overlaps becomes one; that may make it overlap with more.
+        while let Some(at) = groups.iter().position(|(_, other)| touch(other, &all)) {
+            let (more, stretches) = groups.swap_remove(at);
+            covers.extend(more);
+            all.extend(stretches);
+            all = merged(all, files);
+        }
+        all = merged(all, files);
+        groups.push((covers, all));
+    }
+    if groups.len() > 1 {
+        let covers = groups.iter().flat_map(|(covers, _)| covers.clone()).collect();
+        let all = groups.iter().flat_map(|(_, stretches)| stretches.clone()).collect();
+        groups.push((covers, merged(all, files)));
+    }
+    groups
+        .into_iter()
+        .map(|(mut covers, stretches)| {
+            covers.sort_unstable();
+            let statements: usize = stretches.iter().map(|s| s.region.statements).sum();
+            let cost = 20 + 2 * statements as u64 + 15 * width as u64;
+            Candidate { measure: Measure::Exclude { stretches, lock: LockChoice::New }, covers, cost }
+        })
+        .collect()
+}
+
+fn touch(some: &[Stretch], others: &[Stretch]) -> bool {
+    some.iter().any(|a| others.iter().any(|b| a.overlaps(b)))
+}
+
+/// Makes one of stretches that overlap.
+fn merged(stretches: Vec<Stretch>, files: &Files) -> Vec<Stretch> {
+    let mut distinct: Vec<Stretch> = Vec::new();
+    for mut stretch in stretches {
+        while let Some(at) = distinct.iter().position(|other| other.overlaps(&stretch)) {
+            let other = distinct.swap_remove(at);
+            let source = files.get(&stretch.file);
+            let both = source.and_then(|source| source.extend_to(&stretch.region, &other.region));
+            match both {
+                Some(region) => stretch.region = region,
+                None => break,
+            }
+        }
+        distinct.push(stretch);
+    }
+    distinct.sort_by_key(|stretch| (stretch.file.clone(), stretch.region.bytes.start));
+    distinct
+}
+
+/// Updates that are each one statement: whoever has more than one event in the cause has them all in one update.
+fn atomic_updates(
+    classes: &[CauseClass],
+    analysis: &Analysis,
+    files: &mut Files,
+) -> Vec<Candidate> {
+    let mut all: Vec<AtomicUpdate> = Vec::new();
+    let mut covers = Vec::new();
+    for (index, class) in classes.iter().enumerate() {
+        let updates: Option<Vec<Vec<AtomicUpdate>>> = class
+            .causes
+            .iter()
+            .take(MOST_CAUSES)
+            .map(|cause| updates_of(cause, analysis, files))
+            .collect();
+        if let Some(updates) = updates.filter(|updates| updates.iter().any(|u| !u.is_empty())) {
+            for update in updates.into_iter().flatten() {
+                if !all.contains(&update) {
+                    all.push(update);
+                }
+            }
+            covers.push(index);
+        }
+    }
+    if covers.is_empty() {
+        return Vec::new();
+    }
+    let cost = 5 * all.len() as u64;
+    vec![Candidate { measure: Measure::Atomic { updates: all }, covers, cost }]
+}
+
+/// The updates of a cause, if making them atomic makes it impossible.
+fn updates_of(cause: &Cause, analysis: &Analysis, files: &mut Files) -> Option<Vec<AtomicUpdate>> {
+    if !Graph::of(cause).is_interleaved() {
+        return None;
+    }
+    let mut updates = Vec::new();
+    for thread in spots(cause, analysis) {
+        let place = thread[0].frames.first()?;
+        let file = place.file.to_string();
+        files.open(&file);
+        let source = files.get(&file)?;
+        let update = source.update_at(position(place));
+        let Some(update) = update else {
+            if thread.len() > 1 {
+                return None;
+            }
+            continue;
+        };
+        let same = |spot: &Spot| {
+            spot.frames.first().and_then(|place| source.update_at(position(place))).as_ref()
+                == Some(&update)
+        };
+        if !thread.iter().all(same) {
+            return None;
+        }
+        let region = source.region(&[position(place)])?;
+        updates.push(AtomicUpdate { stretch: Stretch { file, region }, update });
+    }
+    Some(updates)
+}
+
+/// Orders that close a cycle with a cause.
+fn orders(
+    index: usize,
+    class: &CauseClass,
+    analysis: &Analysis,
+    files: &mut Files,
+) -> Vec<Candidate> {
+    let Some(cause) = class.causes.first() else { return Vec::new() };
+    let graph = Graph::of(cause);
+    let participants = || cause.orders.iter().flat_map(|order| [&order.first, &order.second]);
+    let spot_of = |event: usize| {
+        let who = participants().find(|who| who.key == graph.events[event])?;
+        spot(who, &analysis.stacks)
+    };
+    let mut candidates = Vec::new();
+    for (first, then) in graph.closing(cause).into_iter().take(MOST_ORDERS) {
+        let (Some(first), Some(then)) = (spot_of(first), spot_of(then)) else { continue };
+        let firsts = by_frame(&first, files);
+        let thens = by_frame(&then, files);
+        for (out, first) in firsts.iter().enumerate() {
+            for (up, then) in thens.iter().enumerate() {
+                if first.overlaps(then) {
+                    continue;
+                }
+                let measure = Measure::Order { first: first.clone(), then: then.clone() };
+                let cost = 60 + 6 * (out + up) as u64;
+                candidates.push(Candidate { measure, covers: vec![index], cost });
+            }
+        }
+    }
+    candidates
+}
+
+/// The statement of an event, and the statements of the calls that lead there: at most three.
+fn by_frame(spot: &Spot, files: &mut Files) -> Vec<Stretch> {
+    let mut found = Vec::new();
+    for place in spot.frames.iter().take(3) {
+        let file = place.file.to_string();
+        if files.open(&file)
+            && let Some(region) = files.get(&file).and_then(|s| s.region(&[position(place)]))
+        {
+            found.push(Stretch { file, region });
+        }
+    }
+    found
+}

@@ -1,0 +1,176 @@
+//! The events of causes in the source: for each thread of a cause, the stretches of code that a repair may have to keep
+//! together, from the smallest to the largest worth trying.
+
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+use unravel_causes::Analysis;
+use unravel_trace::{Cause, EventKey, EventStack, Participant, Place, ThreadName, user_place};
+
+use crate::source::{Position, Region, Source};
+
+/// How many widths of a stretch are tried.
+const MOST_WIDTHS: usize = 5;
+
+/// The user's sources, parsed when they are first asked for.
+#[derive(Default)]
+pub struct Files {
+    root: PathBuf,
+    parsed: FxHashMap<String, Option<Source>>,
+}
+
+impl Files {
+    /// Relative names are relative to `root`.
+    pub fn under(root: &Path) -> Files {
+        Files { root: root.to_owned(), parsed: FxHashMap::default() }
+    }
+
+    /// Reads and parses a file if that has not been done; false if it cannot be.
+    pub fn open(&mut self, name: &str) -> bool {
+        let path = self.root.join(name);
+        let parsed = self.parsed.entry(name.to_owned()).or_insert_with(|| {
+            let text = std::fs::read_to_string(path).ok()?;
+            Source::parse(name, text).ok()
+        });
+        parsed.is_some()
+    }
+
+    /// A file that was opened.
+    pub fn get(&self, name: &str) -> Option<&Source> {
+        self.parsed.get(name)?.as_ref()
+    }
+}
+
+/// A region of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stretch {
+    pub file: String,
+    pub region: Region,
+}
+
+impl Stretch {
+    /// `push (42–44)`, or `push (42)`.
+    pub fn name(&self) -> String {
+        let Region { function, first_line, last_line, .. } = &self.region;
+        let lines = match (first_line, last_line) {
+            (first, last) if first == last => format!("line {first}"),
+            (first, last) => format!("lines {first}–{last}"),
+        };
+        if function.is_empty() { lines } else { format!("{function} ({lines})") }
+    }
+
+    pub fn overlaps(&self, other: &Stretch) -> bool {
+        self.file == other.file
+            && self.region.bytes.start < other.region.bytes.end
+            && other.region.bytes.start < self.region.bytes.end
+    }
+}
+
+/// An event of a cause, where the user's code has it.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    pub thread: ThreadName,
+    pub key: EventKey,
+    /// `reads`, `writes`, `locks`.
+    pub verb: String,
+    /// The user's own frames, innermost first; never empty.
+    pub frames: Vec<Place>,
+    /// When the failing run came here; `None`: never.
+    pub at: Option<u32>,
+}
+
+/// All events of a cause, by thread, in the order in which the thread has them.
+pub fn spots(cause: &Cause, analysis: &Analysis) -> Vec<Vec<Spot>> {
+    let mut threads: Vec<Vec<Spot>> = Vec::new();
+    for participant in cause.orders.iter().flat_map(|order| [&order.first, &order.second]) {
+        let Some(spot) = spot(participant, &analysis.stacks) else { continue };
+        match threads.iter_mut().find(|spots| spots[0].thread == spot.thread) {
+            Some(spots) if spots.iter().any(|known| known.key == spot.key) => {}
+            Some(spots) => spots.push(spot),
+            None => threads.push(vec![spot]),
+        }
+    }
+    for spots in &mut threads {
+        spots.sort_by_key(|spot| (spot.at.unwrap_or(u32::MAX), spot.key.clone()));
+    }
+    threads
+}
+
+/// An event as a spot; `None` if no code of the user's is on its stack.
+pub fn spot(participant: &Participant, stacks: &[EventStack]) -> Option<Spot> {
+    let known = stacks.iter().find(|stack| stack.key == participant.key);
+    let is_own = |place: &&Place| place.line != 0 && !place.is_system();
+    let mut frames: Vec<Place> =
+        known.map_or_else(Vec::new, |s| s.stack.iter().filter(is_own).cloned().collect());
+    if frames.is_empty() {
+        frames.extend(Some(&participant.place).filter(is_own).cloned());
+    }
+    user_place(&frames)?;
+    Some(Spot {
+        thread: participant.key.thread.clone(),
+        key: participant.key.clone(),
+        verb: participant.verb.clone(),
+        frames,
+        at: participant.event,
+    })
+}
+
+/// The stretches that contain all these events of one thread, the smallest first: the statements in the innermost function
+/// that all of them are in or below, then what is around them, then the calls that lead there.
+pub fn stretches(spots: &[Spot], files: &mut Files) -> Vec<Stretch> {
+    let mut found: Vec<Stretch> = Vec::new();
+    let shared = shared_frames(spots);
+    for depth in (0..shared).rev() {
+        let places: Vec<&Place> = spots.iter().map(|spot| outermost(spot, depth)).collect();
+        let file = places[0].file.to_string();
+        if !files.open(&file) {
+            continue;
+        }
+        let Some(source) = files.get(&file) else { continue };
+        let at: Vec<Position> = places.iter().map(|place| position(place)).collect();
+        let mut next = source.region(&at);
+        while let Some(region) = next {
+            next = source.wider(&region);
+            let stretch = Stretch { file: file.clone(), region };
+            if !found.contains(&stretch) {
+                found.push(stretch);
+            }
+        }
+        if found.len() >= MOST_WIDTHS {
+            break;
+        }
+    }
+    found.truncate(MOST_WIDTHS);
+    found
+}
+
+/// How many frames, from the outermost, all spots have in one function: those above are the same calls, and the last one
+/// is where their ways part.
+fn shared_frames(spots: &[Spot]) -> usize {
+    let least = spots.iter().map(|spot| spot.frames.len()).min().unwrap_or(0);
+    let mut shared = 0;
+    for depth in 0..least {
+        let first = outermost(&spots[0], depth);
+        let same_function = spots.iter().all(|spot| {
+            let place = outermost(spot, depth);
+            place.function == first.function && place.file == first.file
+        });
+        if !same_function {
+            break;
+        }
+        shared = depth + 1;
+        if spots.iter().any(|spot| outermost(spot, depth) != first) {
+            break;
+        }
+    }
+    shared
+}
+
+/// Frame number `depth` counted from the outermost.
+fn outermost(spot: &Spot, depth: usize) -> &Place {
+    &spot.frames[spot.frames.len() - 1 - depth]
+}
+
+pub fn position(place: &Place) -> Position {
+    Position { line: place.line, column: place.column }
+}
