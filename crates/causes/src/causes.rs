@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use unravel_explore::{Apart, Judge, Received};
 use unravel_trace::{
     BugId, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, EventStack, Executor, Extent,
-    Input, Nondet, Rng, Rules,
+    Input, Nondet, Rng, Rules, Run, Schedule,
 };
 
 use crate::classes::{Worded, classes, unique};
 use crate::enumerate::{Enumerated, Found, enumerate};
-use crate::gather::{Effort, Gathered, Gatherer, max_steps};
+use crate::gather::{Effort, FailingMember, Gathered, Gatherer, max_steps};
 use crate::orders::Pairs;
 use crate::tell::Teller;
 use crate::watch::Words;
@@ -57,6 +57,8 @@ pub struct Analysis {
     pub causes: Causes,
     /// The call stacks of the events of all causes.
     pub stacks: Vec<EventStack>,
+    /// For each bug its simplest failing run, with its events.
+    pub runs: Vec<Run>,
 }
 
 /// What has been done so far.
@@ -180,6 +182,8 @@ fn input_of(input: &Input, number: u32) -> Input {
 #[derive(Default)]
 struct Summary {
     bugs: Vec<CausedBug>,
+    /// By bug.
+    runs: Vec<Run>,
     causes: Vec<Worded>,
     stacks: Vec<EventStack>,
     extent: Extent,
@@ -217,38 +221,58 @@ impl Summary {
         self.untold += enumerated.untold;
         self.unlooked += enumerated.left;
         let mut teller = Teller::new(gatherer, &gathered.visible);
-        let bug_of: Vec<usize> =
-            gathered.failing.iter().map(|member| self.bug(member, &teller)).collect();
+        let mut simplest = vec![None; self.bugs.len()];
+        let bug_of: Vec<usize> = gathered
+            .failing
+            .iter()
+            .map(|member| self.bug(member, &teller, &mut simplest))
+            .collect();
+        for (bug, schedule) in simplest.into_iter().enumerate() {
+            let Some(run) = schedule.map(|schedule| teller.run(&schedule)) else { continue };
+            match self.runs.get_mut(bug) {
+                Some(known) => *known = run,
+                None => self.runs.push(run),
+            }
+        }
         for found in &enumerated.found {
             self.tell(&mut teller, &gathered, found, &bug_of);
         }
     }
 
-    /// The number of a run's failure.
+    /// The number of a run's failure. The simplest schedule of each is kept, also in `simplest` if it is new.
     fn bug<E: Executor + ?Sized>(
         &mut self,
-        failing: &crate::gather::FailingMember,
+        failing: &FailingMember,
         teller: &Teller<'_, '_, E>,
+        simplest: &mut Vec<Option<Schedule>>,
     ) -> usize {
         let id: BugId = failing.failure.id();
         let course = &failing.member.course;
-        if let Some(index) = self.bugs.iter().position(|bug| bug.id == id) {
-            let bug = &mut self.bugs[index];
-            bug.classes += 1;
-            if course.switches() < bug.schedule.context_switches() {
-                bug.schedule = teller.schedule(course);
-                bug.failure = (*failing.failure).clone();
-            }
-            return index;
+        let index = self.bugs.iter().position(|bug| bug.id == id).unwrap_or(self.bugs.len());
+        let known = self.bugs.get_mut(index);
+        let is_simpler =
+            known.as_ref().is_none_or(|bug| course.switches() < bug.schedule.context_switches());
+        if is_simpler {
+            simplest.resize(simplest.len().max(index + 1), None);
+            simplest[index] = Some(teller.schedule(course));
         }
-        self.bugs.push(CausedBug {
-            id,
-            failure: (*failing.failure).clone(),
-            classes: 1,
-            schedule: teller.schedule(course),
-            trace: None,
-        });
-        self.bugs.len() - 1
+        match known {
+            Some(bug) => {
+                bug.classes += 1;
+                if is_simpler {
+                    bug.schedule = teller.schedule(course);
+                    bug.failure = (*failing.failure).clone();
+                }
+            }
+            None => self.bugs.push(CausedBug {
+                id,
+                failure: (*failing.failure).clone(),
+                classes: 1,
+                schedule: teller.schedule(course),
+                trace: None,
+            }),
+        }
+        index
     }
 
     fn tell<E: Executor + ?Sized>(
@@ -322,6 +346,7 @@ impl Summary {
                 elapsed,
             },
             stacks: self.stacks,
+            runs: self.runs,
         }
     }
 

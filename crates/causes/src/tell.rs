@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 use unravel_diagnose::points::Key;
 use unravel_explore::Replay;
 use unravel_trace::{
-    CausalOrder, Detail, EventKey, EventStack, Executor, Participant, Place, Schedule, Segment,
-    Trace, VisibleSet, Want,
+    CausalOrder, Detail, EventKey, EventStack, Executor, Participant, Place, Run, Schedule,
+    Segment, Trace, VisibleSet, Want,
 };
 
 use crate::gather::Gatherer;
@@ -67,6 +67,17 @@ impl<'t, 'g, E: Executor + ?Sized> Teller<'t, 'g, E> {
         }
         schedule.choices = course.answers.clone();
         schedule
+    }
+
+    /// Executes a schedule, keeping its events.
+    pub fn run(&mut self, schedule: &Schedule) -> Run {
+        let gatherer = &mut *self.gatherer;
+        let want = Want::only(Detail::Events);
+        let mut replay = Replay::new(schedule);
+        let mut run = gatherer.executor.run(gatherer.input, self.visible, &mut replay, want);
+        gatherer.judge.judge(&mut run);
+        run.schedule.visible = self.visible.clone();
+        run
     }
 
     /// Executes a course once more and learns the names of its steps. `None` if it does not come out the same.

@@ -1,48 +1,54 @@
 //! `unravel causes`: every cause of a program's failures.
 
+use std::io::Write;
+use std::path::Path;
+
 use unravel_causes::{Analysis, Budget, Progress as Now, Request};
+use unravel_report::{Sources, dot, html, json, terminal};
+use unravel_trace::{Causes, CausesVerdict, TraceFile};
 
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::{CausesFlags, ExtentFlags};
 use crate::interrupt::{self, INTERRUPTED};
-use crate::output;
-use crate::program;
+use crate::output::{self, put};
+use crate::program::{self, Loaded};
 use crate::progress::Progress;
+use crate::style;
 
 pub fn causes(flags: &CausesFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
+    output::prepare(&flags.out)?;
     let mut loaded = program::load(&flags.program, &config)?;
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
-    let analysis = analyse(&mut loaded, &flags.extent, &mut |now| progress.show(&words(now)))?;
+    let mut analysis = analyse(&mut loaded, &flags.extent, &mut |now| progress.show(&words(now)))?;
     drop(progress);
-    let c = &analysis.causes;
-    println!("{:?} {:?} {:.2}s", c.verdict, c.extent, c.elapsed.as_secs_f64());
-    println!("{:?} red {:.1}%", c.counts, c.counts.reduction() * 100.0);
-    for (i, class) in c.classes.iter().enumerate() {
-        println!("class {} x{} {:?} {} | {} same {:?}", i + 1, class.causes.len(), class.pattern, class.sentence, class.advice, class.same_regions_as);
-        for o in &class.causes[0].orders {
-            println!("   {} {} {} -> {} {} {}   [{}] {:?} {:?}", o.first.key.thread, o.first.place.short(), o.first.verb, o.second.key.thread, o.second.place.short(), o.second.verb, o.object, o.first.event, o.second.event);
-        }
+    keep_traces(&mut analysis, &loaded, &flags.out)?;
+    let causes = &analysis.causes;
+    let sources = Sources::under(&loaded.reference.cwd);
+    let page = flags.out.join(format!("{}-causes.html", causes.program));
+    put(&page, &html::causes(causes, &sources))?;
+    if let Some(path) = &flags.dot {
+        put(path, &dot::causes(causes, &sources))?;
     }
-    for n in &c.notes { println!("note {n}"); }
-    Ok(if c.bugs.is_empty() { Exit::Clean } else { Exit::Finding })
-}
-
-pub fn words(now: Now) -> String {
-    match now {
-        Now::Exploring { passing, failing } => {
-            format!("exploring: {passing} classes of schedules pass, {failing} fail")
-        }
-        Now::Enumerating => "looking for causes".to_owned(),
-    }
+    let text = if flags.json {
+        format!("{}\n", json::causes(causes))
+    } else if flags.quiet {
+        causes.classes.iter().map(|class| format!("{}\n", class.sentence)).collect()
+    } else {
+        let page = page.display().to_string();
+        terminal::causes(causes, &sources, style::style(), Some(&page))
+    };
+    // A reader that stops early (head, less) is no error.
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    Ok(exit(causes))
 }
 
 /// All causes of a program.
 pub fn analyse(
-    loaded: &mut program::Loaded,
+    loaded: &mut Loaded,
     extent: &ExtentFlags,
     progress: &mut dyn FnMut(Now),
 ) -> Result<Analysis, CliError> {
@@ -60,4 +66,41 @@ pub fn analyse(
         command: output::command(),
     };
     Ok(unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?)
+}
+
+/// Writes a trace for each bug, named as `find` names them.
+pub fn keep_traces(analysis: &mut Analysis, loaded: &Loaded, out: &Path) -> Result<(), CliError> {
+    for (number, (bug, run)) in analysis.causes.bugs.iter_mut().zip(&analysis.runs).enumerate() {
+        let name = format!("{}-{}-{}.trace", loaded.reference.name, bug.id.kind.name(), number + 1);
+        let path = out.join(name);
+        let file = TraceFile {
+            program: loaded.reference.clone(),
+            input: run.input(&loaded.input),
+            rules: loaded.rules.clone(),
+            strategy: "exhaustive".to_owned(),
+            seed: None,
+            run: run.clone(),
+        };
+        file.write(&path)?;
+        bug.trace = Some(path.display().to_string());
+    }
+    Ok(())
+}
+
+/// Nothing fails only if something was followed to its end.
+pub fn exit(causes: &Causes) -> Exit {
+    match causes.verdict {
+        CausesVerdict::NothingFails if causes.extent.passing == 0 => Exit::Inconclusive,
+        CausesVerdict::NothingFails => Exit::Clean,
+        CausesVerdict::Sequential | CausesVerdict::Concurrent => Exit::Finding,
+    }
+}
+
+pub fn words(now: Now) -> String {
+    match now {
+        Now::Exploring { passing, failing } => {
+            format!("exploring: {passing} classes of schedules pass, {failing} fail")
+        }
+        Now::Enumerating => "looking for causes".to_owned(),
+    }
 }

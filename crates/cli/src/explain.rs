@@ -13,6 +13,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::ExplainFlags;
 use crate::interrupt::{self, INTERRUPTED};
+use crate::output::{self, put};
 use crate::plan;
 use crate::program;
 use crate::progress::{self, Progress};
@@ -20,7 +21,7 @@ use crate::style;
 
 pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
-    prepare(&flags.out)?;
+    output::prepare(&flags.out)?;
     let mut loaded = program::load(&flags.program, &config)?;
     let defaults = Budget::default();
     let request = Request {
@@ -31,7 +32,7 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
         budget: Budget { diagnosis: flags.diagnose_time.unwrap_or(defaults.diagnosis), ..defaults },
         solver: flags.solver,
         out: flags.out.clone(),
-        command: crate::output::command(),
+        command: output::command(),
     };
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
@@ -92,19 +93,6 @@ impl Files {
         }
         Ok(())
     }
-}
-
-/// Whatever is found has to be written there: better to know now that it cannot.
-fn prepare(directory: &Path) -> Result<(), CliError> {
-    let trial = directory.join(".unravel-trial");
-    std::fs::create_dir_all(directory)
-        .and_then(|()| std::fs::write(&trial, ""))
-        .and_then(|()| std::fs::remove_file(&trial))
-        .map_err(|source| CliError::Write { path: directory.to_owned(), source })
-}
-
-fn put(path: &Path, text: &str) -> Result<(), CliError> {
-    std::fs::write(path, text).map_err(|source| CliError::Write { path: path.to_owned(), source })
 }
 
 fn print(flags: &ExplainFlags, explanation: &Explanation, sources: &Sources, files: &Files) {

@@ -20,6 +20,7 @@ mod plan;
 mod program;
 mod progress;
 mod recorded;
+mod regression_test;
 mod repair;
 mod replay;
 mod run;

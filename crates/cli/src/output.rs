@@ -1,9 +1,12 @@
-//! Where the program's own output goes.
+//! Where output goes: the program's own, and what commands write to files.
 
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 
 use unravel_trace::shell_word;
+
+use crate::error::CliError;
 
 /// While it lives, what goes to standard output goes to standard error: for commands that have something of their own
 /// to print there, as JSON.
@@ -45,4 +48,17 @@ fn move_to(descriptor: i32) {
 pub fn command() -> String {
     let args: Vec<String> = std::env::args().skip(1).map(|arg| shell_word(&arg)).collect();
     format!("unravel {}", args.join(" "))
+}
+
+/// Whatever is found has to be written there: better to know now that it cannot.
+pub fn prepare(directory: &Path) -> Result<(), CliError> {
+    let trial = directory.join(".unravel-trial");
+    std::fs::create_dir_all(directory)
+        .and_then(|()| std::fs::write(&trial, ""))
+        .and_then(|()| std::fs::remove_file(&trial))
+        .map_err(|source| CliError::Write { path: directory.to_owned(), source })
+}
+
+pub fn put(path: &Path, text: &str) -> Result<(), CliError> {
+    std::fs::write(path, text).map_err(|source| CliError::Write { path: path.to_owned(), source })
 }

@@ -14,6 +14,11 @@ const DEFAULT_TIME: Duration = Duration::from_secs(30);
 /// A search is inconclusive if one run in so many was.
 const FEW: u64 = 10;
 
+/// Worker processes, if the user says nothing: one a core.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
 /// A search that stops at the first bug and puts none aside.
 pub fn plan(flags: &SearchFlags, config: &Config, rules: &Rules) -> Plan {
     let wishes = &config.search;
@@ -26,14 +31,13 @@ pub fn plan(flags: &SearchFlags, config: &Config, rules: &Rules) -> Plan {
         .time
         .or_else(|| parse_time(wishes.time.as_ref()?).ok())
         .or(schedules.is_none().then_some(DEFAULT_TIME));
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     Plan {
         strategy,
         seed: flags.seed.or(wishes.seed).unwrap_or(1),
         // One schedule of a strategy that has only one is enough.
         schedules: if strategy.is_random() { schedules.unwrap_or(u64::MAX) } else { 9 },
         time,
-        jobs: flags.jobs.or(wishes.jobs).unwrap_or(cores),
+        jobs: flags.jobs.or(wishes.jobs).unwrap_or_else(cores),
         shard: flags.shard.unwrap_or(Shard::WHOLE),
         after_first: AfterFirst::Stop,
         rules: rules.clone(),

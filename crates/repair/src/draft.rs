@@ -113,5 +113,5 @@ impl<'f> Draft<'f> {
 fn wish(function: &str, kind: &str) -> String {
     let plain = function.rsplit("::").next().unwrap_or(function);
     let is_word = !plain.is_empty() && plain.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if is_word && plain != "main" { format!("{plain}_{kind}") } else { format!("the_{kind}") }
+    if is_word { format!("{plain}_{kind}") } else { format!("the_{kind}") }
 }

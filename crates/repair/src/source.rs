@@ -10,13 +10,16 @@
 //! edited file must be compiled before it is shown: this module errs on the side of a text that does not compile, not
 //! of one that means something else, save for exits hidden in macros.
 
+mod blocks;
 mod calls;
 mod diff;
+mod effects;
 mod exits;
 mod layout;
 mod outline;
 mod patch;
 mod region;
+mod sequence;
 mod update;
 
 pub use calls::{Call, ScopedLock};
@@ -29,6 +32,7 @@ pub use update::{Operation, Update};
 
 use std::ops::Range;
 
+use exits::is_jump;
 use layout::Layout;
 use outline::Outline;
 use tree_sitter::{Node, Parser, Tree};
@@ -54,7 +58,9 @@ pub struct Position {
 pub enum SourceError {
     #[error("the parser does not load its grammar")]
     Grammar(#[from] tree_sitter::LanguageError),
-    #[error("`{path}` is neither C nor C++: no part of it could be parsed; give the source file the program was built from")]
+    #[error(
+        "`{path}` is neither C nor C++: no part of it could be parsed; give the source file the program was built from"
+    )]
     Unparsed { path: String },
 }
 
@@ -95,7 +101,8 @@ impl Source {
         }
         let outline = Outline::of(tree.root_node(), &text);
         let layout = Layout::of(&text, &outline);
-        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let lines =
+            std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Ok(Source { text, language, tree, outline, layout, lines })
     }
 
@@ -156,13 +163,18 @@ fn fresh_in(text: &str, wish: &str) -> String {
     if !taken(wish) {
         return wish.to_owned();
     }
-    (2u32..).map(|n| format!("{wish}_{n}")).find(|name| !taken(name)).unwrap_or_else(|| wish.to_owned())
+    (2u32..)
+        .map(|n| format!("{wish}_{n}"))
+        .find(|name| !taken(name))
+        .unwrap_or_else(|| wish.to_owned())
 }
 
 /// The words of a text, with where they start.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let outside = |c: char| !(c.is_alphanumeric() || c == '_');
-    text.split(outside).filter(|word| !word.is_empty()).map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
+    text.split(outside)
+        .filter(|word| !word.is_empty())
+        .map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
 }
 
 fn tree_of(language: Language, path: &str, text: &str) -> Result<Tree, SourceError> {
@@ -184,7 +196,12 @@ fn count_errors(node: Node) -> usize {
 }
 
 /// The nodes that start within a stretch, outermost first. `enter` says whether to look inside a node.
-fn nodes_within<'t>(root: Node<'t>, bytes: &Range<usize>, enter: &dyn Fn(Node<'t>) -> bool, visit: &mut dyn FnMut(Node<'t>)) {
+fn nodes_within<'t>(
+    root: Node<'t>,
+    bytes: &Range<usize>,
+    enter: &dyn Fn(Node<'t>) -> bool,
+    visit: &mut dyn FnMut(Node<'t>),
+) {
     for child in root.children(&mut root.walk()) {
         if child.end_byte() < bytes.start || child.start_byte() >= bytes.end {
             continue;

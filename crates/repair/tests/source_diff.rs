@@ -12,7 +12,10 @@ const SAMPLES: [(&str, &str); 3] = [
         "cache.cpp",
         "#include <map>\nnamespace cache {\ntemplate <class K> class Cache {\npublic:\n    int get(K k) {\n        auto it = entries.find(k);\n        if (it == entries.end()) return 0;\n        for (auto &e : entries)\n            if (e.second) { try { touch(e); } catch (...) { continue; } }\n        run([&](int n) { while (n--) if (n == hits) return hits; return 0; });\n        return it->second;\n    }\nprivate:\n    std::map<K, int> entries;\n    int hits = 0;\n};\n}\n",
     ),
-    ("crlf.c", "int x;\r\nint f(void)\r\n{\r\n  if (x)\r\n    return x;\r\n#ifdef A\r\n  x++;\r\n#else\r\n  x--; x--;\r\n#endif\r\n  while (x) { x--; if (x == 2) break; }\r\n  return x + 1;\r\n}\r\n"),
+    (
+        "crlf.c",
+        "int x;\r\nint f(void)\r\n{\r\n  if (x)\r\n    return x;\r\n#ifdef A\r\n  x++;\r\n#else\r\n  x--; x--;\r\n#endif\r\n  while (x) { x--; if (x == 2) break; }\r\n  return x + 1;\r\n}\r\n",
+    ),
 ];
 
 /// The parts of a hunk's header: the first old line, from 1.
@@ -89,7 +92,10 @@ fn the_samples_themselves_parse() {
 #[test]
 fn a_diff_names_both_files_and_counts_its_lines() {
     let diff = unified_diff("src/a.c", "a\nb\nc", "a\nx\ny\nc");
-    assert_eq!(diff, "--- a/src/a.c\n+++ b/src/a.c\n@@ -1,3 +1,4 @@\n a\n-b\n+x\n+y\n c\n\\ No newline at end of file\n");
+    assert_eq!(
+        diff,
+        "--- a/src/a.c\n+++ b/src/a.c\n@@ -1,3 +1,4 @@\n a\n-b\n+x\n+y\n c\n\\ No newline at end of file\n"
+    );
     let change = line_change("a\nb\nc", "a\nx\ny\nc");
     assert_eq!((change.added, change.removed), (2, 1));
     assert_eq!(unified_diff("a.c", "a\n", "a\n"), "");

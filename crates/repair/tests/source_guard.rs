@@ -7,7 +7,9 @@ fn parse(path: &str, text: &str) -> Source {
 }
 
 fn place(source: &Source, snippet: &str) -> Position {
-    source.position_of(source.text().find(snippet).unwrap_or_else(|| panic!("{snippet:?} is in the sample")))
+    source.position_of(
+        source.text().find(snippet).unwrap_or_else(|| panic!("{snippet:?} is in the sample")),
+    )
 }
 
 fn region(source: &Source, snippets: &[&str]) -> Region {
@@ -20,7 +22,10 @@ fn plain() -> Guard {
 }
 
 fn scoped() -> Guard {
-    Guard::Scoped { declaration: "std::unique_lock<std::mutex> hold(m);".to_owned(), release: "hold.unlock();".to_owned() }
+    Guard::Scoped {
+        declaration: "std::unique_lock<std::mutex> hold(m);".to_owned(),
+        release: "hold.unlock();".to_owned(),
+    }
 }
 
 fn guarded(path: &str, text: &str, snippets: &[&str], guard: &Guard) -> Result<String, PatchError> {
@@ -43,7 +48,8 @@ fn expect_scoped(before: &str, snippets: &[&str], after: &str) {
 #[test]
 fn whole_lines_keep_their_tabs_and_comments() {
     let before = "void f(void)\n{\n\ta = 1;\n\tb = 2; /* both */\n\tc = 3;\n}\n";
-    let after = "void f(void)\n{\n\tlock();\n\ta = 1;\n\tb = 2; /* both */\n\tunlock();\n\tc = 3;\n}\n";
+    let after =
+        "void f(void)\n{\n\tlock();\n\ta = 1;\n\tb = 2; /* both */\n\tunlock();\n\tc = 3;\n}\n";
     expect("a.c", before, &["a = 1", "b = 2"], after);
 }
 
@@ -67,7 +73,9 @@ fn braces_stand_apart_where_the_file_puts_them_apart() {
 fn bodies_of_loops_get_braces() {
     for header in ["for (i = 0; i < n; i++)", "while (x)", "for (i = 0;\n         i < n; i++)"] {
         let before = format!("void f(void) {{\n    {header}\n        a++;\n}}\n");
-        let after = format!("void f(void) {{\n    {header} {{\n        lock();\n        a++;\n        unlock();\n    }}\n}}\n");
+        let after = format!(
+            "void f(void) {{\n    {header} {{\n        lock();\n        a++;\n        unlock();\n    }}\n}}\n"
+        );
         expect("a.c", &before, &["a++;"], &after);
     }
     let before = "void f(void) {\n    do\n        a++;\n    while (x);\n}\n";
@@ -78,14 +86,14 @@ fn bodies_of_loops_get_braces() {
 #[test]
 fn statements_that_share_a_line_come_apart() {
     let before = "void f(void) {\n    a = 1; b = 2; c = 3;\n}\n";
-    let after = "void f(void) {\n    a = 1;\n    lock();\n    b = 2;\n    unlock();\n    c = 3;\n}\n";
+    let after =
+        "void f(void) {\n    a = 1;\n    lock();\n    b = 2;\n    unlock();\n    c = 3;\n}\n";
     expect("a.c", before, &["b = 2"], after);
     let before = "void f(void) {\n    if (x) a = 1; else b = 2;\n}\n";
     let after = "void f(void) {\n    if (x) {\n        lock();\n        a = 1;\n        unlock();\n    } else b = 2;\n}\n";
     expect("a.c", before, &["a = 1"], after);
     let before = "void f(void) {\n    for (;;) if (x) a = 1;\n}\n";
-    let after =
-        "void f(void) {\n    for (;;) {\n        if (x) {\n            lock();\n            a = 1;\n            unlock();\n        }\n    }\n}\n";
+    let after = "void f(void) {\n    for (;;) {\n        if (x) {\n            lock();\n            a = 1;\n            unlock();\n        }\n    }\n}\n";
     expect("a.c", before, &["a = 1"], after);
 }
 
@@ -95,7 +103,8 @@ fn a_function_of_one_line_is_unfolded() {
     let after = "int get(void) {\n    lock();\n    int result = x;\n    unlock();\n    return result;\n}\nint main(void) { return get(); }";
     expect("a.c", before, &["return x"], after);
     let source = parse("a.c", before);
-    let by_line = source.region(&[Position { line: 1, column: 0 }]).expect("the line has a statement");
+    let by_line =
+        source.region(&[Position { line: 1, column: 0 }]).expect("the line has a statement");
     assert_eq!(by_line, region(&source, &["return x"]));
 }
 
@@ -164,7 +173,10 @@ fn the_lock_comes_before_a_label_that_only_the_region_jumps_to() {
 #[test]
 fn statements_of_a_case_are_siblings() {
     let before = "int f(int k) {\n    switch (k) {\n    case 1: a(); break;\n    case 2:\n        b();\n        return g();\n    default:\n        c();\n    }\n}\n";
-    let first = before.replace("case 1: a(); break;", "case 1:\n        lock();\n        a();\n        unlock();\n        break;");
+    let first = before.replace(
+        "case 1: a(); break;",
+        "case 1:\n        lock();\n        a();\n        unlock();\n        break;",
+    );
     expect("a.c", before, &["a()"], &first);
     let second = before.replace(
         "        b();\n        return g();\n",
@@ -173,13 +185,22 @@ fn statements_of_a_case_are_siblings() {
     expect("a.c", before, &["b()", "return"], &second);
     let source = parse("a.c", before);
     let both = region(&source, &["a()", "b()"]);
-    assert_eq!((both.first_line, both.last_line), (2, 9), "statements of two cases are the whole switch");
+    assert_eq!(
+        (both.first_line, both.last_line),
+        (2, 9),
+        "statements of two cases are the whole switch"
+    );
 }
 
 #[test]
 fn line_endings_are_kept() {
     let before = "void f(void)\r\n{\r\n    a();\r\n}\r\n";
-    expect("a.c", before, &["a()"], "void f(void)\r\n{\r\n    lock();\r\n    a();\r\n    unlock();\r\n}\r\n");
+    expect(
+        "a.c",
+        before,
+        &["a()"],
+        "void f(void)\r\n{\r\n    lock();\r\n    a();\r\n    unlock();\r\n}\r\n",
+    );
 }
 
 #[test]
@@ -196,7 +217,8 @@ fn regions_within_regions_unlock_from_the_inside() {
     let text = "int f(void) {\n    a();\n    if (x)\n        return g();\n    return 0;\n}\n";
     let source = parse("a.c", text);
     let mut patch = Patch::new(&source);
-    let inner = Guard::Statements { lock: "lock_b();".to_owned(), unlock: "unlock_b();".to_owned() };
+    let inner =
+        Guard::Statements { lock: "lock_b();".to_owned(), unlock: "unlock_b();".to_owned() };
     patch.guard(&region(&source, &["a()", "return 0"]), &plain()).expect("it parses");
     patch.guard(&region(&source, &["return g()"]), &inner).expect("it parses");
     let after = "int f(void) {\n    lock();\n    a();\n    if (x) {\n        lock_b();\n        int result = g();\n        unlock_b();\n        unlock();\n        return result;\n    }\n    unlock();\n    return 0;\n}\n";
@@ -212,7 +234,11 @@ fn a_method_and_a_lambda_are_functions() {
     let after = "int main() {\n    std::thread t([&] {\n        lock();\n        x++;\n        unlock();\n    });\n    t.join();\n}\n";
     expect("a.cpp", before, &["x++"], after);
     let source = parse("a.cpp", before);
-    assert_eq!(source.region(&[place(&source, "x++"), place(&source, "t.join")]), None, "two functions have no region");
+    assert_eq!(
+        source.region(&[place(&source, "x++"), place(&source, "t.join")]),
+        None,
+        "two functions have no region"
+    );
 }
 
 #[test]

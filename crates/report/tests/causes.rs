@@ -176,7 +176,7 @@ fn no_line_but_commands_and_diffs_is_too_wide_and_nothing_is_obeyed() {
         }
     }
     let text = repairs(&caused::injected_repairs().0, Style::default());
-    assert!(!text.contains(|c: char| c == '\x1b' || c == '\u{202e}'), "{text}");
+    assert!(!text.contains(['\x1b', '\u{202e}']), "{text}");
 }
 
 #[test]

@@ -46,11 +46,17 @@ impl Source {
             let arguments = node.child_by_field_name("arguments");
             let arguments = arguments.map_or_else(Vec::new, |arguments| {
                 let mut cursor = arguments.walk();
-                let each = arguments.named_children(&mut cursor).filter(|child| child.kind() != "comment");
+                let each =
+                    arguments.named_children(&mut cursor).filter(|child| child.kind() != "comment");
                 each.map(|argument| self.node_text(argument).to_owned()).collect()
             });
             let statement = self.statement_of(node);
-            calls.push(Call { name: name.to_owned(), arguments, bytes: node.byte_range(), statement });
+            calls.push(Call {
+                name: name.to_owned(),
+                arguments,
+                bytes: node.byte_range(),
+                statement,
+            });
         });
         calls
     }
@@ -83,7 +89,8 @@ impl Source {
             return None;
         }
         let inside = rest.get(1..rest.len().checked_sub(1)?)?;
-        let (tags, mutexes): (Vec<_>, Vec<_>) = top_level_list(inside).into_iter().partition(|argument| is_tag(argument));
+        let (tags, mutexes): (Vec<_>, Vec<_>) =
+            top_level_list(inside).into_iter().partition(|argument| is_tag(argument));
         let block = self.outline.place_at(declaration.start_byte())?.block;
         Some(ScopedLock {
             template: template.to_owned(),
@@ -100,7 +107,10 @@ impl Source {
         let parent = call.parent()?;
         match parent.kind() {
             "expression_statement" => Some(parent.byte_range()),
-            "cast_expression" => parent.parent().filter(|node| node.kind() == "expression_statement").map(|node| node.byte_range()),
+            "cast_expression" => parent
+                .parent()
+                .filter(|node| node.kind() == "expression_statement")
+                .map(|node| node.byte_range()),
             _ => None,
         }
     }

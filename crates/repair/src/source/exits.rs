@@ -22,10 +22,14 @@ pub struct Exit {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ExitKind {
     /// With the value, if there is one.
-    Return { value: Option<Range<usize>> },
+    Return {
+        value: Option<Range<usize>>,
+    },
     Break,
     Continue,
-    Goto { label: String },
+    Goto {
+        label: String,
+    },
 }
 
 impl Source {
@@ -35,13 +39,18 @@ impl Source {
         nodes_within(self.tree.root_node(), &region.bytes, &is_of_this_function, &mut |node| {
             let kind = match node.kind() {
                 "return_statement" | "co_return_statement" => {
-                    let value = node.named_children(&mut node.walk()).find(|child| child.kind() != "comment");
+                    let value = node
+                        .named_children(&mut node.walk())
+                        .find(|child| child.kind() != "comment");
                     ExitKind::Return { value: value.map(|value| value.byte_range()) }
                 }
                 "break_statement" if !self.jumps_within(node, region, true) => ExitKind::Break,
-                "continue_statement" if !self.jumps_within(node, region, false) => ExitKind::Continue,
+                "continue_statement" if !self.jumps_within(node, region, false) => {
+                    ExitKind::Continue
+                }
                 "goto_statement" => {
-                    let label = node.child_by_field_name("label").map_or("", |label| self.node_text(label));
+                    let label =
+                        node.child_by_field_name("label").map_or("", |label| self.node_text(label));
                     if self.labels(region).iter().any(|(known, _)| known == label) {
                         return;
                     }
@@ -58,7 +67,9 @@ impl Source {
     pub(super) fn labels(&self, region: &Region) -> Vec<(String, usize)> {
         let mut labels = Vec::new();
         nodes_within(self.tree.root_node(), &region.bytes, &is_of_this_function, &mut |node| {
-            if let Some(label) = node.child_by_field_name("label").filter(|_| node.kind() == "labeled_statement") {
+            if let Some(label) =
+                node.child_by_field_name("label").filter(|_| node.kind() == "labeled_statement")
+            {
                 labels.push((self.node_text(label).to_owned(), node.start_byte()));
             }
         });
@@ -67,7 +78,11 @@ impl Source {
 
     /// Where the function of a region jumps to a label.
     pub(super) fn jumps_to(&self, region: &Region, label: &str) -> Vec<usize> {
-        self.jumps(region).into_iter().filter(|(target, _)| *target == label).map(|(_, at)| at).collect()
+        self.jumps(region)
+            .into_iter()
+            .filter(|(target, _)| *target == label)
+            .map(|(_, at)| at)
+            .collect()
     }
 
     /// All `goto`s of the function of a region: the label, and where the statement stands.
@@ -75,7 +90,9 @@ impl Source {
         let function = &self.outline.functions[self.outline.block(region.block).function];
         let mut jumps = Vec::new();
         nodes_within(self.tree.root_node(), &function.body, &is_of_this_function, &mut |node| {
-            if let Some(label) = node.child_by_field_name("label").filter(|_| node.kind() == "goto_statement") {
+            if let Some(label) =
+                node.child_by_field_name("label").filter(|_| node.kind() == "goto_statement")
+            {
                 jumps.push((self.node_text(label), node.start_byte()));
             }
         });
@@ -84,8 +101,10 @@ impl Source {
 
     /// Whether a `break` or `continue` has its loop (or `switch`) inside the region.
     fn jumps_within(&self, jump: Node, region: &Region, is_break: bool) -> bool {
-        let mut around = std::iter::successors(jump.parent(), |node| node.parent())
-            .take_while(|node| region.bytes.contains(&node.start_byte()) && is_of_this_function(*node));
+        let mut around =
+            std::iter::successors(jump.parent(), |node| node.parent()).take_while(|node| {
+                region.bytes.contains(&node.start_byte()) && is_of_this_function(*node)
+            });
         around.any(|node| match node.kind() {
             "for_statement" | "for_range_loop" | "while_statement" | "do_statement" => true,
             "switch_statement" => is_break,
@@ -96,5 +115,29 @@ impl Source {
 
 /// Whether what a node holds runs as a part of the function around it.
 fn is_of_this_function(node: Node) -> bool {
-    !matches!(node.kind(), "lambda_expression" | "function_definition" | "class_specifier" | "struct_specifier")
+    !matches!(
+        node.kind(),
+        "lambda_expression" | "function_definition" | "class_specifier" | "struct_specifier"
+    )
+}
+
+/// Whether control never comes past a statement.
+pub(super) fn is_jump(node: Node) -> bool {
+    let last =
+        || node.named_children(&mut node.walk()).filter(|child| child.kind() != "comment").last();
+    match node.kind() {
+        "return_statement"
+        | "co_return_statement"
+        | "break_statement"
+        | "continue_statement"
+        | "goto_statement" => true,
+        "throw_statement" => true,
+        "compound_statement" | "else_clause" => last().is_some_and(is_jump),
+        "if_statement" => {
+            let both =
+                [node.child_by_field_name("consequence"), node.child_by_field_name("alternative")];
+            both.into_iter().all(|branch| branch.is_some_and(is_jump))
+        }
+        _ => false,
+    }
 }

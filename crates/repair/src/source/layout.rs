@@ -17,7 +17,9 @@ impl Layout {
         let (mut apart, mut beside) = (0u32, 0u32);
         for block in outline.blocks.iter().filter(|block| block.has_braces()) {
             let outer = indentation(text, block.keyword);
-            if let Some(item) = block.items.iter().find(|item| !item.is_directive() && !item.is_labelled()) {
+            if let Some(item) =
+                block.items.iter().find(|item| !item.is_directive() && !item.is_labelled())
+            {
                 let inner = indentation(text, item.bytes.start);
                 if let Some(step) = inner.strip_prefix(outer).filter(|step| !step.is_empty()) {
                     match steps.iter_mut().find(|(known, _)| *known == step) {
@@ -108,7 +110,8 @@ impl Source {
         if own.is_labelled() && own.inner != own.bytes.start && first(own.inner) {
             return self.indent_at(own.inner).to_owned();
         }
-        let mut siblings = block.items.iter().filter(|item| !item.is_directive() && !item.is_labelled());
+        let mut siblings =
+            block.items.iter().filter(|item| !item.is_directive() && !item.is_labelled());
         if let Some(sibling) = siblings.find(|item| first(item.bytes.start)) {
             return self.indent_at(sibling.bytes.start).to_owned();
         }

@@ -56,7 +56,10 @@ pub(super) enum Shape {
     Function,
     Braced,
     /// A body without braces: where the header before it ends, and the `else` or `while` after it.
-    Body { header_end: usize, follower: Option<usize> },
+    Body {
+        header_end: usize,
+        follower: Option<usize>,
+    },
     Case,
     /// A branch of an `#if` inside a function.
     Conditional,
@@ -105,7 +108,8 @@ impl Outline {
 
     /// The innermost function whose body contains a byte.
     pub(super) fn function_around(&self, byte: usize) -> Option<usize> {
-        let around = (0..self.functions.len()).filter(|&function| self.functions[function].body.contains(&byte));
+        let around = (0..self.functions.len())
+            .filter(|&function| self.functions[function].body.contains(&byte));
         around.min_by_key(|&function| self.functions[function].body.len())
     }
 
@@ -128,59 +132,112 @@ impl Outline {
 
     /// The first statement on a line that starts with something else: a one-line function or a `case`.
     pub(super) fn first_statement(&self, line: Range<usize>) -> Option<usize> {
-        let first_item = |block: &Block| block.items.first().map(|item| item.bytes.start).filter(|start| line.contains(start));
+        let first_item = |block: &Block| {
+            block.items.first().map(|item| item.bytes.start).filter(|start| line.contains(start))
+        };
         if self.function_around(line.start).is_none() {
-            let on_line = |block: &&Block| block.shape == Shape::Function && line.contains(&block.bytes.start);
+            let on_line = |block: &&Block| {
+                block.shape == Shape::Function && line.contains(&block.bytes.start)
+            };
             let body = self.blocks.iter().find(on_line)?;
             return Some(first_item(body).unwrap_or(body.bytes.start));
         }
-        let case = self.blocks.iter().find(|block| block.shape == Shape::Case && block.bytes.start == line.start)?;
+        let case = self
+            .blocks
+            .iter()
+            .find(|block| block.shape == Shape::Case && block.bytes.start == line.start)?;
         first_item(case)
     }
 
     fn visit(&mut self, node: Node, text: &str, within: Option<(Place, usize)>) {
         match node.kind() {
             "function_definition" | "lambda_expression" => {
-                let body = node.child_by_field_name("body").filter(|body| body.kind() == "compound_statement");
+                let body = node
+                    .child_by_field_name("body")
+                    .filter(|body| body.kind() == "compound_statement");
                 if let Some(body) = body {
                     self.functions.push(function(node, body, text));
                     let function = self.functions.len() - 1;
-                    let keyword = if node.kind() == "lambda_expression" { body.start_byte() } else { node.start_byte() };
-                    for child in node.children(&mut node.walk()).filter(|child| child.id() != body.id()) {
+                    let keyword = if node.kind() == "lambda_expression" {
+                        body.start_byte()
+                    } else {
+                        node.start_byte()
+                    };
+                    for child in
+                        node.children(&mut node.walk()).filter(|child| child.id() != body.id())
+                    {
                         self.visit(child, text, within);
                     }
-                    self.open(Shape::Function, body, statements(body), keyword, None, function, text);
+                    self.open(
+                        Shape::Function,
+                        body,
+                        statements(body),
+                        keyword,
+                        None,
+                        function,
+                        text,
+                    );
                     return;
                 }
             }
             "compound_statement" => {
                 if let Some((place, function)) = within {
                     let parent = node.parent();
-                    let owner = parent.filter(|owner| bodies(*owner).iter().any(|body| body.id() == node.id()));
+                    let owner = parent
+                        .filter(|owner| bodies(*owner).iter().any(|body| body.id() == node.id()));
                     let keyword = owner.map_or(node.start_byte(), |owner| owner.start_byte());
                     let items = statements(node);
-                    let value = parent.is_some_and(|parent| parent.kind() == "parenthesized_expression");
+                    let value =
+                        parent.is_some_and(|parent| parent.kind() == "parenthesized_expression");
                     let cases = parent.is_some_and(|parent| parent.kind() == "switch_statement");
-                    let block = self.open(Shape::Braced, node, items, keyword, Some(place), function, text);
+                    let block =
+                        self.open(Shape::Braced, node, items, keyword, Some(place), function, text);
                     self.blocks[block.0].divisible &= !value && !cases;
                     return;
                 }
             }
             "case_statement" => {
                 if let Some((place, function)) = within {
-                    let colon = node.children(&mut node.walk()).find(|child| child.kind() == ":").map(|colon| colon.end_byte());
+                    let colon = node
+                        .children(&mut node.walk())
+                        .find(|child| child.kind() == ":")
+                        .map(|colon| colon.end_byte());
                     let after = colon.unwrap_or(node.end_byte());
-                    let items = statements(node).into_iter().filter(|item| item.start_byte() >= after).collect();
-                    self.open(Shape::Case, node, items, node.start_byte(), Some(place), function, text);
+                    let items = statements(node)
+                        .into_iter()
+                        .filter(|item| item.start_byte() >= after)
+                        .collect();
+                    self.open(
+                        Shape::Case,
+                        node,
+                        items,
+                        node.start_byte(),
+                        Some(place),
+                        function,
+                        text,
+                    );
                     return;
                 }
             }
-            "preproc_if" | "preproc_ifdef" | "preproc_else" | "preproc_elif" | "preproc_elifdef" => {
+            "preproc_if" | "preproc_ifdef" | "preproc_else" | "preproc_elif"
+            | "preproc_elifdef" => {
                 if let Some((place, function)) = within {
-                    let own: Vec<_> =
-                        ["name", "condition", "alternative"].iter().filter_map(|field| node.child_by_field_name(field)).collect();
-                    let items = statements(node).into_iter().filter(|item| own.iter().all(|own| own.id() != item.id()));
-                    self.open(Shape::Conditional, node, items.collect(), node.start_byte(), Some(place), function, text);
+                    let own: Vec<_> = ["name", "condition", "alternative"]
+                        .iter()
+                        .filter_map(|field| node.child_by_field_name(field))
+                        .collect();
+                    let items = statements(node)
+                        .into_iter()
+                        .filter(|item| own.iter().all(|own| own.id() != item.id()));
+                    self.open(
+                        Shape::Conditional,
+                        node,
+                        items.collect(),
+                        node.start_byte(),
+                        Some(place),
+                        function,
+                        text,
+                    );
                     if let Some(alternative) = node.child_by_field_name("alternative") {
                         self.visit(alternative, text, within);
                     }
@@ -193,16 +250,28 @@ impl Outline {
         for child in node.children(&mut node.walk()) {
             match within {
                 Some((place, function)) if bare.iter().any(|body| body.id() == child.id()) => {
-                    let header_end = before(child).map_or(node.start_byte(), |token| token.end_byte());
+                    let header_end =
+                        before(child).map_or(node.start_byte(), |token| token.end_byte());
                     let shape = Shape::Body { header_end, follower: follower(child) };
-                    self.open(shape, child, vec![child], node.start_byte(), Some(place), function, text);
+                    self.open(
+                        shape,
+                        child,
+                        vec![child],
+                        node.start_byte(),
+                        Some(place),
+                        function,
+                        text,
+                    );
                 }
                 _ => self.visit(child, text, within),
             }
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one row of the outline, filled in at four places")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one row of the outline, filled in at four places"
+    )]
     fn open(
         &mut self,
         shape: Shape,
@@ -216,7 +285,15 @@ impl Outline {
         let id = BlockId(self.blocks.len());
         let divisible = items.iter().all(|item| item.kind() != "case_statement");
         let own = items.iter().map(|item| outline_item(*item, text)).collect();
-        self.blocks.push(Block { shape, bytes: node.byte_range(), items: own, parent, function, keyword, divisible });
+        self.blocks.push(Block {
+            shape,
+            bytes: node.byte_range(),
+            items: own,
+            parent,
+            function,
+            keyword,
+            divisible,
+        });
         for (index, item) in items.into_iter().enumerate() {
             self.visit(item, text, Some((Place { block: id, index }, function)));
         }
@@ -227,7 +304,10 @@ impl Outline {
 fn outline_item(node: Node, text: &str) -> Item {
     let mut inner = node;
     while matches!(inner.kind(), "labeled_statement" | "attributed_statement") {
-        let last = inner.named_children(&mut inner.walk()).filter(|child| child.kind() != "comment").last();
+        let last = inner
+            .named_children(&mut inner.walk())
+            .filter(|child| child.kind() != "comment")
+            .last();
         match last.filter(|last| last.kind() != "statement_identifier") {
             Some(last) => inner = last,
             None => break,
@@ -235,7 +315,12 @@ fn outline_item(node: Node, text: &str) -> Item {
     }
     // Directives end with their newline in this grammar; a statement never does.
     let end = node.start_byte() + text[node.byte_range()].trim_end().len();
-    Item { bytes: node.start_byte()..end, kind: node.kind(), inner: inner.start_byte(), inner_kind: inner.kind() }
+    Item {
+        bytes: node.start_byte()..end,
+        kind: node.kind(),
+        inner: inner.start_byte(),
+        inner_kind: inner.kind(),
+    }
 }
 
 fn statements(node: Node) -> Vec<Node> {
@@ -246,10 +331,11 @@ fn statements(node: Node) -> Vec<Node> {
 fn bodies(node: Node) -> Vec<Node> {
     match node.kind() {
         "if_statement" => node.child_by_field_name("consequence").into_iter().collect(),
-        "for_statement" | "for_range_loop" | "while_statement" | "do_statement" | "switch_statement" => {
-            node.child_by_field_name("body").into_iter().collect()
+        "for_statement" | "for_range_loop" | "while_statement" | "do_statement"
+        | "switch_statement" => node.child_by_field_name("body").into_iter().collect(),
+        "else_clause" | "try_statement" | "catch_clause" => {
+            statements(node).into_iter().last().into_iter().collect()
         }
-        "else_clause" | "try_statement" | "catch_clause" => statements(node).into_iter().last().into_iter().collect(),
         _ => Vec::new(),
     }
 }
@@ -264,18 +350,24 @@ fn is_bare(owner: Node, body: Node) -> bool {
 
 /// The token before a body, comments aside.
 fn before(body: Node) -> Option<Node> {
-    std::iter::successors(body.prev_sibling(), |node| node.prev_sibling()).find(|node| node.kind() != "comment")
+    std::iter::successors(body.prev_sibling(), |node| node.prev_sibling())
+        .find(|node| node.kind() != "comment")
 }
 
 /// The `else` or `while` of the same statement that comes after a body.
 fn follower(body: Node) -> Option<usize> {
-    let next = std::iter::successors(body.next_sibling(), |node| node.next_sibling()).find(|node| node.kind() != "comment")?;
+    let next = std::iter::successors(body.next_sibling(), |node| node.next_sibling())
+        .find(|node| node.kind() != "comment")?;
     matches!(next.kind(), "else_clause" | "while").then(|| next.start_byte())
 }
 
 fn function(node: Node, body: Node, text: &str) -> Function {
-    let mut function =
-        Function { name: String::new(), return_type: String::new(), bytes: node.byte_range(), body: body.byte_range() };
+    let mut function = Function {
+        name: String::new(),
+        return_type: String::new(),
+        bytes: node.byte_range(),
+        body: body.byte_range(),
+    };
     if node.kind() == "lambda_expression" {
         return function;
     }
@@ -303,7 +395,9 @@ fn function(node: Node, body: Node, text: &str) -> Function {
         declarator = inner.or_else(|| node.named_children(&mut node.walk()).last());
     }
     let type_node = node.child_by_field_name("type");
-    let start = node.child_by_field_name("declarator").map_or(body.start_byte(), |declarator| declarator.start_byte());
+    let start = node
+        .child_by_field_name("declarator")
+        .map_or(body.start_byte(), |declarator| declarator.start_byte());
     let mut words = Vec::new();
     for child in node.children(&mut node.walk()).filter(|child| child.start_byte() < start) {
         let word = &text[child.byte_range()];

@@ -23,7 +23,9 @@ pub enum PatchError {
     Unparsed { line: u32 },
     #[error("two edits of line {line} overlap")]
     Overlap { line: u32 },
-    #[error("control never comes past the statement at line {line}, so nothing can be put after it")]
+    #[error(
+        "control never comes past the statement at line {line}, so nothing can be put after it"
+    )]
     AfterJump { line: u32 },
     #[error("the label `{label}` at line {line} is jumped to from outside the statements to guard")]
     JumpInto { label: String, line: u32 },

@@ -105,18 +105,26 @@ impl Source {
         let block = self.outline.block(region.block);
         let after = &self.text[region.bytes.end..block.bytes.end.max(region.bytes.end)];
         let mut names = Vec::new();
-        for item in block.items[region.items.clone()].iter().filter(|item| item.inner_kind == "declaration") {
+        for item in
+            block.items[region.items.clone()].iter().filter(|item| item.inner_kind == "declaration")
+        {
             let bytes = item.inner..item.bytes.end;
-            nodes_within(self.tree.root_node(), &bytes, &|node| !is_value(node.kind()), &mut |node| {
-                let declares = node.kind() == "identifier" && node.parent().is_some_and(|parent| {
-                    parent.kind() == "declaration" || parent.kind().ends_with("declarator")
-                });
-                if declares {
-                    let name = self.node_text(node).to_owned();
-                    let used_after = words(after).any(|(_, word)| word == name);
-                    names.push(DeclaredName { name, used_after });
-                }
-            });
+            nodes_within(
+                self.tree.root_node(),
+                &bytes,
+                &|node| !is_value(node.kind()),
+                &mut |node| {
+                    let declares = node.kind() == "identifier"
+                        && node.parent().is_some_and(|parent| {
+                            parent.kind() == "declaration" || parent.kind().ends_with("declarator")
+                        });
+                    if declares {
+                        let name = self.node_text(node).to_owned();
+                        let used_after = words(after).any(|(_, word)| word == name);
+                        names.push(DeclaredName { name, used_after });
+                    }
+                },
+            );
         }
         names
     }
@@ -144,7 +152,8 @@ impl Source {
 
     /// The statement itself, or the one around it whose block may be divided.
     fn divisible_place(&self, place: Option<Place>) -> Option<Place> {
-        let mut outwards = std::iter::successors(place, |place| self.outline.block(place.block).parent);
+        let mut outwards =
+            std::iter::successors(place, |place| self.outline.block(place.block).parent);
         outwards.find(|place| self.outline.block(place.block).divisible)
     }
 }
@@ -153,5 +162,12 @@ impl Source {
 fn is_value(kind: &str) -> bool {
     kind.ends_with("expression")
         || kind.ends_with("_list")
-        || matches!(kind, "init_statement" | "struct_specifier" | "class_specifier" | "union_specifier" | "enum_specifier")
+        || matches!(
+            kind,
+            "init_statement"
+                | "struct_specifier"
+                | "class_specifier"
+                | "union_specifier"
+                | "enum_specifier"
+        )
 }

@@ -37,10 +37,13 @@ impl Source {
     /// Without a column, the only update on the line.
     pub fn update_at(&self, at: Position) -> Option<Update> {
         let byte = self.byte_at(at)?;
-        let stretch = if at.column == 0 { byte..self.line_end(byte) } else { self.statement_around(byte)? };
+        let stretch =
+            if at.column == 0 { byte..self.line_end(byte) } else { self.statement_around(byte)? };
         let mut updates = Vec::new();
         nodes_within(self.tree.root_node(), &stretch, &|_| true, &mut |node| {
-            if node.kind() == "expression_statement" && (at.column == 0 || node.byte_range().contains(&byte)) {
+            if node.kind() == "expression_statement"
+                && (at.column == 0 || node.byte_range().contains(&byte))
+            {
                 updates.extend(self.update(node));
             }
         });
@@ -70,10 +73,15 @@ impl Source {
                 let value = expression.child_by_field_name("right")?;
                 match self.node_text(expression.child_by_field_name("operator")?) {
                     "=" => {
-                        let (operation, operand) = self.computation(self.node_text(target), value)?;
+                        let (operation, operand) =
+                            self.computation(self.node_text(target), value)?;
                         (target, operation, operand)
                     }
-                    compound => (target, operation(compound.strip_suffix('=')?)?, self.node_text(value).to_owned()),
+                    compound => (
+                        target,
+                        operation(compound.strip_suffix('=')?)?,
+                        self.node_text(value).to_owned(),
+                    ),
                 }
             }
             _ => return None,
@@ -81,7 +89,9 @@ impl Source {
         let target_text = unwrap(target);
         let name = self.last_name(target_text)?;
         let mut plain = has_no_effect(expression, expression);
-        plain &= !words(&operand).any(|(_, word)| word == name) && !is_fraction(&operand) && !operand.contains('"');
+        plain &= !words(&operand).any(|(_, word)| word == name)
+            && !is_fraction(&operand)
+            && !operand.contains('"');
         let target_type = self.type_of(name);
         plain &= target_type.as_deref().is_none_or(|known| self.is_integer(known));
         plain.then(|| Update {
@@ -99,7 +109,8 @@ impl Source {
         if value.kind() != "binary_expression" {
             return None;
         }
-        let (left, right) = (value.child_by_field_name("left")?, value.child_by_field_name("right")?);
+        let (left, right) =
+            (value.child_by_field_name("left")?, value.child_by_field_name("right")?);
         let operation = operation(self.node_text(value.child_by_field_name("operator")?))?;
         if self.node_text(left) == target {
             return Some((operation, self.node_text(right).to_owned()));
@@ -114,13 +125,16 @@ impl Source {
         let (inner, rest) = self.computation(target, left)?;
         let grouped = left.kind() == "parenthesized_expression";
         let operator = self.node_text(value.child_by_field_name("operator")?);
-        (inner == operation && !grouped).then(|| (operation, format!("{rest} {operator} {}", self.node_text(right))))
+        (inner == operation && !grouped)
+            .then(|| (operation, format!("{rest} {operator} {}", self.node_text(right))))
     }
 
     /// The name of the variable or field that a target denotes.
     fn last_name(&self, target: Node) -> Option<&str> {
         match target.kind() {
-            "identifier" | "qualified_identifier" => Some(self.node_text(target).rsplit("::").next().unwrap_or_default()),
+            "identifier" | "qualified_identifier" => {
+                Some(self.node_text(target).rsplit("::").next().unwrap_or_default())
+            }
             "field_expression" => Some(self.node_text(target.child_by_field_name("field")?)),
             "subscript_expression" | "pointer_expression" => {
                 self.last_name(unwrap(target.child_by_field_name("argument")?))
@@ -133,18 +147,29 @@ impl Source {
     fn type_of(&self, name: &str) -> Option<String> {
         let mut found = None;
         let mut look = |node: Node| {
-            if !matches!(node.kind(), "declaration" | "field_declaration" | "parameter_declaration") || found.is_some() {
+            if !matches!(node.kind(), "declaration" | "field_declaration" | "parameter_declaration")
+                || found.is_some()
+            {
                 return;
             }
-            let declarators = node.children_by_field_name("declarator", &mut node.walk()).collect::<Vec<_>>();
+            let declarators =
+                node.children_by_field_name("declarator", &mut node.walk()).collect::<Vec<_>>();
             for declarator in declarators {
-                let declared = declarator.child_by_field_name("declarator").filter(|_| declarator.kind() == "init_declarator");
+                let declared = declarator
+                    .child_by_field_name("declarator")
+                    .filter(|_| declarator.kind() == "init_declarator");
                 let text = self.node_text(declared.unwrap_or(declarator));
                 let named = words(text).next().is_some_and(|(_, word)| word == name);
                 if let Some(known) = node.child_by_field_name("type").filter(|_| named) {
                     let pointer = if text.starts_with('*') { " *" } else { "" };
-                    let bits = node.named_children(&mut node.walk()).any(|child| child.kind() == "bitfield_clause");
-                    found = Some(format!("{}{pointer}{}", self.node_text(known), if bits { " :" } else { "" }));
+                    let bits = node
+                        .named_children(&mut node.walk())
+                        .any(|child| child.kind() == "bitfield_clause");
+                    found = Some(format!(
+                        "{}{pointer}{}",
+                        self.node_text(known),
+                        if bits { " :" } else { "" }
+                    ));
                 }
             }
         };
@@ -155,16 +180,24 @@ impl Source {
     /// Whether a type may be an integer: not when it is known to be something else.
     fn is_integer(&self, known: &str) -> bool {
         let other = ["float", "double", "bool", "_Bool", "string"];
-        let written_so = |text: &str| text.contains(['*', ':', '<']) || words(text).any(|(_, word)| other.contains(&word));
-        if written_so(&known.replace("std::", "")) || known.starts_with("struct ") || known.starts_with("union ") {
+        let written_so = |text: &str| {
+            text.contains(['*', ':', '<']) || words(text).any(|(_, word)| other.contains(&word))
+        };
+        if written_so(&known.replace("std::", ""))
+            || known.starts_with("struct ")
+            || known.starts_with("union ")
+        {
             return false;
         }
         let mut integer = true;
         nodes_within(self.tree.root_node(), &(0..self.text.len()), &|_| true, &mut |node| {
             if node.kind() == "type_definition" {
-                let declarator = node.child_by_field_name("declarator").map_or("", |name| self.node_text(name));
-                let defined = node.child_by_field_name("type").map_or("", |defined| self.node_text(defined));
-                integer &= declarator.trim_start_matches('*') != known || !(declarator.starts_with('*') || written_so(defined));
+                let declarator =
+                    node.child_by_field_name("declarator").map_or("", |name| self.node_text(name));
+                let defined =
+                    node.child_by_field_name("type").map_or("", |defined| self.node_text(defined));
+                integer &= declarator.trim_start_matches('*') != known
+                    || !(declarator.starts_with('*') || written_so(defined));
             }
         });
         integer
@@ -199,8 +232,11 @@ fn is_fraction(operand: &str) -> bool {
 fn has_no_effect(node: Node, outermost: Node) -> bool {
     let effect = match node.kind() {
         "assignment_expression" | "update_expression" => node.id() != outermost.id(),
-        "call_expression" | "comma_expression" | "lambda_expression" | "new_expression" | "gnu_asm_expression" => true,
-        "cast_expression" => node.child_by_field_name("type").is_some_and(|cast| cast.has_error() || cast.named_child_count() > 1),
+        "call_expression" | "comma_expression" | "lambda_expression" | "new_expression"
+        | "gnu_asm_expression" => true,
+        "cast_expression" => node
+            .child_by_field_name("type")
+            .is_some_and(|cast| cast.has_error() || cast.named_child_count() > 1),
         _ => false,
     };
     !effect && node.children(&mut node.walk()).all(|child| has_no_effect(child, outermost))

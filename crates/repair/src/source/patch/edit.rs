@@ -42,7 +42,9 @@ pub(super) fn splice(source: &Source, mut edits: Vec<Edit>) -> Result<String, Pa
     edits.sort_by_key(|edit| (edit.at.start, edit.rank, edit.weight));
     // Removing or replacing a thing twice in the same way is removing it once.
     edits.dedup_by(|a, b| a == b && !a.at.is_empty());
-    let mut text = String::with_capacity(source.text.len() + edits.iter().map(|edit| edit.text.len()).sum::<usize>());
+    let mut text = String::with_capacity(
+        source.text.len() + edits.iter().map(|edit| edit.text.len()).sum::<usize>(),
+    );
     let mut done = 0;
     for edit in edits {
         if edit.at.start < done {

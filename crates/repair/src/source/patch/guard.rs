@@ -42,33 +42,48 @@ impl Patch<'_> {
         match guard {
             Guard::Statements { lock, unlock } => {
                 let exits = self.source.exits(region);
-                let places = exits.iter().map(|exit| self.exit_place(exit)).collect::<Result<Vec<_>, _>>()?;
+                self.before_exits(region, &exits, unlock)?;
                 self.before(region, lock)?;
                 if !self.source.ends_in_jump(region) {
                     self.after(region, unlock)?;
                 }
-                for (exit, place) in exits.iter().zip(places) {
-                    self.isolate(place);
-                    let edit = self.exits.entry(exit.bytes.start).or_insert_with(|| ExitEdit {
-                        bytes: exit.bytes.clone(),
-                        indent: self.source.item_indent(place),
-                        unlocks: Vec::new(),
-                        saved: saved(self.source, exit, place),
-                    });
-                    edit.unlocks.push((region.bytes.len(), unlock.clone()));
-                }
                 Ok(())
             }
-            Guard::Scoped { declaration, release } => self.guard_scoped(region, declaration, release),
+            Guard::Scoped { declaration, release } => {
+                self.guard_scoped(region, declaration, release)
+            }
         }
     }
 
-    fn guard_scoped(&mut self, region: &Region, declaration: &str, release: &str) -> Result<(), PatchError> {
+    /// Puts a statement before exits of a region, after the values that they return have been computed.
+    pub fn before_exits(&mut self, region: &Region, exits: &[Exit], statement: &str) -> Result<(), PatchError> {
+        let places = exits.iter().map(|exit| self.exit_place(exit)).collect::<Result<Vec<_>, _>>()?;
+        for (exit, place) in exits.iter().zip(places) {
+            self.isolate(place);
+            let edit = self.exits.entry(exit.bytes.start).or_insert_with(|| ExitEdit {
+                bytes: exit.bytes.clone(),
+                indent: self.source.item_indent(place),
+                unlocks: Vec::new(),
+                saved: saved(self.source, exit, place),
+            });
+            edit.unlocks.push((region.bytes.len(), statement.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn guard_scoped(
+        &mut self,
+        region: &Region,
+        declaration: &str,
+        release: &str,
+    ) -> Result<(), PatchError> {
         let source = self.source;
         let block = source.outline.block(region.block);
         // A jump must not pass a declaration, neither to another case nor to a label.
         if block.shape == Shape::Case || !source.jumps(region).is_empty() {
-            if let Some(escaped) = source.declared_in(region).into_iter().find(|declared| declared.used_after) {
+            if let Some(escaped) =
+                source.declared_in(region).into_iter().find(|declared| declared.used_after)
+            {
                 return Err(PatchError::NameEscapes { name: escaped.name });
             }
             let unit = &source.layout.unit;
@@ -76,7 +91,13 @@ impl Patch<'_> {
             self.isolate(region.first());
             self.isolate(region.last());
             let indent = source.item_indent(region.first());
-            self.put_before(entry, &format!("{{\n{unit}{declaration}"), &indent, Rank::Before, region.bytes.len());
+            self.put_before(
+                entry,
+                &format!("{{\n{unit}{declaration}"),
+                &indent,
+                Rank::Before,
+                region.bytes.len(),
+            );
             if !source.stands_first(entry) {
                 self.edits.push(Edit::new(entry..entry, unit, Rank::Indent, 0));
             }
@@ -109,10 +130,12 @@ impl Patch<'_> {
         let start = exit.bytes.start;
         let before = |text: &str| {
             if source.stands_first(start) {
-                let lines: String = text.lines().map(|line| format!("{}{line}\n", exit.indent)).collect();
+                let lines: String =
+                    text.lines().map(|line| format!("{}{line}\n", exit.indent)).collect();
                 Edit::new(source.line_start(start)..source.line_start(start), &lines, Rank::Exit, 0)
             } else {
-                let lines: String = text.lines().map(|line| format!("{line}\n{}", exit.indent)).collect();
+                let lines: String =
+                    text.lines().map(|line| format!("{line}\n{}", exit.indent)).collect();
                 Edit::new(start..start, &lines, Rank::Exit, 0)
             }
         };
@@ -120,13 +143,18 @@ impl Patch<'_> {
             return vec![before(&lines.join("\n"))];
         };
         lines.push(saved.then.clone());
-        let mut edits = vec![Edit::new(start..saved.value.start, &saved.declaration, Rank::Replace, 0)];
+        let mut edits =
+            vec![Edit::new(start..saved.value.start, &saved.declaration, Rank::Replace, 0)];
         let mut text = lines.join("\n");
         if saved.braces {
             let unit = &source.layout.unit;
             edits.push(before("{"));
             edits.push(Edit::new(start..start, unit, Rank::Indent, 0));
-            text = lines.iter().flat_map(|line| line.lines()).map(|line| format!("{unit}{line}\n")).collect();
+            text = lines
+                .iter()
+                .flat_map(|line| line.lines())
+                .map(|line| format!("{unit}{line}\n"))
+                .collect();
             text.push('}');
         }
         edits.push(after_edit(source, exit.bytes.end, &text, &exit.indent, exit.bytes.len()));
@@ -150,12 +178,15 @@ fn saved(source: &Source, exit: &Exit, place: Place) -> Option<Saved> {
     }
     let name = fresh_in(body, "result");
     let returned = function.return_type.as_str();
-    let deduced = returned.is_empty() || words(returned).any(|(_, word)| matches!(word, "auto" | "decltype"));
+    let deduced =
+        returned.is_empty() || words(returned).any(|(_, word)| matches!(word, "auto" | "decltype"));
     let kind = match source.language {
         Language::Cpp if returned.ends_with('&') => "auto &&".to_owned(),
         Language::Cpp if deduced => "auto ".to_owned(),
         _ if returned.ends_with('*') => returned.to_owned(),
-        Language::C if returned.is_empty() => format!("__typeof__({}) ", &source.text[value.clone()]),
+        Language::C if returned.is_empty() => {
+            format!("__typeof__({}) ", &source.text[value.clone()])
+        }
         _ => format!("{returned} "),
     };
     let item = source.outline.item(place);
@@ -176,10 +207,22 @@ fn saved(source: &Source, exit: &Exit, place: Place) -> Option<Saved> {
 fn is_settled(source: &Source, value: Node, function: &Range<usize>) -> bool {
     let text = source.node_text(value);
     match value.kind() {
-        "number_literal" | "string_literal" | "char_literal" | "concatenated_string" | "true" | "false" | "null" | "nullptr"
-        | "sizeof_expression" | "type_descriptor" => true,
+        "number_literal"
+        | "string_literal"
+        | "char_literal"
+        | "concatenated_string"
+        | "true"
+        | "false"
+        | "null"
+        | "nullptr"
+        | "sizeof_expression"
+        | "type_descriptor" => true,
         "identifier" => is_constant_name(text) || is_private_local(source, text, function),
-        "parenthesized_expression" | "cast_expression" | "unary_expression" | "binary_expression" | "conditional_expression" => {
+        "parenthesized_expression"
+        | "cast_expression"
+        | "unary_expression"
+        | "binary_expression"
+        | "conditional_expression" => {
             value.named_children(&mut value.walk()).all(|part| is_settled(source, part, function))
         }
         _ => false,
@@ -195,25 +238,30 @@ fn is_constant_name(name: &str) -> bool {
 /// taken.
 fn is_private_local(source: &Source, name: &str, function: &Range<usize>) -> bool {
     let (mut declared, mut shared) = (false, false);
-    nodes_within(source.tree.root_node(), function, &|_| true, &mut |node| {
-        match node.kind() {
-            "declaration" | "parameter_declaration" => {
-                let declarators = node.children_by_field_name("declarator", &mut node.walk()).collect::<Vec<_>>();
-                let named = |declarator: &Node| {
-                    let text = source.node_text(*declarator).split('=').next().unwrap_or_default();
-                    words(text).next().is_some_and(|(_, word)| word == name)
-                };
-                if let Some(declarator) = declarators.into_iter().find(named) {
-                    declared = true;
-                    let text = source.node_text(node);
-                    let lasting = words(text).any(|(_, word)| matches!(word, "static" | "extern"));
-                    shared |= lasting || source.node_text(declarator).starts_with('&') || declarator.kind() == "array_declarator";
-                }
+    nodes_within(source.tree.root_node(), function, &|_| true, &mut |node| match node.kind() {
+        "declaration" | "parameter_declaration" => {
+            let declarators =
+                node.children_by_field_name("declarator", &mut node.walk()).collect::<Vec<_>>();
+            let named = |declarator: &Node| {
+                let text = source.node_text(*declarator).split('=').next().unwrap_or_default();
+                words(text).next().is_some_and(|(_, word)| word == name)
+            };
+            if let Some(declarator) = declarators.into_iter().find(named) {
+                declared = true;
+                let text = source.node_text(node);
+                let lasting = words(text).any(|(_, word)| matches!(word, "static" | "extern"));
+                shared |= lasting
+                    || source.node_text(declarator).starts_with('&')
+                    || declarator.kind() == "array_declarator";
             }
-            "pointer_expression" => shared |= source.node_text(node).strip_prefix('&').is_some_and(|of| of.trim() == name),
-            "lambda_expression" if node.byte_range() != *function => shared |= words(source.node_text(node)).any(|(_, word)| word == name),
-            _ => {}
         }
+        "pointer_expression" => {
+            shared |= source.node_text(node).strip_prefix('&').is_some_and(|of| of.trim() == name)
+        }
+        "lambda_expression" if node.byte_range() != *function => {
+            shared |= words(source.node_text(node)).any(|(_, word)| word == name)
+        }
+        _ => {}
     });
     declared && !shared
 }

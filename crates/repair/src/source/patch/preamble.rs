@@ -47,18 +47,30 @@ impl Patch<'_> {
             return None;
         }
         let source = self.source;
-        let lines: String = self.includes.iter().map(|header| format!("#include {header}\n")).collect();
+        let lines: String =
+            self.includes.iter().map(|header| format!("#include {header}\n")).collect();
         let top = source.top_level(None);
         let beside = source.first_includes(&top);
         // System headers come together: after the last of them, else before the first of the others.
-        let at = match (beside.iter().rev().find(|(_, path)| path.starts_with('<')), beside.first()) {
+        let at = match (beside.iter().rev().find(|(_, path)| path.starts_with('<')), beside.first())
+        {
             (Some((bytes, _)), _) => source.next_line(bytes.end - 1),
             (None, Some((bytes, _))) => source.line_start(bytes.start),
             (None, None) => {
                 let at = source.top_of_code(&top);
-                let apart = if source.text[at..].trim_start_matches([' ', '\t', '\r']).starts_with('\n') { "" } else { "\n" };
+                let apart =
+                    if source.text[at..].trim_start_matches([' ', '\t', '\r']).starts_with('\n') {
+                        ""
+                    } else {
+                        "\n"
+                    };
                 let above = if at > 0 && !source.blank_above(at) { "\n" } else { "" };
-                return Some(Edit::new(at..at, &format!("{above}{lines}{apart}"), Rank::Include, 0));
+                return Some(Edit::new(
+                    at..at,
+                    &format!("{above}{lines}{apart}"),
+                    Rank::Include,
+                    0,
+                ));
             }
         };
         // The last line of a file may lack its newline.
@@ -76,8 +88,12 @@ impl Patch<'_> {
             }
         }
         let edits = anchors.into_iter().map(|anchor| {
-            let here: Vec<&str> =
-                self.declarations.iter().filter(|other| other.anchor == *anchor).map(|other| other.text.as_str()).collect();
+            let here: Vec<&str> = self
+                .declarations
+                .iter()
+                .filter(|other| other.anchor == *anchor)
+                .map(|other| other.text.as_str())
+                .collect();
             let lines = joined(&here);
             match *anchor {
                 Anchor::After(end) => {
@@ -115,17 +131,30 @@ impl Source {
         loop {
             let children: Vec<Node> = inside.named_children(&mut inside.walk()).collect();
             let code = || children.iter().filter(|child| child.kind() != "comment");
-            let conditional = |node: &&Node| matches!(node.kind(), "preproc_if" | "preproc_ifdef" | "preproc_else" | "preproc_elif");
+            let conditional = |node: &&Node| {
+                matches!(
+                    node.kind(),
+                    "preproc_if" | "preproc_ifdef" | "preproc_else" | "preproc_elif"
+                )
+            };
             let guard = match used_at {
                 // An `#if` around the use that also holds includes, or all of the file.
-                Some(at) => code().find(|child| child.byte_range().contains(&at)).filter(conditional).filter(|child| {
-                    code().count() == 1 || self.includes().iter().any(|(bytes, _)| child.byte_range().contains(&bytes.start))
-                }),
+                Some(at) => code()
+                    .find(|child| child.byte_range().contains(&at))
+                    .filter(conditional)
+                    .filter(|child| {
+                        code().count() == 1
+                            || self
+                                .includes()
+                                .iter()
+                                .any(|(bytes, _)| child.byte_range().contains(&bytes.start))
+                    }),
                 None => code().next().filter(conditional).filter(|_| code().count() == 1),
             };
             let Some(&guard) = guard else { return children };
             let alternative = guard.child_by_field_name("alternative");
-            let in_alternative = alternative.filter(|node| used_at.is_some_and(|at| node.byte_range().contains(&at)));
+            let in_alternative = alternative
+                .filter(|node| used_at.is_some_and(|at| node.byte_range().contains(&at)));
             match in_alternative {
                 Some(alternative) => inside = alternative,
                 None => inside = guard,
@@ -141,8 +170,11 @@ impl Source {
     fn includes(&self) -> Vec<(Range<usize>, String)> {
         let mut includes = Vec::new();
         nodes_within(self.tree.root_node(), &(0..self.text.len()), &|_| true, &mut |node| {
-            if let Some(path) = node.child_by_field_name("path").filter(|_| node.kind() == "preproc_include") {
-                includes.push((node.start_byte()..path.end_byte(), self.node_text(path).to_owned()));
+            if let Some(path) =
+                node.child_by_field_name("path").filter(|_| node.kind() == "preproc_include")
+            {
+                includes
+                    .push((node.start_byte()..path.end_byte(), self.node_text(path).to_owned()));
             }
         });
         includes
@@ -150,10 +182,17 @@ impl Source {
 
     /// The unconditional includes before the first function; all unconditional ones if none is before it.
     fn first_includes(&self, top: &[Node]) -> Vec<(Range<usize>, String)> {
-        let direct = self.includes().into_iter().filter(|(bytes, _)| top.iter().any(|node| node.start_byte() == bytes.start));
+        let direct = self
+            .includes()
+            .into_iter()
+            .filter(|(bytes, _)| top.iter().any(|node| node.start_byte() == bytes.start));
         let direct: Vec<_> = direct.collect();
-        let function = top.iter().find(|node| self.has_function(node)).map_or(self.text.len(), |node| node.start_byte());
-        let early: Vec<_> = direct.iter().filter(|(bytes, _)| bytes.start < function).cloned().collect();
+        let function = top
+            .iter()
+            .find(|node| self.has_function(node))
+            .map_or(self.text.len(), |node| node.start_byte());
+        let early: Vec<_> =
+            direct.iter().filter(|(bytes, _)| bytes.start < function).cloned().collect();
         if early.is_empty() { direct } else { early }
     }
 
@@ -168,7 +207,9 @@ impl Source {
                     let between = &self.text[node.end_byte()..next.start_byte()];
                     next.kind() == "comment" || between.matches('\n').count() > 1
                 }),
-                "preproc_def" => text.contains("_SOURCE") || node.child_by_field_name("value").is_none(),
+                "preproc_def" => {
+                    text.contains("_SOURCE") || node.child_by_field_name("value").is_none()
+                }
                 "preproc_call" => text.contains("once"),
                 // The name of the macro that an `#if` around the file tests.
                 "identifier" | "preproc_defined" => true,
@@ -186,11 +227,16 @@ impl Source {
         let top = self.top_level(Some(used_at));
         let use_index = top.iter().position(|node| node.end_byte() > used_at).unwrap_or(top.len());
         let before_use = &top[..use_index];
-        let needs = |node: &Node| self.has_include(node) || (!self.has_function(node) && self.declares_for(node, text));
+        let needs = |node: &Node| {
+            self.has_include(node) || (!self.has_function(node) && self.declares_for(node, text))
+        };
         let start = before_use.iter().rposition(needs).map_or(0, |index| index + 1);
-        let limit = (start..use_index).find(|&index| self.has_function(&top[index])).unwrap_or(use_index);
+        let limit =
+            (start..use_index).find(|&index| self.has_function(&top[index])).unwrap_or(use_index);
         let mutex = top[..limit].iter().rev().find(|node| self.is_mutex(node));
-        if let Some(mutex) = mutex.filter(|mutex| start == 0 || mutex.end_byte() >= top[start - 1].end_byte()) {
+        if let Some(mutex) =
+            mutex.filter(|mutex| start == 0 || mutex.end_byte() >= top[start - 1].end_byte())
+        {
             return Anchor::After(mutex.end_byte());
         }
         let Some(target) = top.get(limit) else { return Anchor::Before(self.text.len()) };
@@ -198,7 +244,8 @@ impl Source {
         let mut at = target.start_byte();
         for node in top[..limit].iter().rev() {
             let adjacent = self.text[node.end_byte()..at].matches('\n').count() <= 1;
-            let above = node.kind() == "comment" && adjacent && self.stands_first(node.start_byte());
+            let above =
+                node.kind() == "comment" && adjacent && self.stands_first(node.start_byte());
             if !above || node.start_byte() < top.get(start).map_or(0, |first| first.start_byte()) {
                 break;
             }
@@ -208,7 +255,10 @@ impl Source {
     }
 
     fn has_function(&self, node: &Node) -> bool {
-        self.outline.functions.iter().any(|function| node.byte_range().contains(&function.body.start))
+        self.outline
+            .functions
+            .iter()
+            .any(|function| node.byte_range().contains(&function.body.start))
     }
 
     fn has_include(&self, node: &Node) -> bool {
@@ -219,10 +269,17 @@ impl Source {
     fn declares_for(&self, node: &Node, text: &str) -> bool {
         let introduces = matches!(
             node.kind(),
-            "type_definition" | "struct_specifier" | "class_specifier" | "enum_specifier" | "union_specifier" | "alias_declaration"
-                | "preproc_def" | "preproc_function_def"
+            "type_definition"
+                | "struct_specifier"
+                | "class_specifier"
+                | "enum_specifier"
+                | "union_specifier"
+                | "alias_declaration"
+                | "preproc_def"
+                | "preproc_function_def"
         );
-        let name = node.child_by_field_name("declarator").or_else(|| node.child_by_field_name("name"));
+        let name =
+            node.child_by_field_name("declarator").or_else(|| node.child_by_field_name("name"));
         let name = name.map_or("", |name| self.node_text(name));
         introduces && words(text).any(|(_, word)| word == name)
     }
@@ -230,7 +287,15 @@ impl Source {
     fn is_mutex(&self, node: &Node) -> bool {
         let named = node.child_by_field_name("type").map_or("", |named| self.node_text(named));
         let external = self.node_text(*node).starts_with("extern");
-        let mutex = matches!(named, "pthread_mutex_t" | "mtx_t" | "std::mutex" | "std::recursive_mutex" | "std::shared_mutex" | "mutex");
+        let mutex = matches!(
+            named,
+            "pthread_mutex_t"
+                | "mtx_t"
+                | "std::mutex"
+                | "std::recursive_mutex"
+                | "std::shared_mutex"
+                | "mutex"
+        );
         node.kind() == "declaration" && mutex && !external
     }
 

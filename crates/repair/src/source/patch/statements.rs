@@ -8,7 +8,7 @@ use super::edit::{Edit, Rank};
 use super::{Patch, PatchError};
 use crate::source::outline::{BlockId, Place, Shape};
 use crate::source::region::Region;
-use crate::source::{Source, nodes_within};
+use crate::source::{Source, is_jump, nodes_within};
 
 impl Patch<'_> {
     /// Puts a statement before a region, within braces that are added where it is a body without them.
@@ -43,7 +43,14 @@ impl Patch<'_> {
             (body || item.is_labelled()) && item.bytes.end == statement.end
         });
         if needed {
-            return self.replace(statement, if place.is_some_and(|place| source.outline.item(place).is_labelled()) { ";" } else { "{}" });
+            return self.replace(
+                statement,
+                if place.is_some_and(|place| source.outline.item(place).is_labelled()) {
+                    ";"
+                } else {
+                    "{}"
+                },
+            );
         }
         let (first, last) = (source.stands_first(statement.start), source.ends_line(statement.end));
         let bytes = match (first, last) {
@@ -59,13 +66,23 @@ impl Patch<'_> {
 
     /// Takes a statement away and puts it before a region.
     pub fn move_before(&mut self, statement: Range<usize>, target: &Region) -> Result<(), PatchError> {
-        let source = self.source;
-        let indent = source.indent_at(statement.start);
-        let lines = source.text[statement.clone()].lines().map(|line| line.strip_prefix(indent).unwrap_or(line));
-        let text = lines.collect::<Vec<_>>().join("\n");
-        self.before(target, &text)?;
+        self.before(target, &self.flush_left(&statement))?;
         self.remove_statement(statement);
         Ok(())
+    }
+
+    /// Takes a statement away and puts it after a region.
+    pub fn move_after(&mut self, statement: Range<usize>, target: &Region) -> Result<(), PatchError> {
+        self.after(target, &self.flush_left(&statement))?;
+        self.remove_statement(statement);
+        Ok(())
+    }
+
+    /// A statement's text, with the indentation of its first line taken from all of its lines.
+    fn flush_left(&self, statement: &Range<usize>) -> String {
+        let indent = self.source.indent_at(statement.start);
+        let lines = self.source.text[statement.clone()].lines();
+        lines.map(|line| line.strip_prefix(indent).unwrap_or(line)).collect::<Vec<_>>().join("\n")
     }
 
     /// Where a statement that is to run before a region goes: after the label of its first statement, unless only the
@@ -96,8 +113,13 @@ impl Patch<'_> {
             return;
         }
         let close = block.has_braces().then(|| block.bytes.end - 1);
-        let folded = close.is_some_and(|close| source.line_start(block.bytes.start) == source.line_start(close));
-        let apart = if folded { 0..block.items.len() } else { place.index..(place.index + 2).min(block.items.len()) };
+        let folded = close
+            .is_some_and(|close| source.line_start(block.bytes.start) == source.line_start(close));
+        let apart = if folded {
+            0..block.items.len()
+        } else {
+            place.index..(place.index + 2).min(block.items.len())
+        };
         for index in apart {
             let start = block.items[index].bytes.start;
             if !source.stands_first(start) {
@@ -134,7 +156,12 @@ impl Patch<'_> {
         let own_line = source.stands_first(item.start);
         let apart = source.layout.braces_apart;
         let opening = match (apart, own_line) {
-            (true, true) => Edit::new(at(source.next_line(header_end)), &format!("{outer}{{\n"), Rank::Opening, 0),
+            (true, true) => Edit::new(
+                at(source.next_line(header_end)),
+                &format!("{outer}{{\n"),
+                Rank::Opening,
+                0,
+            ),
             (true, false) => Edit::new(at(header_end), &format!("\n{outer}{{"), Rank::Opening, 0),
             (false, _) => Edit::new(at(header_end), " {", Rank::Opening, 0),
         };
@@ -145,9 +172,16 @@ impl Patch<'_> {
             self.breaks.insert(item.start, indent);
         }
         let next_line = source.next_line(item.end);
-        let joined = follower.filter(|&follower| !apart && source.ends_line(item.end) && source.line_start(follower) == next_line);
+        let joined = follower.filter(|&follower| {
+            !apart && source.ends_line(item.end) && source.line_start(follower) == next_line
+        });
         if let Some(follower) = joined {
-            self.edits.push(Edit::new(at(next_line), &format!("{outer}}} "), Rank::Closing, item.len() + 1));
+            self.edits.push(Edit::new(
+                at(next_line),
+                &format!("{outer}}} "),
+                Rank::Closing,
+                item.len() + 1,
+            ));
             self.edits.push(Edit::new(next_line..follower, "", Rank::Replace, 0));
         } else {
             self.put_after(item.end, "}", &outer, item.len() + 1);
@@ -161,7 +195,14 @@ impl Patch<'_> {
         }
     }
 
-    pub(super) fn put_before(&mut self, start: usize, text: &str, indent: &str, rank: Rank, extent: usize) {
+    pub(super) fn put_before(
+        &mut self,
+        start: usize,
+        text: &str,
+        indent: &str,
+        rank: Rank,
+        extent: usize,
+    ) {
         let source = self.source;
         let edit = if source.stands_first(start) {
             let lines: String = text.lines().map(|line| format!("{indent}{line}\n")).collect();
@@ -189,7 +230,8 @@ impl Patch<'_> {
         while line < bytes.end {
             let text = source.text[line..source.line_end(line)].trim_start();
             let literal = source.tree.root_node().descendant_for_byte_range(line, line);
-            let in_literal = literal.is_some_and(|node| node.kind().contains("string") && node.start_byte() < line);
+            let in_literal = literal
+                .is_some_and(|node| node.kind().contains("string") && node.start_byte() < line);
             if !text.is_empty() && !text.starts_with('#') && !in_literal {
                 self.edits.push(Edit::new(at(line), step, Rank::Indent, 0));
             }
@@ -199,7 +241,13 @@ impl Patch<'_> {
 }
 
 /// What puts a text on the lines after a statement.
-pub(super) fn after_edit(source: &Source, end: usize, text: &str, indent: &str, extent: usize) -> Edit {
+pub(super) fn after_edit(
+    source: &Source,
+    end: usize,
+    text: &str,
+    indent: &str,
+    extent: usize,
+) -> Edit {
     if source.ends_line(end) {
         let lines: String = text.lines().map(|line| format!("{indent}{line}\n")).collect();
         Edit::new(at(source.next_line(end)), &lines, Rank::Closing, extent)
@@ -231,21 +279,8 @@ impl Source {
     /// Whether control never comes to the end of a region, as far as its last statement shows.
     pub(super) fn ends_in_jump(&self, region: &Region) -> bool {
         let item = self.outline.item(region.last());
-        let node = self.tree.root_node().named_descendant_for_byte_range(item.inner, item.bytes.end);
+        let node =
+            self.tree.root_node().named_descendant_for_byte_range(item.inner, item.bytes.end);
         node.is_some_and(is_jump)
-    }
-}
-
-fn is_jump(node: Node) -> bool {
-    let last = || node.named_children(&mut node.walk()).filter(|child| child.kind() != "comment").last();
-    match node.kind() {
-        "return_statement" | "co_return_statement" | "break_statement" | "continue_statement" | "goto_statement" => true,
-        "throw_statement" => true,
-        "compound_statement" | "else_clause" => last().is_some_and(is_jump),
-        "if_statement" => {
-            let both = [node.child_by_field_name("consequence"), node.child_by_field_name("alternative")];
-            both.into_iter().all(|branch| branch.is_some_and(is_jump))
-        }
-        _ => false,
     }
 }

@@ -1,0 +1,75 @@
+//! Where statements stand in their blocks: what runs after them there, and what decides whether they run.
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use super::region::Region;
+use super::{Source, is_jump};
+
+impl Source {
+    /// The rest of the block after a statement, if a jump is among it: who runs the statement never comes to what follows
+    /// the block.
+    pub fn way_out(&self, statement: &Range<usize>) -> Option<Range<usize>> {
+        let place = self.outline.place_at(statement.start)?;
+        let block = self.outline.block(place.block);
+        let leaves = block.items[place.index + 1..].iter().any(|item| {
+            let root = self.tree.root_node();
+            root.named_descendant_for_byte_range(item.inner, item.bytes.end).is_some_and(is_jump)
+        });
+        leaves.then(|| statement.end..block.bytes.end)
+    }
+
+    /// Whether a statement is one of those that the region is made of, not a part of one.
+    pub fn is_direct(&self, region: &Region, statement: &Range<usize>) -> bool {
+        let place = self.outline.place_at(statement.start);
+        place.is_some_and(|place| {
+            place.block == region.block && region.items.contains(&place.index)
+        })
+    }
+
+    /// The bytes of a function's body, of the function that a region is in. Lambdas within are functions of their own.
+    pub fn body_around(&self, region: &Region) -> Range<usize> {
+        self.outline.functions[self.outline.block(region.block).function].body.clone()
+    }
+
+    /// Whether a byte is in the function of a region itself, not in a lambda within.
+    pub fn is_in_function_of(&self, region: &Region, byte: usize) -> bool {
+        self.outline.function_around(byte) == Some(self.outline.block(region.block).function)
+    }
+
+    /// The keyword of the `if` without `else` that decides whether a statement runs, if no loop is between them, and all
+    /// other statements that it governs.
+    pub fn governing_if(&self, byte: usize) -> Option<(Range<usize>, Vec<Range<usize>>)> {
+        let node = self.tree.root_node().descendant_for_byte_range(byte, byte + 1)?;
+        let mut around = std::iter::successors(Some(node), |node| node.parent());
+        let found = around.find(|node| {
+            matches!(
+                node.kind(),
+                "if_statement"
+                    | "while_statement"
+                    | "do_statement"
+                    | "for_statement"
+                    | "for_range_loop"
+                    | "switch_statement"
+                    | "lambda_expression"
+                    | "function_definition"
+            )
+        })?;
+        let governs = found.kind() == "if_statement"
+            && found.child_by_field_name("alternative").is_none()
+            && found.child_by_field_name("consequence")?.byte_range().contains(&byte);
+        let keyword = found.child(0).filter(|keyword| governs && keyword.kind() == "if")?;
+        let body = found.child_by_field_name("consequence")?;
+        let is_it = |node: &Node| node.byte_range().contains(&byte);
+        let others = match body.kind() {
+            "compound_statement" => body
+                .named_children(&mut body.walk())
+                .filter(|child| child.kind() != "comment" && !is_it(child))
+                .map(|child| child.byte_range())
+                .collect(),
+            _ => Vec::new(),
+        };
+        Some((keyword.byte_range(), others))
+    }
+}

@@ -1,0 +1,64 @@
+//! Statements that come one after the other in a block.
+
+use super::Source;
+use super::outline::{BlockId, Shape};
+use super::region::Region;
+
+impl Source {
+    /// The statements of the innermost common block that hold two regions; `None` if one statement holds both, or they
+    /// are in different functions.
+    pub fn siblings(&self, a: &Region, b: &Region) -> Option<(Region, Region)> {
+        let outwards = |region: &Region| {
+            std::iter::successors(Some(region.clone()), |region| {
+                let parent = self.outline.block(region.block).parent?;
+                Some(self.region_of(parent.block, parent.index..parent.index + 1))
+            })
+        };
+        let (a, b) = outwards(a).find_map(|a| {
+            let b = outwards(b).find(|b| b.block == a.block)?;
+            Some((a, b))
+        })?;
+        let apart = a.items.end <= b.items.start || b.items.end <= a.items.start;
+        (apart && self.outline.block(a.block).divisible).then_some((a, b))
+    }
+
+    /// What stands between two regions of one block, whichever comes first; `None` if nothing does.
+    pub fn between(&self, a: &Region, b: &Region) -> Option<Region> {
+        let (start, end) =
+            if a.items.start < b.items.start { (a.items.end, b.items.start) } else { (b.items.end, a.items.start) };
+        (a.block == b.block && start < end).then(|| self.region_of(a.block, start..end))
+    }
+
+    /// The statements of a region's block that come after it.
+    pub fn following(&self, region: &Region) -> Vec<Region> {
+        let items = self.outline.block(region.block).items.len();
+        (region.items.end..items).map(|index| self.region_of(region.block, index..index + 1)).collect()
+    }
+
+    /// Every statement of the file that holds no other, in the order of the text.
+    pub fn plain_statements(&self) -> Vec<Region> {
+        let mut plain = Vec::new();
+        for (id, block) in self.outline.blocks.iter().enumerate().filter(|(_, block)| block.divisible) {
+            for (index, item) in block.items.iter().enumerate() {
+                let holds = |other: &super::outline::Block| {
+                    other.parent.is_some_and(|place| place.block.0 == id && place.index == index)
+                };
+                if !item.is_directive() && !self.outline.blocks.iter().any(holds) {
+                    plain.push(self.region_of(BlockId(id), index..index + 1));
+                }
+            }
+        }
+        plain.sort_by_key(|region| region.bytes.start);
+        plain
+    }
+
+    /// The statement in the body of its function that a region is in.
+    pub fn outermost(&self, region: &Region) -> Region {
+        let mut region = region.clone();
+        while self.outline.block(region.block).shape != Shape::Function {
+            let Some(parent) = self.outline.block(region.block).parent else { break };
+            region = self.region_of(parent.block, parent.index..parent.index + 1);
+        }
+        region
+    }
+}
