@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 use unravel_explore::{Apart, Judge, Received};
 use unravel_trace::{
     BugId, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, EventStack, Executor, Extent,
-    Input, Nondet, Rng, Rules, Run, Schedule,
+    Input, Nondet, Rng, Rules, Run, Schedule, VisibleSet,
 };
 
 use crate::classes::{Worded, classes, unique};
 use crate::enumerate::{Enumerated, Found, enumerate};
 use crate::gather::{Effort, FailingMember, Gathered, Gatherer, max_steps};
 use crate::orders::Pairs;
-use crate::tell::Teller;
+use crate::sampled::{Diagnosed, diagnose_each, find_failures};
+use crate::tell::{Teller, schedule};
 use crate::watch::Words;
 
 /// How often progress is told.
@@ -59,6 +60,10 @@ pub struct Analysis {
     pub stacks: Vec<EventStack>,
     /// For each bug its simplest failing run, with its events.
     pub runs: Vec<Run>,
+    /// What was visible, and the fingerprints of the classes that pass; of the first input. No classes where not all are
+    /// known.
+    pub visible: VisibleSet,
+    pub passing: Vec<u64>,
 }
 
 /// What has been done so far.
@@ -126,7 +131,7 @@ pub fn causes<E: Executor>(
 }
 
 /// The same in this process, whose output has been sent away.
-pub fn here<E: Executor + ?Sized>(
+pub fn here<E: Executor>(
     executor: &mut E,
     mut judge: Judge,
     request: &Request<'_>,
@@ -155,11 +160,16 @@ pub fn here<E: Executor + ?Sized>(
             interrupted,
             progress: &mut |passing, failing| progress(Progress::Exploring { passing, failing }),
         };
-        let mut gathered = gatherer.gather(&effort);
-        let enumerated = enumerate(&mut gatherer, &mut gathered, &effort);
+        let gathered = gatherer.gather(&effort);
         let is_one_of_many =
             gathered.asks_for_values && matches!(request.input.nondet, Nondet::Seed(_));
-        summary.add(&mut gatherer, gathered, enumerated);
+        summary.count(&gatherer, &gathered);
+        if gathered.exhausted {
+            let enumerated = enumerate(gatherer.pairs, &gathered, &effort);
+            summary.add(&mut gatherer, &gathered, enumerated);
+        } else {
+            summary.sample(&mut gatherer, &gathered, request, &effort);
+        }
         if !is_one_of_many || interrupted.load(std::sync::atomic::Ordering::Relaxed) {
             break;
         }
@@ -184,6 +194,8 @@ struct Summary {
     bugs: Vec<CausedBug>,
     /// By bug.
     runs: Vec<Run>,
+    visible: VisibleSet,
+    passing: Vec<u64>,
     causes: Vec<Worded>,
     stacks: Vec<EventStack>,
     extent: Extent,
@@ -196,14 +208,9 @@ struct Summary {
 }
 
 impl Summary {
-    fn add<E: Executor + ?Sized>(
-        &mut self,
-        gatherer: &mut Gatherer<'_, E>,
-        gathered: Gathered,
-        enumerated: Enumerated,
-    ) {
+    fn count<E>(&mut self, gatherer: &Gatherer<'_, E>, gathered: &Gathered) {
         let extent = &mut self.extent;
-        extent.complete = gathered.complete && (self.inputs == 0 || extent.complete);
+        extent.complete = gathered.is_complete() && (self.inputs == 0 || extent.complete);
         extent.schedules += gathered.schedules;
         extent.passing += gathered.passing.len() as u64;
         extent.failing += gathered.failing.len() as u64;
@@ -215,9 +222,70 @@ impl Summary {
                 extent.left_out.push(what.clone());
             }
         }
+        if self.inputs == 0 {
+            self.visible = gathered.visible.clone();
+            if gathered.exhausted {
+                self.passing = gathered.passing.iter().map(|member| member.course.class).collect();
+            }
+        }
         self.inputs += 1;
         self.sequential +=
             u64::from(gathered.passing.is_empty() && !gathered.failing.is_empty());
+    }
+
+    /// Adds causes that were diagnosed one by one.
+    fn sample<E: Executor>(
+        &mut self,
+        gatherer: &mut Gatherer<'_, E>,
+        gathered: &Gathered,
+        request: &Request<'_>,
+        effort: &Effort,
+    ) {
+        if gathered.passing.is_empty() {
+            return self.add(gatherer, gathered, Enumerated::default());
+        }
+        let found = find_failures(gatherer, gathered, request.rules, effort);
+        let visible = &gathered.visible;
+        let (diagnosed, left) = diagnose_each(
+            gatherer,
+            gathered,
+            found,
+            request.rules,
+            effort,
+            request.program,
+            |gatherer, course| schedule(course, &gatherer.words.keys, visible),
+        );
+        self.add(gatherer, gathered, Enumerated { left, ..Enumerated::default() });
+        for Diagnosed { mut worded, stacks, run } in diagnosed {
+            let Some(failure) = run.outcome.failure() else { continue };
+            let id = failure.id();
+            let index = self.bugs.iter().position(|bug| bug.id == id);
+            let index = index.unwrap_or_else(|| {
+                self.bugs.push(CausedBug {
+                    id,
+                    failure: failure.clone(),
+                    classes: 1,
+                    schedule: run.schedule.clone(),
+                    trace: None,
+                });
+                self.extent.failing += 1;
+                self.bugs.len() - 1
+            });
+            if index == self.runs.len() {
+                self.runs.push(run);
+            }
+            worded.bugs.push(index);
+            self.causes.push(worded);
+            self.stacks.extend(stacks);
+        }
+    }
+
+    fn add<E: Executor>(
+        &mut self,
+        gatherer: &mut Gatherer<'_, E>,
+        gathered: &Gathered,
+        enumerated: Enumerated,
+    ) {
         self.untold += enumerated.untold;
         self.unlooked += enumerated.left;
         let mut teller = Teller::new(gatherer, &gathered.visible);
@@ -235,12 +303,12 @@ impl Summary {
             }
         }
         for found in &enumerated.found {
-            self.tell(&mut teller, &gathered, found, &bug_of);
+            self.tell(&mut teller, gathered, found, &bug_of);
         }
     }
 
     /// The number of a run's failure. The simplest schedule of each is kept, also in `simplest` if it is new.
-    fn bug<E: Executor + ?Sized>(
+    fn bug<E: Executor>(
         &mut self,
         failing: &FailingMember,
         teller: &Teller<'_, '_, E>,
@@ -275,7 +343,7 @@ impl Summary {
         index
     }
 
-    fn tell<E: Executor + ?Sized>(
+    fn tell<E: Executor>(
         &mut self,
         teller: &mut Teller<'_, '_, E>,
         gathered: &Gathered,
@@ -347,6 +415,8 @@ impl Summary {
             },
             stacks: self.stacks,
             runs: self.runs,
+            visible: self.visible,
+            passing: self.passing,
         }
     }
 

@@ -5,17 +5,12 @@
 //! that it did. So the failing run itself is always blocked, and unrelated failures never.
 
 use unravel_diagnose::points::Key;
-use unravel_trace::{Executor, Rng};
 
 use crate::core::{Core, core};
-use crate::gather::{Effort, Gathered, Gatherer, left};
+use crate::gather::{Effort, Gathered, left};
 use crate::orders::{OrderId, OrderSet, Pairs};
 use crate::watch::Course;
 
-/// Runs that try to refute a core, where not all classes are known.
-const REFUTING_RUNS: u64 = 160;
-/// Refutations of one core before it is taken as it is.
-const MOST_REFUTED: usize = 40;
 /// Causes that are looked for; more are no help to anybody.
 const MOST_CAUSES: usize = 400;
 
@@ -43,12 +38,8 @@ pub struct Enumerated {
     pub left: usize,
 }
 
-/// All causes of what was gathered. With a gatherer, for what is not complete, cores are also attacked by further runs.
-pub fn enumerate<E: Executor + ?Sized>(
-    gatherer: &mut Gatherer<'_, E>,
-    gathered: &mut Gathered,
-    effort: &Effort,
-) -> Enumerated {
+/// All causes of what was gathered, which has to be every class there is.
+pub fn enumerate(pairs: &mut Pairs, gathered: &Gathered, effort: &Effort) -> Enumerated {
     let mut result = Enumerated::default();
     if gathered.passing.is_empty() {
         return result;
@@ -63,12 +54,13 @@ pub fn enumerate<E: Executor + ?Sized>(
             result.left = open.len();
             break;
         }
-        let (core, orders) = settled_core(gatherer, gathered, failing, effort);
+        let core = core_of(pairs, gathered, failing);
+        let orders = core.orders.iter().map(|order| pairs.keys(*order)).collect();
         result.untold += usize::from(core.alike > 0);
         let set: OrderSet = core.orders.iter().copied().collect();
         let kept_by = |index: &usize| {
             let member = &gathered.failing[*index].member;
-            set.is_subset_of(&gatherer.pairs.kept_until_failure(&member.course, &member.kept))
+            set.is_subset_of(&pairs.kept_until_failure(&member.course, &member.kept))
         };
         // An empty core would block everything; nothing is known then but this one run.
         let (blocks, rest): (Vec<usize>, Vec<usize>) = if core.orders.is_empty() {
@@ -84,7 +76,7 @@ pub fn enumerate<E: Executor + ?Sized>(
             failing,
             constraints: {
                 let member = &gathered.failing[failing].member;
-                gatherer.pairs.kept_until_failure(&member.course, &member.kept).len()
+                pairs.kept_until_failure(&member.course, &member.kept).len()
             },
             orders,
             witnesses: core.witnesses,
@@ -92,56 +84,6 @@ pub fn enumerate<E: Executor + ?Sized>(
         });
     }
     result
-}
-
-/// The core of a failing run; where not all passing classes are known, after further runs failed to refute it.
-fn settled_core<E: Executor + ?Sized>(
-    gatherer: &mut Gatherer<'_, E>,
-    gathered: &mut Gathered,
-    failing: usize,
-    effort: &Effort,
-) -> (Core, Vec<(Key, Key)>) {
-    let mut refuted = 0;
-    loop {
-        let core = core_of(gatherer.pairs, gathered, failing);
-        let orders: Vec<(Key, Key)> =
-            core.orders.iter().map(|order| gatherer.pairs.keys(*order)).collect();
-        let is_settled = gathered.complete || refuted >= MOST_REFUTED || core.orders.is_empty();
-        if is_settled || !refute(gatherer, gathered, &core, &orders, effort) {
-            return (core, orders);
-        }
-        refuted += 1;
-    }
-}
-
-/// Looks for a passing run that keeps the core; what it finds, passing or failing, is gathered.
-fn refute<E: Executor + ?Sized>(
-    gatherer: &mut Gatherer<'_, E>,
-    gathered: &mut Gathered,
-    core: &Core,
-    orders: &[(Key, Key)],
-    effort: &Effort,
-) -> bool {
-    let set: OrderSet = core.orders.iter().copied().collect();
-    let visible = gathered.visible.clone();
-    for index in 0..REFUTING_RUNS {
-        if left(effort.until).is_zero() {
-            return false;
-        }
-        let keys = gatherer.words.keys.clone();
-        let mut hold = crate::hold::Hold::new(orders, &keys, Rng::derive(7, index));
-        let (run, course) = gatherer.run(&visible, &mut hold, false);
-        gathered.schedules += 1;
-        let known = gathered.passing.len();
-        gatherer.keep(gathered, run, course);
-        if gathered.passing.len() > known {
-            let new = &gathered.passing[known];
-            if set.broken_by(&new.kept).is_empty() {
-                return true;
-            }
-        }
-    }
-    false
 }
 
 fn core_of(pairs: &mut Pairs, gathered: &Gathered, failing: usize) -> Core {

@@ -50,7 +50,8 @@ pub struct Gathered {
     pub passing: Vec<Member>,
     pub failing: Vec<FailingMember>,
     pub schedules: u64,
-    pub complete: bool,
+    /// Exhaustive search came to its end.
+    pub exhausted: bool,
     pub left_out: Vec<String>,
     pub most_events: u64,
     /// The values that `__VERIFIER_nondet_*` returned: the input is one of many.
@@ -59,7 +60,7 @@ pub struct Gathered {
 }
 
 /// Executes the program again and again with one input.
-pub struct Gatherer<'a, E: ?Sized> {
+pub struct Gatherer<'a, E> {
     pub executor: &'a mut E,
     pub judge: &'a mut Judge,
     pub input: &'a Input,
@@ -70,7 +71,14 @@ pub struct Gatherer<'a, E: ?Sized> {
     pub progress: &'a mut dyn FnMut(u64, u64),
 }
 
-impl<E: Executor + ?Sized> Gatherer<'_, E> {
+impl Gathered {
+    /// Whether no class is missing.
+    pub fn is_complete(&self) -> bool {
+        self.exhausted && self.left_out.is_empty()
+    }
+}
+
+impl<E: Executor> Gatherer<'_, E> {
     /// All classes, or as many as the effort allows.
     pub fn gather(&mut self, effort: &Effort) -> Gathered {
         let mut visible = self.learn();
@@ -79,7 +87,7 @@ impl<E: Executor + ?Sized> Gatherer<'_, E> {
         loop {
             match self.exhaust(&visible, effort, started + share) {
                 Ok(mut gathered) => {
-                    if !gathered.complete && gathered.left_out.is_empty() {
+                    if !gathered.exhausted {
                         self.sample(&mut gathered, effort);
                         gathered.left_out.push(format!(
                             "other classes than the {} that were executed: there are more than there was time for",
@@ -136,11 +144,10 @@ impl<E: Executor + ?Sized> Gatherer<'_, E> {
             }
         }
         let summary = search.summary();
-        gathered.complete = true;
+        gathered.exhausted = true;
         // Values that are fixed are a bound, not a gap: the extent says so.
         gathered.left_out = summary.left_out;
         gathered.left_out.retain(|what| !(gathered.asks_for_values && what.contains("nondeterministic")));
-        gathered.complete = gathered.left_out.is_empty();
         Ok(gathered)
     }
 

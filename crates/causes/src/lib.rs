@@ -3,8 +3,8 @@
 //! The paper asks a bounded model checker for a failing schedule, takes a minimal unsatisfiable core of its orders, blocks it and asks
 //! again. Here all classes of schedules are executed first, each once (exhaustive search), so that cores are hitting sets
 //! over real runs on all paths, and "complete" means that no class is missing. The bound is the input and the steps a run
-//! may take. Where there are more classes than time, those that were met by chance stand for all, each core is attacked
-//! by further runs, and the result says that it is not complete.
+//! may take. Where there are more classes than time, failing runs that no cause accounts for are diagnosed one by one, and the
+//! result says that it is not complete.
 //!
 //! Not modelled: weak memory; inputs other than those that were given or drawn.
 
@@ -13,9 +13,12 @@ mod classes;
 mod core;
 mod enumerate;
 mod gather;
-mod hold;
+mod kept;
 mod orders;
+mod sampled;
 mod tell;
 mod watch;
+
+pub use kept::{Allowed, allowed_classes};
 
 pub use causes::{Analysis, Budget, CausesError, Progress, Request, causes, here};

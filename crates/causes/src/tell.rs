@@ -2,7 +2,7 @@
 //! their events.
 
 use rustc_hash::FxHashMap;
-use unravel_diagnose::points::Key;
+use unravel_diagnose::points::{Key, Keys};
 use unravel_explore::Replay;
 use unravel_trace::{
     CausalOrder, Detail, EventKey, EventStack, Executor, Participant, Place, Run, Schedule,
@@ -14,7 +14,7 @@ use crate::orders::END;
 use crate::watch::{Course, Watch};
 
 /// Names steps, remembering what it has seen.
-pub struct Teller<'t, 'g, E: ?Sized> {
+pub struct Teller<'t, 'g, E> {
     gatherer: &'t mut Gatherer<'g, E>,
     visible: &'t VisibleSet,
     told: FxHashMap<Key, Told>,
@@ -46,27 +46,14 @@ pub struct Seen {
     at: FxHashMap<Key, usize>,
 }
 
-impl<'t, 'g, E: Executor + ?Sized> Teller<'t, 'g, E> {
+impl<'t, 'g, E: Executor> Teller<'t, 'g, E> {
     pub fn new(gatherer: &'t mut Gatherer<'g, E>, visible: &'t VisibleSet) -> Self {
         Teller { gatherer, visible, told: FxHashMap::default() }
     }
 
     /// The decisions of a course.
     pub fn schedule(&self, course: &Course) -> Schedule {
-        let mut schedule = Schedule { visible: self.visible.clone(), ..Schedule::default() };
-        let mut numbers = FxHashMap::default();
-        for step in &course.steps {
-            let thread = *numbers.entry(step.thread).or_insert_with(|| {
-                schedule.threads.push(self.gatherer.words.keys.name(step.thread).clone());
-                schedule.threads.len() as u32 - 1
-            });
-            match schedule.segments.last_mut() {
-                Some(last) if last.thread == thread => last.events += 1,
-                _ => schedule.segments.push(Segment { thread, events: 1 }),
-            }
-        }
-        schedule.choices = course.answers.clone();
-        schedule
+        schedule(course, &self.gatherer.words.keys, self.visible)
     }
 
     /// Executes a schedule, keeping its events.
@@ -216,4 +203,22 @@ fn shared_event(first: &[Does], second: &[Does]) -> (usize, usize) {
     };
     let pairs = (0..first.len()).flat_map(|a| (0..second.len()).map(move |b| (a, b)));
     pairs.into_iter().find(|(a, b)| overlap(&first[*a], &second[*b])).unwrap_or((0, 0))
+}
+
+/// The decisions of a course.
+pub fn schedule(course: &Course, keys: &Keys, visible: &VisibleSet) -> Schedule {
+    let mut schedule = Schedule { visible: visible.clone(), ..Schedule::default() };
+    let mut numbers = FxHashMap::default();
+    for step in &course.steps {
+        let thread = *numbers.entry(step.thread).or_insert_with(|| {
+            schedule.threads.push(keys.name(step.thread).clone());
+            schedule.threads.len() as u32 - 1
+        });
+        match schedule.segments.last_mut() {
+            Some(last) if last.thread == thread => last.events += 1,
+            _ => schedule.segments.push(Segment { thread, events: 1 }),
+        }
+    }
+    schedule.choices = course.answers.clone();
+    schedule
 }

@@ -37,12 +37,13 @@ pub fn repair(flags: &RepairFlags) -> Result<Exit, CliError> {
         analyse(&mut loaded, &flags.extent, &mut |now| progress.show(&words(now)))?;
     keep_traces(&mut analysis, &loaded, &flags.out)?;
     let Loaded { built, vm, reference, input, rules } = loaded;
+    let sites = vm.inner().program().sites.len() as u32;
     // A process has room for one machine.
     drop(vm);
     let directory = tempfile::tempdir()
         .map_err(|source| CliError::Write { path: std::env::temp_dir(), source })?;
     let mut variants =
-        Variants { built: &built, reference: &reference, rules: &rules, directory };
+        Variants { built: &built, reference: &reference, rules: &rules, input: &input, sites, directory };
     let request = Request {
         root: Path::new(&reference.cwd),
         input: &input,

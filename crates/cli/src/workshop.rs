@@ -1,21 +1,30 @@
 //! Where repaired programs are made: woven, or compiled from a copy of the sources.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use unravel_causes::{Analysis, Budget, Request};
 use unravel_explore::RaceChecked;
 use unravel_program::build::{BuildError, BuildSpec, Builder, Built};
 use unravel_program::weave;
 use unravel_repair::Workshop;
-use unravel_trace::{PatchedFile, ProgramRef, Rules};
+use unravel_trace::{Input, PatchedFile, ProgramRef, Rules};
 use unravel_vm::Vm;
 
+use crate::interrupt::INTERRUPTED;
 use crate::program;
+
+/// How long to look for causes that measures left.
+const REMAINING: Duration = Duration::from_secs(10);
 
 /// Makes variants of one program. A process has room for one machine at a time.
 pub struct Variants<'a> {
     pub built: &'a Built,
     pub reference: &'a ProgramRef,
     pub rules: &'a Rules,
+    pub input: &'a Input,
+    /// How many sites the program has.
+    pub sites: u32,
     /// Patched files go here.
     pub directory: tempfile::TempDir,
 }
@@ -37,6 +46,21 @@ impl Workshop for Variants<'_> {
         let woven = weave::weave(&program, measures).map_err(|error| error.to_string())?;
         program::machine_of(woven, self.built, &self.reference.name, self.rules)
             .map_err(|error| error.to_string())
+    }
+
+    fn sites(&self) -> u32 {
+        self.sites
+    }
+
+    fn causes(&mut self, machine: &mut Self::Machine) -> Option<Analysis> {
+        let request = Request {
+            program: &self.reference.name,
+            input: self.input,
+            rules: self.rules,
+            budget: Budget { time: REMAINING, inputs: 1, ..Budget::default() },
+            command: String::new(),
+        };
+        unravel_causes::causes(machine, &request, &INTERRUPTED, &mut |_| {}).ok()
     }
 
     fn compile(&mut self, files: &[PatchedFile]) -> Result<Self::Machine, String> {

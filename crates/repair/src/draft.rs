@@ -2,12 +2,15 @@
 
 mod atomic;
 mod exclusion;
+mod existing;
 mod order;
+mod signalling;
 
 use std::collections::BTreeMap;
 
 use unravel_trace::PatchedFile;
 
+use crate::locks::HoldError;
 use crate::measures::{LockChoice, Measure};
 use crate::source::{Language, Patch, PatchError, Source, line_change, unified_diff};
 use crate::spots::Files;
@@ -17,6 +20,8 @@ use crate::spots::Files;
 pub enum DraftError {
     #[error(transparent)]
     Patch(#[from] PatchError),
+    #[error(transparent)]
+    Hold(#[from] HoldError),
     #[error("the source of {file} is not at hand")]
     NoSource { file: String },
 }
@@ -44,6 +49,10 @@ pub fn write(measures: &[Measure], files: &Files) -> Result<Written, DraftError>
     for measure in measures {
         match measure {
             Measure::Exclude { stretches, lock: LockChoice::New } => draft.new_lock(stretches)?,
+            Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } } => {
+                draft.existing_lock(stretches, locks)?
+            }
+            Measure::Signalling { rewordings, .. } => draft.reword(rewordings)?,
             Measure::Order { first, then } => draft.order(first, then)?,
             Measure::Atomic { updates } => draft.atomic(updates)?,
         }

@@ -5,10 +5,12 @@
 //! explored, then written as a patch of the source ([`draft`]), compiled, and explored again ([`check`]). What fails any of
 //! this is no repair.
 
+mod bench;
 mod check;
 mod cover;
 mod draft;
 mod graph;
+pub mod locks;
 mod measures;
 mod propose;
 mod rank;

@@ -3,6 +3,7 @@
 use unravel_program::weave;
 use unravel_trace::RepairKind;
 
+use crate::locks::{Lock, holding};
 use crate::source::{Source, Update};
 use crate::spots::{Files, Stretch};
 
@@ -15,12 +16,16 @@ pub enum Measure {
     Order { first: Stretch, then: Stretch },
     /// Each of these updates is one atomic operation.
     Atomic { updates: Vec<AtomicUpdate> },
+    /// Waits that test again, signals that wake all.
+    Signalling { rewordings: Vec<Rewording>, title: String },
 }
 
 /// Which lock keeps stretches apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LockChoice {
     New,
+    /// One that the program has, in the words of each stretch. `widens`: some stretch has operations on it inside.
+    Existing { locks: Vec<Lock>, widens: bool },
 }
 
 /// An update in a file.
@@ -30,10 +35,23 @@ pub struct AtomicUpdate {
     pub update: Update,
 }
 
+/// Other words for a stretch of text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rewording {
+    pub file: String,
+    pub bytes: std::ops::Range<usize>,
+    pub text: String,
+}
+
 impl Measure {
     pub fn kind(&self) -> RepairKind {
         match self {
             Measure::Exclude { lock: LockChoice::New, .. } => RepairKind::NewLock,
+            Measure::Exclude { lock: LockChoice::Existing { widens: true, .. }, .. } => {
+                RepairKind::WiderSection
+            }
+            Measure::Exclude { lock: LockChoice::Existing { .. }, .. } => RepairKind::ExistingLock,
+            Measure::Signalling { .. } => RepairKind::Signalling,
             Measure::Order { .. } => RepairKind::Order,
             Measure::Atomic { .. } => RepairKind::AtomicUpdate,
         }
@@ -45,6 +63,12 @@ impl Measure {
             Measure::Exclude { stretches, lock: LockChoice::New } => {
                 format!("a new lock around {}", names(stretches))
             }
+            Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } } => {
+                let texts: Vec<String> = locks.iter().map(|lock| format!("`{}`", lock.text)).collect();
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                format!("hold {} throughout {}", distinct(&texts).join(" and "), names(stretches))
+            }
+            Measure::Signalling { title, .. } => title.clone(),
             Measure::Order { first, then } => {
                 format!("{} waits until {} is done", then.name(), first.name())
             }
@@ -59,6 +83,12 @@ impl Measure {
     /// The same for the machine; `None` if it can only be tried as text. Locks and flags are numbered from `number`.
     pub fn woven(&self, number: u32, files: &Files) -> Option<Vec<weave::Measure>> {
         match self {
+            Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } }
+                if !stretches.iter().zip(locks).all(|(stretch, lock)| is_untouched(stretch, lock, files)) =>
+            {
+                None
+            }
+            Measure::Signalling { .. } => None,
             Measure::Exclude { stretches, .. } => stretches
                 .iter()
                 .map(|stretch| Some(weave::Measure::Hold { lock: number, span: span(stretch, files)? }))
@@ -78,9 +108,17 @@ impl Measure {
     pub fn sections(&self) -> &[Stretch] {
         match self {
             Measure::Exclude { stretches, .. } => stretches,
-            Measure::Order { .. } | Measure::Atomic { .. } => &[],
+            _ => &[],
         }
     }
+}
+
+/// Whether a stretch neither takes nor gives back a lock, nor waits with it: then any lock around it does the same.
+fn is_untouched(stretch: &Stretch, lock: &Lock, files: &Files) -> bool {
+    files.get(&stretch.file).is_some_and(|source| {
+        let now = holding(source, &stretch.region, lock);
+        now.changes == 0 && !now.waits && !now.shared
+    })
 }
 
 /// Where a stretch is, as debug information says it.

@@ -1,7 +1,12 @@
 //! Measures against each cause, from the orders that would close a cycle with it.
 
+mod existing;
+mod signalling;
+
 use unravel_causes::Analysis;
 use unravel_trace::{Cause, CauseClass};
+
+use existing::existing_locks;
 
 use crate::graph::Graph;
 use crate::measures::{AtomicUpdate, LockChoice, Measure};
@@ -32,6 +37,7 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Candidate> {
     for (index, class) in classes.iter().enumerate() {
         candidates.extend(orders(index, class, analysis, files));
     }
+    candidates.extend(signalling::signalling(classes, analysis, files));
     candidates.sort_by_key(|candidate| candidate.cost);
     let mut distinct: Vec<Candidate> = Vec::new();
     for candidate in candidates {
@@ -118,11 +124,14 @@ fn exclusions(
     }
     groups
         .into_iter()
-        .map(|(mut covers, stretches)| {
+        .flat_map(|(mut covers, stretches)| {
             covers.sort_unstable();
             let statements: usize = stretches.iter().map(|s| s.region.statements).sum();
             let cost = 20 + 2 * statements as u64 + 15 * width as u64;
-            Candidate { measure: Measure::Exclude { stretches, lock: LockChoice::New }, covers, cost }
+            let mut candidates = existing_locks(&covers, &stretches, width, files);
+            let measure = Measure::Exclude { stretches, lock: LockChoice::New };
+            candidates.push(Candidate { measure, covers, cost });
+            candidates
         })
         .collect()
 }
@@ -245,15 +254,22 @@ fn orders(
     candidates
 }
 
-/// The statement of an event, and the statements of the calls that lead there: at most three.
+/// Where an order may be kept around an event: at its statement, at the whole of its function (so that nobody waits with
+/// a lock held), and the same for the calls that lead there.
 fn by_frame(spot: &Spot, files: &mut Files) -> Vec<Stretch> {
-    let mut found = Vec::new();
-    for place in spot.frames.iter().take(3) {
+    let mut found: Vec<Stretch> = Vec::new();
+    for place in spot.frames.iter().take(2) {
         let file = place.file.to_string();
-        if files.open(&file)
-            && let Some(region) = files.get(&file).and_then(|s| s.region(&[position(place)]))
-        {
-            found.push(Stretch { file, region });
+        if !files.open(&file) {
+            continue;
+        }
+        let Some(source) = files.get(&file) else { continue };
+        let regions = [source.region(&[position(place)]), source.body_without_return(position(place))];
+        for region in regions.into_iter().flatten() {
+            let stretch = Stretch { file: file.clone(), region };
+            if !found.contains(&stretch) {
+                found.push(stretch);
+            }
         }
     }
     found

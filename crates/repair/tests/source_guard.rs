@@ -193,6 +193,20 @@ fn statements_of_a_case_are_siblings() {
 }
 
 #[test]
+fn a_switch_of_one_line_is_unfolded() {
+    let before = "void f(int k) {\n    switch (k) { case 1: a(); break; default: return; }\n}\n";
+    let after = "void f(int k) {\n    switch (k) {\n        case 1:\n            lock();\n            a();\n            unlock();\n            break;\n        default: return;\n    }\n}\n";
+    expect("a.c", before, &["a()"], after);
+}
+
+#[test]
+fn a_type_that_cannot_be_written_before_a_name_is_deduced() {
+    let before = "int (*pick(void))(void) {\n    return chosen;\n}\n";
+    let after = "int (*pick(void))(void) {\n    lock();\n    __auto_type result = chosen;\n    unlock();\n    return result;\n}\n";
+    expect("a.c", before, &["return chosen"], after);
+}
+
+#[test]
 fn line_endings_are_kept() {
     let before = "void f(void)\r\n{\r\n    a();\r\n}\r\n";
     expect(

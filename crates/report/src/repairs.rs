@@ -48,7 +48,7 @@ pub fn checked(check: &Check) -> String {
     format!("{how}: {schedules}, none fails; not all{why}")
 }
 
-/// `4 lines added, 0 removed; keeps 6 of 8 passing classes; longest critical section 3 events`.
+/// `4 lines added, 0 removed; keeps 6 of 8 passing classes; longest critical section 3 lines`.
 pub fn cost(cost: &RepairCost) -> String {
     let added = count(cost.lines_added, "line");
     let mut parts = vec![format!("{added} added, {} removed", cost.lines_removed)];
@@ -59,8 +59,8 @@ pub fn cost(cost: &RepairCost) -> String {
         });
     }
     if cost.longest_section > 0 {
-        let events = count(cost.longest_section, "event");
-        parts.push(format!("longest critical section {events}"));
+        let lines = count(cost.longest_section, "line");
+        parts.push(format!("longest critical section {lines}"));
     }
     parts.join("; ")
 }

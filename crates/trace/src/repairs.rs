@@ -55,6 +55,8 @@ pub enum RepairKind {
     WiderSection,
     /// A lock that the program has is taken in more places.
     ExistingLock,
+    /// Waits test again what they wait for, signals wake all who wait.
+    Signalling,
     /// A new mutex.
     NewLock,
     /// Locks are taken in another order.
@@ -71,6 +73,7 @@ impl fmt::Display for RepairKind {
             RepairKind::AtomicUpdate => "atomic update",
             RepairKind::WiderSection => "wider critical section",
             RepairKind::ExistingLock => "existing lock",
+            RepairKind::Signalling => "signalling",
             RepairKind::NewLock => "new lock",
             RepairKind::LockOrder => "lock order",
             RepairKind::MovedStatement => "moved statement",
@@ -107,7 +110,7 @@ pub struct RepairCost {
     pub lines_removed: u32,
     /// Of the classes of schedules that pass without the repair, those that it still allows; and how many there are.
     pub classes_kept: Option<(u64, u64)>,
-    /// Visible events of the longest new or widened critical section, or 0.
+    /// Lines of the longest critical section that is new or wider, or 0.
     pub longest_section: u32,
 }
 

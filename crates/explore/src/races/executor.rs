@@ -19,6 +19,11 @@ pub struct RaceChecked<E> {
 }
 
 impl<E> RaceChecked<E> {
+    /// The executor itself.
+    pub fn inner(&self) -> &E {
+        &self.executor
+    }
+
     pub fn new(executor: E, rules: &Rules) -> RaceChecked<E> {
         RaceChecked { executor, detector: rules.races.then(Box::default) }
     }

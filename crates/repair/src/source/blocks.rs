@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
 use super::region::Region;
 use super::{Source, is_jump};
 
@@ -38,9 +36,8 @@ impl Source {
         self.outline.function_around(byte) == Some(self.outline.block(region.block).function)
     }
 
-    /// The keyword of the `if` without `else` that decides whether a statement runs, if no loop is between them, and all
-    /// other statements that it governs.
-    pub fn governing_if(&self, byte: usize) -> Option<(Range<usize>, Vec<Range<usize>>)> {
+    /// The keyword of the `if` without `else` that decides whether the statement at a byte runs, if no loop is between them.
+    pub fn governing_if(&self, byte: usize) -> Option<Range<usize>> {
         let node = self.tree.root_node().descendant_for_byte_range(byte, byte + 1)?;
         let mut around = std::iter::successors(Some(node), |node| node.parent());
         let found = around.find(|node| {
@@ -60,16 +57,6 @@ impl Source {
             && found.child_by_field_name("alternative").is_none()
             && found.child_by_field_name("consequence")?.byte_range().contains(&byte);
         let keyword = found.child(0).filter(|keyword| governs && keyword.kind() == "if")?;
-        let body = found.child_by_field_name("consequence")?;
-        let is_it = |node: &Node| node.byte_range().contains(&byte);
-        let others = match body.kind() {
-            "compound_statement" => body
-                .named_children(&mut body.walk())
-                .filter(|child| child.kind() != "comment" && !is_it(child))
-                .map(|child| child.byte_range())
-                .collect(),
-            _ => Vec::new(),
-        };
-        Some((keyword.byte_range(), others))
+        Some(keyword.byte_range())
     }
 }

@@ -70,6 +70,16 @@ impl Source {
         self.body_region(self.outline.function_around(self.byte_at(at)?)?)
     }
 
+    /// All statements of the function at a position but for a `return` that ends it, so that something can be put after
+    /// them.
+    pub fn body_without_return(&self, at: Position) -> Option<Region> {
+        let whole = self.whole_body(at)?;
+        let items = &self.outline.block(whole.block).items;
+        let ends = items.last().is_some_and(|item| item.inner_kind == "return_statement");
+        let items = whole.items.start..whole.items.end - usize::from(ends);
+        (!items.is_empty()).then(|| self.region_of(whole.block, items))
+    }
+
     /// The statement that contains the region; in the body of a function, the whole body; `None` for that.
     pub fn wider(&self, region: &Region) -> Option<Region> {
         let block = self.outline.block(region.block);

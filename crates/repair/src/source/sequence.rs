@@ -1,7 +1,7 @@
 //! Statements that come one after the other in a block.
 
 use super::Source;
-use super::outline::{BlockId, Shape};
+use super::outline::{BlockId, Function, Shape};
 use super::region::Region;
 
 impl Source {
@@ -60,5 +60,33 @@ impl Source {
             region = self.region_of(parent.block, parent.index..parent.index + 1);
         }
         region
+    }
+
+    /// Whether a region is one statement that holds no other.
+    pub fn is_plain(&self, region: &Region) -> bool {
+        let holds = |block: &super::outline::Block| {
+            block.parent.is_some_and(|place| place == region.first())
+        };
+        region.items.len() == 1 && !self.outline.blocks.iter().any(holds)
+    }
+
+    /// Whether a byte is in the condition of the `if` or `switch` that a region is: evaluated once, and first.
+    pub fn is_in_condition(&self, region: &Region, byte: usize) -> bool {
+        let item = self.outline.item(region.first());
+        let node = self.tree.root_node().descendant_for_byte_range(item.inner, item.bytes.end);
+        matches!(item.inner_kind, "if_statement" | "switch_statement")
+            && node
+                .and_then(|node| node.child_by_field_name("condition"))
+                .is_some_and(|condition| condition.byte_range().contains(&byte))
+    }
+
+    /// The function of a name, as written where it is defined.
+    pub fn function_named(&self, name: &str) -> Option<&Function> {
+        self.outline.functions.iter().find(|function| function.name == name)
+    }
+
+    /// One step of indentation.
+    pub fn indentation(&self) -> &str {
+        &self.layout.unit
     }
 }

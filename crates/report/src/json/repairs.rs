@@ -51,7 +51,7 @@ pub struct Repair {
 
 fn kinds() -> Vec<String> {
     use trace::RepairKind::*;
-    [AtomicUpdate, WiderSection, ExistingLock, NewLock, LockOrder, MovedStatement, Order]
+    [AtomicUpdate, WiderSection, ExistingLock, Signalling, NewLock, LockOrder, MovedStatement, Order]
         .map(kind_name)
         .to_vec()
 }
@@ -100,7 +100,7 @@ pub struct RepairCost {
     pub lines_removed: u32,
     /// Null if it was not measured.
     pub kept: Option<KeptClasses>,
-    /// Events of the longest new or widened critical section, or 0.
+    /// Lines of the longest critical section that is new or wider, or 0.
     pub longest_section: u32,
 }
 

@@ -56,8 +56,14 @@ impl Patch<'_> {
     }
 
     /// Puts a statement before exits of a region, after the values that they return have been computed.
-    pub fn before_exits(&mut self, region: &Region, exits: &[Exit], statement: &str) -> Result<(), PatchError> {
-        let places = exits.iter().map(|exit| self.exit_place(exit)).collect::<Result<Vec<_>, _>>()?;
+    pub fn before_exits(
+        &mut self,
+        region: &Region,
+        exits: &[Exit],
+        statement: &str,
+    ) -> Result<(), PatchError> {
+        let places =
+            exits.iter().map(|exit| self.exit_place(exit)).collect::<Result<Vec<_>, _>>()?;
         for (exit, place) in exits.iter().zip(places) {
             self.isolate(place);
             let edit = self.exits.entry(exit.bytes.start).or_insert_with(|| ExitEdit {
@@ -184,9 +190,7 @@ fn saved(source: &Source, exit: &Exit, place: Place) -> Option<Saved> {
         Language::Cpp if returned.ends_with('&') => "auto &&".to_owned(),
         Language::Cpp if deduced => "auto ".to_owned(),
         _ if returned.ends_with('*') => returned.to_owned(),
-        Language::C if returned.is_empty() => {
-            format!("__typeof__({}) ", &source.text[value.clone()])
-        }
+        Language::C if returned.is_empty() => "__auto_type ".to_owned(),
         _ => format!("{returned} "),
     };
     let item = source.outline.item(place);

@@ -205,7 +205,8 @@ impl Source {
                 // A comment right above a declaration is about that declaration.
                 "comment" => top.get(index + 1).is_none_or(|next| {
                     let between = &self.text[node.end_byte()..next.start_byte()];
-                    next.kind() == "comment" || between.matches('\n').count() > 1
+                    matches!(next.kind(), "comment" | "preproc_def" | "preproc_function_def")
+                        || between.matches('\n').count() > 1
                 }),
                 "preproc_def" => {
                     text.contains("_SOURCE") || node.child_by_field_name("value").is_none()

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
-
 use super::edit::{Edit, Rank};
 use super::{Patch, PatchError};
 use crate::source::outline::{BlockId, Place, Shape};
@@ -65,14 +63,22 @@ impl Patch<'_> {
     }
 
     /// Takes a statement away and puts it before a region.
-    pub fn move_before(&mut self, statement: Range<usize>, target: &Region) -> Result<(), PatchError> {
+    pub fn move_before(
+        &mut self,
+        statement: Range<usize>,
+        target: &Region,
+    ) -> Result<(), PatchError> {
         self.before(target, &self.flush_left(&statement))?;
         self.remove_statement(statement);
         Ok(())
     }
 
     /// Takes a statement away and puts it after a region.
-    pub fn move_after(&mut self, statement: Range<usize>, target: &Region) -> Result<(), PatchError> {
+    pub fn move_after(
+        &mut self,
+        statement: Range<usize>,
+        target: &Region,
+    ) -> Result<(), PatchError> {
         self.after(target, &self.flush_left(&statement))?;
         self.remove_statement(statement);
         Ok(())
@@ -131,7 +137,7 @@ impl Patch<'_> {
         if let Some(close) = close.filter(|&close| is_last && !source.stands_first(close)) {
             self.breaks.insert(close, source.owner_indent(place.block));
         }
-        if let Some(parent) = block.parent.filter(|_| folded) {
+        if let Some(parent) = block.parent.filter(|_| folded || block.shape == Shape::Case) {
             self.isolate_if_shared(parent);
         }
     }

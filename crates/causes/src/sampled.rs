@@ -1,0 +1,194 @@
+//! Where there are more classes of schedules than time: each failing run that no cause accounts for is diagnosed by itself.
+//!
+//! A diagnosis finds its own passing runs, near the failing one, and attacks what it claims ([`unravel_diagnose`]). So its orders are
+//! a better cause than a hitting set over whatever passing runs were met by chance. Nothing is complete here.
+
+use std::time::{Duration, Instant};
+
+use unravel_diagnose::points::Key;
+use unravel_diagnose::{Options, Subject, Words, diagnose};
+use unravel_explore::{AfterFirst, Judge, Plan, Replay, Shard, Strategy, search};
+use unravel_solve::{Heeding, SolverChoice};
+use unravel_trace::{
+    Cause, Detail, Diagnosis, EventKey, EventStack, Executor, Rules, Run, Schedule, Want,
+};
+
+use crate::classes::Worded;
+use crate::gather::{Effort, Gathered, Gatherer, left};
+use crate::watch::{Course, Watch};
+
+/// Failing runs that are diagnosed.
+const MOST_DIAGNOSED: usize = 24;
+/// How long one diagnosis may take, as a share of what is left.
+const SHARE: u32 = 3;
+/// The share of the time that goes into finding a failure, if none has been met.
+const SEARCH_SHARE: u32 = 2;
+
+/// Looks for failing runs in every way there is, if none has been gathered yet.
+pub fn find_failures<E: Executor>(
+    gatherer: &mut Gatherer<'_, E>,
+    gathered: &Gathered,
+    rules: &Rules,
+    effort: &Effort,
+) -> Vec<Run> {
+    if !gathered.failing.is_empty() {
+        return Vec::new();
+    }
+    let plan = Plan {
+        strategy: Strategy::Portfolio,
+        seed: 1,
+        schedules: u64::MAX,
+        time: Some(left(effort.until) / SEARCH_SHARE),
+        jobs: 1,
+        shard: Shard::WHOLE,
+        after_first: AfterFirst::GoOnFor { times: 1, least: 2000, time: Duration::from_secs(2) },
+        rules: rules.clone(),
+        known: Vec::new(),
+    };
+    let interrupted = gatherer.interrupted;
+    let go_on = |_: &_, _| !interrupted.load(std::sync::atomic::Ordering::Relaxed);
+    let found = search(gatherer.executor, gatherer.input, &plan, go_on);
+    found.map_or_else(|_| Vec::new(), |found| found.findings.into_iter().map(|f| f.run).collect())
+}
+
+/// A cause that a diagnosis found.
+pub struct Diagnosed {
+    pub worded: Worded,
+    pub stacks: Vec<EventStack>,
+    /// The failing run.
+    pub run: Run,
+}
+
+/// Diagnoses failing runs until each of those that were gathered keeps all orders of some cause.
+pub fn diagnose_each<E: Executor>(
+    gatherer: &mut Gatherer<'_, E>,
+    gathered: &Gathered,
+    found: Vec<Run>,
+    rules: &Rules,
+    effort: &Effort,
+    program: &str,
+    schedule_of: impl Fn(&Gatherer<'_, E>, &Course) -> Schedule,
+) -> (Vec<Diagnosed>, usize) {
+    let mut diagnosed: Vec<Diagnosed> = Vec::new();
+    let mut tried = 0;
+    for run in found {
+        tried += 1;
+        diagnosed.extend(diagnose_one(gatherer, &run, rules, effort, program));
+    }
+    let mut open: Vec<usize> = (0..gathered.failing.len()).collect();
+    open.sort_by_cached_key(|index| {
+        let course = &gathered.failing[*index].member.course;
+        (course.switches(), course.steps.len())
+    });
+    while let Some(&failing) = open.first() {
+        if tried >= MOST_DIAGNOSED || left(effort.until).is_zero() {
+            break;
+        }
+        tried += 1;
+        open.remove(0);
+        let course = &gathered.failing[failing].member.course;
+        let schedule = schedule_of(gatherer, course);
+        let run = run(gatherer, &schedule);
+        let Some(mut new) = diagnose_one(gatherer, &run, rules, effort, program) else { continue };
+        let orders = keys(gatherer, &new.worded.cause);
+        let before = open.len();
+        open.retain(|index| !keeps(&gathered.failing[*index].member.course, &orders));
+        new.worded.cause.blocks += (before - open.len()) as u64;
+        diagnosed.push(new);
+    }
+    (diagnosed, open.len())
+}
+
+fn run<E: Executor>(gatherer: &mut Gatherer<'_, E>, schedule: &Schedule) -> Run {
+    let mut replay = Replay::new(schedule);
+    let want = Want::only(Detail::Events);
+    let mut run = gatherer.executor.run(gatherer.input, &schedule.visible, &mut replay, want);
+    gatherer.judge.judge(&mut run);
+    run.schedule.visible = schedule.visible.clone();
+    run
+}
+
+fn diagnose_one<E: Executor>(
+    gatherer: &mut Gatherer<'_, E>,
+    run: &Run,
+    rules: &Rules,
+    effort: &Effort,
+    program: &str,
+) -> Option<Diagnosed> {
+    // The output of this process goes nowhere already.
+    let judge = Judge::silent(rules).ok()?;
+    let input = run.input(gatherer.input);
+    let visible = run.schedule.visible.clone();
+    let deadline = Instant::now() + left(effort.until) / SHARE;
+    let mut subject = Subject::new(&mut *gatherer.executor, judge, input, visible)
+        .until(Some(deadline), Some(gatherer.interrupted));
+    let mut solver = Heeding::new(SolverChoice::default().make(), gatherer.interrupted);
+    let options = Options::default();
+    let diagnosis = diagnose(&mut subject, program, run, &mut solver, &options, &mut |_| {}).ok()?;
+    let Diagnosis { failing, root_cause, .. } = diagnosis;
+    let root_cause = root_cause.filter(|cause| !cause.orders.is_empty())?;
+    let cause = Cause {
+        minimal: root_cause.orders.iter().all(|order| order.witness.is_some()),
+        constraints: 0,
+        blocks: 1,
+        failing: failing.schedule.clone(),
+        orders: root_cause.orders,
+    };
+    let mut stacks = stacks_of(gatherer, &failing.schedule, &cause);
+    for order in &cause.orders {
+        if let Some(witness) = order.witness.as_ref().filter(|_| order.second.event.is_none()) {
+            stacks.extend(stacks_of(gatherer, witness, &cause));
+        }
+    }
+    let words = Words {
+        pattern: root_cause.pattern,
+        sentence: root_cause.sentence,
+        advice: root_cause.advice,
+        region: root_cause.region,
+    };
+    let run = self::run(gatherer, &failing.schedule);
+    Some(Diagnosed { worded: Worded { cause, words, bugs: Vec::new() }, stacks, run })
+}
+
+/// The call stacks of a cause's events, as a run shows them.
+fn stacks_of<E: Executor>(
+    gatherer: &mut Gatherer<'_, E>,
+    schedule: &Schedule,
+    cause: &Cause,
+) -> Vec<EventStack> {
+    let mut replay = Replay::new(schedule);
+    let mut watch = Watch::new(&mut replay, gatherer.words).with_stacks();
+    let want = Want::only(Detail::Events);
+    gatherer.executor.run(gatherer.input, &schedule.visible, &mut watch, want);
+    let course = watch.finish();
+    let mut stacks = Vec::new();
+    for (index, step) in course.steps.iter().enumerate() {
+        let (thread, site, occurrence) = gatherer.words.keys.parts(step.key);
+        let key =
+            EventKey { thread: gatherer.words.keys.name(thread).clone(), site, occurrence };
+        let is_wanted =
+            |order: &unravel_trace::CausalOrder| order.first.key == key || order.second.key == key;
+        if cause.orders.iter().any(is_wanted) {
+            let stack = gatherer.executor.stack(index as u64 + 1, site);
+            stacks.push(EventStack { key, stack });
+        }
+    }
+    stacks
+}
+
+fn keys<E>(gatherer: &mut Gatherer<'_, E>, cause: &Cause) -> Vec<(Key, Key)> {
+    let names = &mut gatherer.words.keys;
+    let mut key = |event: &EventKey| {
+        let thread = names.thread(&event.thread);
+        names.key(thread, event.site, event.occurrence)
+    };
+    cause.orders.iter().map(|order| (key(&order.first.key), key(&order.second.key))).collect()
+}
+
+/// Whether a failing run keeps all orders; what it never got to counts as after all that it did.
+fn keeps(course: &Course, orders: &[(Key, Key)]) -> bool {
+    let at = |key: Key| course.steps.iter().position(|step| step.key == key);
+    orders.iter().all(|(first, second)| {
+        at(*first).is_some_and(|first| at(*second).is_none_or(|second| first < second))
+    })
+}

@@ -1,0 +1,210 @@
+//! Where candidates are tried: woven into the machine, then written, compiled, and explored again.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashSet;
+use unravel_causes::{Allowed, Analysis, allowed_classes};
+use unravel_program::weave;
+use unravel_trace::{
+    Check, CheckedAs, Failure, FailureKind, Rejected, Repair, RepairCost, RepairKind, SiteId,
+    VisibleSet,
+};
+
+use crate::check::{self, Explored};
+use crate::draft::{Written, write};
+use crate::measures::Measure;
+use crate::propose::Candidate;
+use crate::repair::{Request, Workshop};
+use crate::spots::Files;
+
+/// Repairs that are found before the search ends, as a multiple of those that are shown.
+const SPARE: usize = 2;
+/// How long the classes that a repair still allows are counted.
+const COUNTING: Duration = Duration::from_secs(2);
+/// Candidates whose remaining causes are looked for, in one round.
+const MOST_REMAINING: usize = 3;
+
+/// Tries candidates, and keeps what comes of it.
+pub struct Bench<'b, W: Workshop> {
+    workshop: &'b mut W,
+    request: &'b Request<'b>,
+    interrupted: &'b AtomicBool,
+    until: Instant,
+    visible: &'b VisibleSet,
+    /// The classes that pass without any repair.
+    passing: FxHashSet<u64>,
+    pub found: Vec<Repair>,
+    pub rejected: Vec<Rejected>,
+    /// The causes of failures that measures left.
+    remaining: Vec<Analysis>,
+}
+
+impl<'b, W: Workshop> Bench<'b, W> {
+    pub fn new(
+        workshop: &'b mut W,
+        request: &'b Request<'b>,
+        analysis: &'b Analysis,
+        interrupted: &'b AtomicBool,
+        until: Instant,
+    ) -> Bench<'b, W> {
+        Bench {
+            workshop,
+            request,
+            interrupted,
+            until,
+            visible: &analysis.visible,
+            passing: analysis.passing.iter().copied().collect(),
+            found: Vec::new(),
+            rejected: Vec::new(),
+            remaining: Vec::new(),
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+            || Instant::now() >= self.until
+            || self.found.len() >= self.request.most * SPARE
+    }
+
+    pub fn title(cover: &[&Candidate]) -> String {
+        let titles: Vec<String> = cover.iter().map(|c| c.measure.title()).collect();
+        titles.join("; ")
+    }
+
+    pub fn take_remaining_causes(&mut self) -> Vec<Analysis> {
+        std::mem::take(&mut self.remaining)
+    }
+
+    pub fn try_cover(&mut self, cover: &[&Candidate], files: &Files) {
+        let title = Self::title(cover);
+        match self.checked(cover, files) {
+            Ok(repair) => {
+                if !self.found.iter().any(|known| known.diff == repair.diff) {
+                    self.found.push(repair);
+                }
+            }
+            Err(reason) => self.rejected.push(Rejected { title, reason }),
+        }
+    }
+
+    /// The repair that a cover makes, if it stands every check.
+    fn checked(&mut self, cover: &[&Candidate], files: &Files) -> Result<Repair, String> {
+        let measures: Vec<Measure> = cover.iter().map(|c| c.measure.clone()).collect();
+        let written =
+            write(&measures, files).map_err(|error| format!("cannot be written: {error}"))?;
+        let mut checks = Vec::new();
+        let mut classes_kept = None;
+        if let Some(woven) = woven(&measures, files) {
+            let (check, kept) = self.virtually(&woven)?;
+            checks.push(check);
+            classes_kept = kept;
+        }
+        checks.push(self.patched(&written)?);
+        let mut covers: Vec<usize> = cover.iter().flat_map(|c| c.covers.clone()).collect();
+        covers.sort_unstable();
+        covers.dedup();
+        let sections = measures.iter().flat_map(|measure| measure.sections());
+        let longest = sections.map(|s| s.region.last_line - s.region.first_line + 1).max();
+        let Written { files, diff, lines_added, lines_removed } = written;
+        Ok(Repair {
+            title: Self::title(cover),
+            kind: measures.iter().map(Measure::kind).max().unwrap_or(RepairKind::Order),
+            covers,
+            diff,
+            files,
+            checks,
+            cost: RepairCost {
+                lines_added,
+                lines_removed,
+                classes_kept,
+                longest_section: longest.unwrap_or(0),
+            },
+            notes: Vec::new(),
+        })
+    }
+
+    /// Explores the woven program; also how many of the passing classes it allows, and of how many.
+    fn virtually(
+        &mut self,
+        woven: &[weave::Measure],
+    ) -> Result<(Check, Option<(u64, u64)>), String> {
+        let machine = self.workshop.weave(woven);
+        let mut machine = machine.map_err(|error| format!("cannot be tried: {error}"))?;
+        match self.explore(&mut machine, CheckedAs::Virtual) {
+            Explored::Passes(check) => {
+                let kept = self.kept(&mut machine);
+                Ok((check, kept))
+            }
+            Explored::Fails(failure) => {
+                self.look_for_remaining(&mut machine, &failure);
+                Err(told("tried in the machine", &failure))
+            }
+            Explored::Unknown(reason) => Err(format!("not decided: {reason}")),
+        }
+    }
+
+    fn patched(&mut self, written: &Written) -> Result<Check, String> {
+        let machine = self.workshop.compile(&written.files);
+        let mut machine =
+            machine.map_err(|error| format!("does not compile: {}", complaint(&error)))?;
+        match self.explore(&mut machine, CheckedAs::Patched) {
+            Explored::Passes(check) => Ok(check),
+            Explored::Fails(failure) => Err(told("patched and compiled", &failure)),
+            Explored::Unknown(reason) => Err(format!("not decided: {reason}")),
+        }
+    }
+
+    fn explore(&self, machine: &mut W::Machine, how: CheckedAs) -> Explored {
+        let Request { input, rules, effort, .. } = self.request;
+        let mut go_on = || !self.interrupted.load(Ordering::Relaxed);
+        check::explore(machine, how, input, rules, effort, &mut go_on)
+    }
+
+    fn kept(&self, machine: &mut W::Machine) -> Option<(u64, u64)> {
+        if self.passing.is_empty() {
+            return None;
+        }
+        let allowed = Allowed {
+            input: self.request.input,
+            rules: self.request.rules,
+            visible: self.visible,
+            woven_from: SiteId(self.workshop.sites()),
+            time: COUNTING,
+        };
+        let classes = allowed_classes(machine, &allowed)?;
+        let kept = classes.iter().filter(|class| self.passing.contains(class)).count();
+        Some((kept as u64, self.passing.len() as u64))
+    }
+
+    /// The failure that measures left may have causes that nobody has seen yet: of a deadlock only the measures are.
+    fn look_for_remaining(&mut self, machine: &mut W::Machine, failure: &Failure) {
+        let is_ours = failure.kind == FailureKind::Deadlock;
+        if !is_ours && self.remaining.len() < MOST_REMAINING && self.found.is_empty() {
+            self.remaining.extend(self.workshop.causes(machine));
+        }
+    }
+}
+
+fn woven(measures: &[Measure], files: &Files) -> Option<Vec<weave::Measure>> {
+    let each: Option<Vec<Vec<weave::Measure>>> = measures
+        .iter()
+        .enumerate()
+        .map(|(number, measure)| measure.woven(number as u32 + 1, files))
+        .collect();
+    each.map(|measures| measures.concat())
+}
+
+/// How a candidate fails.
+fn told(when: &str, failure: &Failure) -> String {
+    let place = failure.place().map_or_else(String::new, |place| format!(" at {}", place.short()));
+    let message = failure.message.lines().next().unwrap_or("");
+    format!("{when}, it fails: {}{place}: {message}", failure.kind.name())
+}
+
+/// What a compiler minds: its first error, without the path of our copy.
+fn complaint(stderr: &str) -> &str {
+    let line = stderr.lines().find(|line| line.contains("error")).or(stderr.lines().next());
+    let line = line.unwrap_or("");
+    line.find("error").map_or(line, |at| &line[at..])
+}

@@ -1,0 +1,196 @@
+//! A region with a lock held from its first statement to its last, whatever was done with the lock in it before.
+//!
+//! The operations on the lock inside the region go away. The lock is taken before it unless it was held there already, and
+//! given back after it unless it was held there; so what comes before and after sees the lock as it did. The same goes
+//! for the ways out: who left the region without the lock gives it back, who left with it keeps it.
+
+use std::ops::Range;
+
+use super::{Act, Lock, Operation, Taking, deciding, is_held, operations};
+use crate::source::{Guard, Patch, PatchError, Region, ScopedLock, Source};
+
+/// Why a lock cannot be held throughout a region.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum HoldError {
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    #[error("line {line} does more than take or give back `{lock}`")]
+    NotAlone { lock: String, line: u32 },
+}
+
+/// How a region stands to a lock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Holding {
+    pub on_entry: bool,
+    pub at_end: bool,
+    /// Taken or given back inside, ways out that give it back aside.
+    pub changes: usize,
+    /// Whether others may hold it at the same time, for reading.
+    pub shared: bool,
+    /// A condition wait inside gives it up.
+    pub waits: bool,
+    /// The lines that holding it throughout adds and removes, about.
+    pub lines: usize,
+}
+
+impl Holding {
+    /// Whether nothing has to be done.
+    pub fn is_throughout(&self) -> bool {
+        self.on_entry && self.changes == 0 && !self.shared
+    }
+}
+
+/// How a region stands to a lock.
+pub fn holding(source: &Source, region: &Region, lock: &Lock) -> Holding {
+    let all = operations(source, region);
+    let Range { start, end } = region.bytes;
+    let inside = inside(&all, region, lock);
+    let changes = inside.iter().filter(|op| !is_way_out(source, op)).count();
+    let on_entry = is_held(&all, &lock.text, start);
+    let at_end = is_held(&all, &lock.text, end);
+    let shared = deciding(&all, &lock.text, start).is_some_and(|op| op.act == Act::Share);
+    let is_wait = |op: &Operation| op.act == Act::Wait && region.bytes.contains(&op.bytes.start);
+    let waits = all.iter().any(|op| is_wait(op) && op.lock.text == lock.text);
+    let is_nothing = on_entry && changes == 0;
+    let lines = if is_nothing {
+        usize::from(shared)
+    } else {
+        inside.len() + usize::from(!on_entry) + usize::from(!at_end)
+    };
+    Holding { on_entry, at_end, changes, shared, waits, lines }
+}
+
+/// Holds a lock throughout a region.
+pub fn hold(
+    patch: &mut Patch<'_>,
+    source: &Source,
+    region: &Region,
+    lock: &Lock,
+) -> Result<(), HoldError> {
+    let all = operations(source, region);
+    let now = holding(source, region, lock);
+    let entry = deciding(&all, &lock.text, region.bytes.start).filter(|op| op.act != Act::Give);
+    if let Some(reading) = entry.filter(|_| now.shared) {
+        let text = source.text()[reading.bytes.clone()].to_owned();
+        let text = text.replace("rdlock", "wrlock").replace("shared_lock", "unique_lock");
+        patch.replace(reading.bytes.clone(), &text);
+    }
+    if now.on_entry && now.changes == 0 {
+        return Ok(());
+    }
+    let inside = inside(&all, region, lock);
+    for operation in &inside {
+        let line = source.position_of(operation.bytes.start).line;
+        let not_alone = || HoldError::NotAlone { lock: lock.text.clone(), line };
+        patch.remove_statement(operation.statement.clone().ok_or_else(not_alone)?);
+    }
+    let guards: Vec<&ScopedLock> =
+        inside.iter().filter(|op| op.declares()).filter_map(|op| op.guard.as_ref()).collect();
+    if let Some(guard) = entry.and_then(|op| op.guard.as_ref()) {
+        if !now.at_end {
+            patch.after(region, &format!("{}.unlock();", guard.name))?;
+        }
+        return Ok(());
+    }
+    let is_plain = matches!(lock.taking, Taking::Statements { .. }) || entry.is_some();
+    let is_plain = is_plain || inside.iter().any(|op| op.guard.is_none());
+    match (guards.as_slice(), &lock.taking) {
+        ([], _) if is_plain => by_statements(patch, source, region, lock, &now, &all),
+        ([], Taking::Scoped { class }) => {
+            let name = source.fresh_name("hold");
+            by_guard(patch, region, &format!("{class} {name}({});", lock.text), &name, now.at_end)
+        }
+        ([first, others @ ..], _) => {
+            for other in others {
+                rename(patch, source, other, &first.name);
+            }
+            let is_whole = now.at_end && source.is_direct(region, &first.declaration);
+            let declaration = match (&lock.taking, is_whole) {
+                (Taking::Scoped { class }, false) => {
+                    format!("{class} {}({});", first.name, lock.text)
+                }
+                _ => source.text()[first.declaration.clone()].to_owned(),
+            };
+            by_guard(patch, region, &declaration, &first.name, now.at_end)
+        }
+        ([], Taking::Statements { .. }) => by_statements(patch, source, region, lock, &now, &all),
+    }
+}
+
+/// The operations on a lock inside a region, waits aside.
+fn inside<'o>(all: &'o [Operation], region: &Region, lock: &Lock) -> Vec<&'o Operation> {
+    let is_inside = |op: &&Operation| {
+        op.act != Act::Wait
+            && op.lock.text == lock.text
+            && region.bytes.contains(&op.bytes.start)
+    };
+    all.iter().filter(is_inside).collect()
+}
+
+/// Whether it gives the lock back just before a jump.
+fn is_way_out(source: &Source, operation: &Operation) -> bool {
+    let leaves = |statement: &Range<usize>| source.way_out(statement).is_some();
+    operation.act == Act::Give && operation.statement.as_ref().is_some_and(leaves)
+}
+
+fn by_statements(
+    patch: &mut Patch<'_>,
+    source: &Source,
+    region: &Region,
+    lock: &Lock,
+    now: &Holding,
+    all: &[Operation],
+) -> Result<(), HoldError> {
+    let (take, give) = match &lock.taking {
+        Taking::Statements { lock, unlock } => (lock.clone(), unlock.clone()),
+        Taking::Scoped { .. } => {
+            (format!("{}.lock();", lock.text), format!("{}.unlock();", lock.text))
+        }
+    };
+    let mut exits = source.exits(region);
+    exits.retain(|exit| !is_held(all, &lock.text, exit.bytes.start));
+    patch.before_exits(region, &exits, &give)?;
+    if !now.on_entry {
+        patch.before(region, &take)?;
+    }
+    if !now.at_end {
+        match patch.after(region, &give) {
+            Ok(()) | Err(PatchError::AfterJump { .. }) => {}
+            Err(other) => return Err(other.into()),
+        }
+    }
+    Ok(())
+}
+
+/// A variable that holds the lock from here to the end of the block, or until it is told to give it back.
+fn by_guard(
+    patch: &mut Patch<'_>,
+    region: &Region,
+    declaration: &str,
+    name: &str,
+    at_end: bool,
+) -> Result<(), HoldError> {
+    if at_end {
+        patch.before(region, declaration)?;
+    } else {
+        let release = format!("{name}.unlock();");
+        patch.guard(region, &Guard::Scoped { declaration: declaration.to_owned(), release })?;
+    }
+    Ok(())
+}
+
+/// What used another variable now uses this one.
+fn rename(patch: &mut Patch<'_>, source: &Source, guard: &ScopedLock, name: &str) {
+    if guard.name == name {
+        return;
+    }
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let text = &source.text()[..guard.lives_to];
+    let uses = text[guard.declaration.end..].match_indices(&guard.name);
+    for at in uses.map(|(at, _)| at + guard.declaration.end) {
+        let end = at + guard.name.len();
+        if !text[..at].ends_with(is_word) && !text[end..].starts_with(is_word) {
+            patch.replace(at..end, name);
+        }
+    }
+}

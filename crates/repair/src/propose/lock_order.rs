@@ -1,0 +1,191 @@
+//! Other orders of locks, for the threads of a deadlock.
+//!
+//! For each thread of the cycle, the lock that it holds and the one that it waits for, where both are taken by statements of
+//! one block; or where the second is taken by a function that is called there. Which change helps is not decided
+//! here: half of these only turn the cycle round.
+
+use unravel_causes::Analysis;
+use unravel_trace::{CauseClass, Pattern};
+
+use super::{Candidate, MOST_CAUSES};
+use crate::lock_order::{Acquisition, CallFor, LockOrder, Taken};
+use crate::measures::Measure;
+use crate::source::{Language, Region, Source};
+use crate::spots::{Files, Stretch, parting, position, spots};
+
+/// A thread's two locks: the statements of one block that take them.
+struct Nesting<'s> {
+    file: String,
+    source: &'s Source,
+    first: Acquisition,
+    /// The statement that takes the second, itself or by what it calls.
+    second: Region,
+    /// Where exactly.
+    at: usize,
+}
+
+/// The changes of lock order that may help against a class.
+pub(super) fn lock_orders(
+    index: usize,
+    class: &CauseClass,
+    analysis: &Analysis,
+    files: &mut Files,
+) -> Vec<Candidate> {
+    if class.pattern != Pattern::Deadlock {
+        return Vec::new();
+    }
+    let mut orders: Vec<LockOrder> = Vec::new();
+    for cause in class.causes.iter().take(MOST_CAUSES) {
+        let mut seen: Vec<(String, Region)> = Vec::new();
+        for thread in spots(cause, analysis) {
+            for pair in thread.windows(2) {
+                let Some((held, wanted)) = parting(&pair[0], &pair[1]) else { continue };
+                let file = held.file.to_string();
+                files.open(&file);
+                let at = (position(held), position(wanted));
+                let Some(nesting) = files.get(&file).and_then(|source| nesting(file, source, at)) else {
+                    continue;
+                };
+                let place = (nesting.file.clone(), nesting.second.clone());
+                let by_others = seen.contains(&place);
+                seen.push(place);
+                for order in nesting.orders(by_others) {
+                    if !orders.contains(&order) {
+                        orders.push(order);
+                    }
+                }
+            }
+        }
+    }
+    let candidate = |order: LockOrder| {
+        let cost = order.cost();
+        Candidate { measure: Measure::LockOrder(order), covers: vec![index], cost }
+    };
+    orders.into_iter().map(candidate).collect()
+}
+
+fn nesting(
+    file: String,
+    source: &Source,
+    (held, wanted): (crate::source::Position, crate::source::Position),
+) -> Option<Nesting<'_>> {
+    let (held, at) = (source.region(&[held])?, source.byte_at(wanted)?);
+    let wanted = source.region(&[wanted])?;
+    let (first, second) = source.siblings(&held, &wanted)?;
+    if first != held || second.bytes.start < first.bytes.start {
+        return None;
+    }
+    let first = Acquisition::of(&file, &first, source)?;
+    Some(Nesting { file, source, first, second, at })
+}
+
+impl Nesting<'_> {
+    /// What can be done here. `by_others`: other threads of the cycle do the same here.
+    fn orders(&self, by_others: bool) -> Vec<LockOrder> {
+        let mut orders = Vec::new();
+        let second = Acquisition::of(&self.file, &self.second, self.source);
+        // A call that is a statement may be the acquisition itself or lead to it, and both are worth a try.
+        if let Some(second) = second.filter(|second| self.is_lock(second)) {
+            self.nested(&second, by_others, &mut orders);
+        } else {
+            orders.extend(self.called());
+        }
+        orders
+    }
+
+    /// Whether a statement is an acquisition and not any call that leads to one.
+    fn is_lock(&self, one: &Acquisition) -> bool {
+        match &one.taken {
+            Taken::Function { release, .. } => release.is_some(),
+            Taken::Method { .. } | Taken::Scoped { .. } => true,
+        }
+    }
+
+    fn nested(&self, second: &Acquisition, by_others: bool, orders: &mut Vec<LockOrder>) {
+        let (first, source) = (&self.first, self.source);
+        let region = &first.stretch.region;
+        let between = source.between(region, &self.second);
+        let may_go_up = between.as_ref().is_none_or(|between| {
+            source.may_pass(&self.second.bytes, &between.bytes)
+                && (source.exits(between).is_empty() || second.release().is_some())
+        });
+        if may_go_up {
+            let pair = || (first.clone(), second.clone());
+            let (one, other) = pair();
+            orders.push(LockOrder::SecondFirst { first: one, second: other });
+            if source.language() == Language::Cpp && self.are_alike(second) {
+                let (one, other) = pair();
+                orders.push(LockOrder::Together { first: one, second: other });
+            }
+            let is_scoped = matches!(first.taken, Taken::Scoped { .. });
+            if by_others && !is_scoped && self.are_alike(second) && first.lock != second.lock {
+                let (one, other) = pair();
+                orders.push(LockOrder::ByAddress { first: one, second: other });
+            }
+        }
+        orders.extend(self.released(second, between.as_ref()));
+    }
+
+    /// Whether both locks are taken in the same way, so that the statements can be exchanged.
+    fn are_alike(&self, second: &Acquisition) -> bool {
+        let body = || self.source.whole_body(self.source.position_of(self.second.bytes.start));
+        let unused = |name: &str| {
+            let uses = |body: Region| {
+                let text = &self.source.text()[body.bytes];
+                text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| *word == name).count()
+            };
+            body().map_or(0, uses) == 1
+        };
+        match (&self.first.taken, &second.taken) {
+            (Taken::Function { name: a, .. }, Taken::Function { name: b, .. }) => a == b,
+            (Taken::Method { .. }, Taken::Method { .. }) => true,
+            (Taken::Scoped { template: a, name: x }, Taken::Scoped { template: b, name: y }) => {
+                a == b && matches!(a.as_str(), "lock_guard" | "scoped_lock") && unused(x) && unused(y)
+            }
+            _ => false,
+        }
+    }
+
+    /// Giving the first back before the second is taken: only where the statements under both have nothing to do with
+    /// those under the first alone, nor with what owns that lock.
+    fn released(&self, second: &Acquisition, between: Option<&Region>) -> Option<LockOrder> {
+        let source = self.source;
+        let statement = self.first.release()?;
+        let plain = |text: &str| text.split_whitespace().collect::<String>();
+        let wanted = plain(&statement);
+        let release = source
+            .following(&self.second)
+            .into_iter()
+            .find(|region| plain(&source.text()[region.bytes.clone()]) == wanted)?;
+        let under_first = between?;
+        let under_both = source.between(&self.second, &release)?;
+        let is_apart = source.may_pass(&under_first.bytes, &under_both.bytes)
+            && !source.mentions(&under_both.bytes, self.first.owner())
+            && source.exits(&under_both).is_empty();
+        let release = Stretch { file: self.file.clone(), region: release };
+        is_apart.then(|| LockOrder::Released { first: self.first.clone(), release, second: second.clone() })
+    }
+
+    /// Taking a call out of the section of the first lock.
+    fn called(&self) -> Option<LockOrder> {
+        let source = self.source;
+        let first = &self.first.stretch.region;
+        let may_pass = |bytes: &std::ops::Range<usize>| {
+            source.between(first, &self.second).is_none_or(|b| source.may_pass(bytes, &b.bytes))
+        };
+        let mut calls = source.calls(self.second.bytes.clone());
+        calls.retain(|call| call.bytes.contains(&self.at));
+        // The innermost call around the place is the one that leads to the lock.
+        let call = calls.into_iter().min_by_key(|call| call.bytes.len())?;
+        let is_plain = source.is_plain(&self.second);
+        if is_plain && source.exits(&self.second).is_empty() && may_pass(&self.second.bytes) {
+            let statement = Stretch { file: self.file.clone(), region: self.second.clone() };
+            return Some(LockOrder::CalledBefore { first: self.first.clone(), statement });
+        }
+        let is_once = is_plain || source.is_in_condition(&self.second, call.bytes.start);
+        (is_once && may_pass(&call.bytes)).then(|| LockOrder::ValueBefore {
+            first: self.first.clone(),
+            call: CallFor { bytes: call.bytes, function: call.name },
+        })
+    }
+}

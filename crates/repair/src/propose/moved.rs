@@ -1,0 +1,170 @@
+//! Statements that belong elsewhere.
+//!
+//! Two kinds of causes have such a repair. One thread does two things in the wrong order (it announces what is not there
+//! yet): then one of the two goes past the other. Or something must come before something of another thread: then it
+//! goes before that thread's creation, or what comes too early goes after the join of the thread that is too late.
+//! A statement goes past others only if they share nothing by name, and never past an operation on a lock. What
+//! functions do that are called there is not looked at: the exploration of the moved program decides.
+
+use unravel_causes::Analysis;
+use unravel_trace::{Cause, CauseClass, Pattern, ThreadName};
+
+use super::{Candidate, MOST_ORDERS};
+use crate::graph::Graph;
+use crate::measures::Measure;
+use crate::moved::{Move, Side};
+use crate::source::{Region, Source};
+use crate::spots::{Files, Spot, Stretch, parting, position, spot, spots};
+use crate::threads::{creations, joins};
+
+/// What a move costs, by how much it takes from the program.
+const PAST_OWN: u64 = 10;
+const PAST_THREAD: u64 = 12;
+/// Threads that were there at the same time no longer are.
+const THREAD_PAST_THREAD: u64 = 45;
+/// Moves of one class.
+const MOST_MOVES: usize = 12;
+
+/// The moves that may help against a class.
+pub(super) fn moves(
+    index: usize,
+    class: &CauseClass,
+    analysis: &Analysis,
+    files: &mut Files,
+) -> Vec<Candidate> {
+    let Some(cause) = class.causes.first().filter(|_| class.pattern != Pattern::Deadlock) else {
+        return Vec::new();
+    };
+    for thread in spots(cause, analysis) {
+        for place in thread.iter().flat_map(|spot| &spot.frames) {
+            files.open(&place.file);
+        }
+    }
+    let mut found = own_order(cause, analysis, files);
+    found.extend(past_threads(cause, analysis, files));
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for (change, cost) in found {
+        let measure = Measure::Move(change);
+        if !candidates.iter().any(|known| known.measure == measure) {
+            candidates.push(Candidate { measure, covers: vec![index], cost });
+        }
+    }
+    candidates.truncate(MOST_MOVES);
+    candidates
+}
+
+/// Exchanging what one thread does.
+fn own_order(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move, u64)> {
+    let mut moves = Vec::new();
+    for thread in spots(cause, analysis) {
+        for pair in thread.windows(2) {
+            let Some((one, other)) = parting(&pair[0], &pair[1]) else { continue };
+            let Some(source) = files.get(&one.file) else { continue };
+            let regions = source.region(&[position(one)]).zip(source.region(&[position(other)]));
+            let Some((earlier, later)) = regions.and_then(|(a, b)| source.siblings(&a, &b)) else { continue };
+            // Looking before it goes wrong is no repair.
+            let in_order = earlier.bytes.start < later.bytes.start;
+            if in_order && !is_check(source, &earlier) && !is_check(source, &later) {
+                moves.extend(exchange(&one.file, source, &later, &earlier, PAST_OWN));
+            }
+        }
+    }
+    moves
+}
+
+/// Orders between threads, by where threads begin and end.
+fn past_threads(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move, u64)> {
+    let graph = Graph::of(cause);
+    let participants = || cause.orders.iter().flat_map(|order| [&order.first, &order.second]);
+    let spot_of = |event: usize| {
+        let who = participants().find(|who| who.key == graph.events[event])?;
+        spot(who, &analysis.stacks)
+    };
+    let mut moves = Vec::new();
+    for (first, then) in graph.closing(cause).into_iter().take(MOST_ORDERS) {
+        let (Some(first), Some(then)) = (spot_of(first), spot_of(then)) else { continue };
+        if is_ancestor(&first.thread, &then.thread) {
+            moves.extend(meetings(&statements(&first, files), &creations(&then, files), files, PAST_THREAD));
+        } else if is_ancestor(&then.thread, &first.thread) {
+            let joins = joins(&creations(&first, files), files);
+            moves.extend(meetings(&joins, &statements(&then, files), files, PAST_THREAD));
+        } else {
+            let joins = joins(&creations(&first, files), files);
+            let creations = creations(&then, files);
+            moves.extend(meetings(&joins, &creations, files, THREAD_PAST_THREAD));
+        }
+    }
+    moves
+}
+
+fn is_ancestor(a: &ThreadName, b: &ThreadName) -> bool {
+    a.0.len() < b.0.len() && b.0.starts_with(&a.0)
+}
+
+/// The statements of a spot's frames, innermost first.
+fn statements(spot: &Spot, files: &Files) -> Vec<Stretch> {
+    let statement = |place: &unravel_trace::Place| {
+        let region = files.get(&place.file)?.region(&[position(place)])?;
+        Some(Stretch { file: place.file.to_string(), region })
+    };
+    spot.frames.iter().filter_map(statement).collect()
+}
+
+/// Moves that put one of `firsts` before one of `thens`, where both are in one function and stand the other way round.
+fn meetings(firsts: &[Stretch], thens: &[Stretch], files: &Files, cost: u64) -> Vec<(Move, u64)> {
+    let mut moves = Vec::new();
+    for first in firsts {
+        for then in thens.iter().filter(|then| then.file == first.file) {
+            let Some(source) = files.get(&first.file) else { continue };
+            let Some((first_at, then_at)) = source.siblings(&first.region, &then.region) else { continue };
+            if then_at.bytes.start < first_at.bytes.start {
+                moves.extend(exchange(&first.file, source, &first_at, &then_at, cost));
+            }
+        }
+    }
+    moves
+}
+
+/// The two ways to make `later` come before `earlier`, as far as what stands between allows them.
+fn exchange(file: &str, source: &Source, later: &Region, earlier: &Region, cost: u64) -> Vec<(Move, u64)> {
+    let stretch = |region: &Region| Stretch { file: file.to_owned(), region: region.clone() };
+    let between = source.between(earlier, later);
+    let passed = between.as_ref().map_or(0, |between| between.statements as u64);
+    let may_pass = |moved: &Region, other: &Region| {
+        let over = between.iter().chain([other]);
+        source.exits(moved).is_empty()
+            && !locks(source, moved)
+            && over.clone().all(|over| source.may_pass(&moved.bytes, &over.bytes) && !locks(source, over))
+    };
+    let mut moves = Vec::new();
+    if may_pass(later, earlier) {
+        let what = Move { what: stretch(later), side: Side::Before, of: stretch(earlier) };
+        moves.push((what, cost + passed));
+    }
+    // Going down past a way out, it would not be executed there.
+    let is_reached = between.iter().chain([later]).all(|over| source.exits(over).is_empty());
+    if is_reached && may_pass(earlier, later) {
+        let what = Move { what: stretch(earlier), side: Side::After, of: stretch(later) };
+        moves.push((what, cost + 1 + passed));
+    }
+    moves
+}
+
+/// Whether a region takes a lock or gives one back, by the names of what it calls itself.
+fn locks(source: &Source, region: &Region) -> bool {
+    let is_lock = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        (name.ends_with("lock") || name.contains("mutex_lock") || name.contains("mutex_unlock"))
+            && !name.ends_with("clock")
+    };
+    source.calls(region.bytes.clone()).iter().any(|call| is_lock(&call.name))
+        || !source.scoped_locks(region.bytes.clone()).is_empty()
+}
+
+/// Whether a region asks whether all is well.
+fn is_check(source: &Source, region: &Region) -> bool {
+    source.calls(region.bytes.clone()).iter().any(|call| {
+        let name = call.name.to_ascii_lowercase();
+        name.contains("assert") || matches!(name.as_str(), "abort" | "exit" | "_exit" | "reach_error" | "error")
+    })
+}

@@ -1,0 +1,146 @@
+//! Wake-ups that get lost: signals that should wake all who wait, and waits that should test again what they wait for.
+//!
+//! Both are proposed wherever a cause touches a function that waits or signals; whether it helps, the checks find out.
+
+use unravel_causes::Analysis;
+use unravel_trace::CauseClass;
+
+use super::Candidate;
+use crate::measures::{Measure, Rewording};
+use crate::source::{Call, Source};
+use crate::spots::{Files, position, spots};
+
+/// What a rewritten line costs.
+const LINE: u64 = 3;
+
+/// What wakes one, and what wakes all instead.
+const SIGNALS: [(&str, &str); 3] = [
+    ("pthread_cond_signal", "pthread_cond_broadcast"),
+    ("cnd_signal", "cnd_broadcast"),
+    ("notify_one", "notify_all"),
+];
+const WAITS: [&str; 4] =
+    ["pthread_cond_wait", "pthread_cond_timedwait", "cnd_wait", "cnd_timedwait"];
+
+/// A call about a condition variable.
+struct Signal {
+    /// The last part of its name: `is_set` of `&f->is_set`.
+    condition: String,
+    call: Call,
+}
+
+/// Candidates against lost wake-ups.
+pub fn signalling(classes: &[CauseClass], analysis: &Analysis, files: &mut Files) -> Vec<Candidate> {
+    let mut conditions: Vec<(String, Vec<usize>)> = Vec::new();
+    let mut seen: Vec<String> = Vec::new();
+    for (index, class) in classes.iter().enumerate() {
+        let causes = class.causes.iter().take(super::MOST_CAUSES);
+        let spots = causes.flat_map(|cause| spots(cause, analysis)).flatten();
+        for place in spots.flat_map(|spot| spot.frames) {
+            let file = place.file.to_string();
+            files.open(&file);
+            let Some(source) = files.get(&file) else { continue };
+            let Some(function) = source.function_at(position(&place)) else { continue };
+            if !seen.contains(&file) {
+                seen.push(file);
+            }
+            for signal in signals(source, function.body.clone()) {
+                match conditions.iter_mut().find(|(name, _)| *name == signal.condition) {
+                    Some((_, covers)) if covers.contains(&index) => {}
+                    Some((_, covers)) => covers.push(index),
+                    None => conditions.push((signal.condition, vec![index])),
+                }
+            }
+        }
+    }
+    let mut candidates = Vec::new();
+    for (condition, covers) in conditions {
+        let wakes = rewordings(&seen, files, &condition, wakes_all);
+        let tests = rewordings(&seen, files, &condition, tests_again);
+        let all = [wakes.clone(), tests.clone()].concat();
+        let wakes_title = format!("every signal of `{condition}` wakes all who wait");
+        let tests_title = format!("who waits for `{condition}` tests again when woken");
+        let both_title = format!("{wakes_title}, and {tests_title}");
+        let is_both = !wakes.is_empty() && !tests.is_empty();
+        let offers = [(wakes, wakes_title, true), (tests, tests_title, true), (all, both_title, is_both)];
+        for (rewordings, title, _) in offers.into_iter().filter(|(edits, _, use_it)| *use_it && !edits.is_empty()) {
+            let cost = LINE * rewordings.len() as u64;
+            let measure = Measure::Signalling { rewordings, title };
+            candidates.push(Candidate { measure, covers: covers.clone(), cost });
+        }
+    }
+    candidates
+}
+
+/// The edits of all calls about a condition variable in these files.
+fn rewordings(
+    seen: &[String],
+    files: &Files,
+    condition: &str,
+    edit: fn(&Source, &Call) -> Option<(std::ops::Range<usize>, String)>,
+) -> Vec<Rewording> {
+    let mut found = Vec::new();
+    for file in seen {
+        let Some(source) = files.get(file) else { continue };
+        for signal in signals(source, 0..source.text().len()) {
+            if signal.condition == condition
+                && let Some((bytes, text)) = edit(source, &signal.call)
+            {
+                let rewording = Rewording { file: file.clone(), bytes, text };
+                if !found.contains(&rewording) {
+                    found.push(rewording);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A signal becomes a broadcast.
+fn wakes_all(_: &Source, call: &Call) -> Option<(std::ops::Range<usize>, String)> {
+    let (one, all) = SIGNALS.iter().find(|(one, _)| last_name(&call.name) == *one)?;
+    let end = call.bytes.start + call.name.len();
+    Some((end - one.len()..end, (*all).to_owned()))
+}
+
+/// The `if` around a wait becomes a `while`.
+fn tests_again(source: &Source, call: &Call) -> Option<(std::ops::Range<usize>, String)> {
+    // With a predicate, the wait tests again by itself.
+    if !waits(call) || last_name(&call.name) == "wait" && call.arguments.len() > 1 {
+        return None;
+    }
+    let keyword = source.governing_if(call.bytes.start)?;
+    Some((keyword, "while".to_owned()))
+}
+
+/// The calls about condition variables in a stretch.
+fn signals(source: &Source, bytes: std::ops::Range<usize>) -> Vec<Signal> {
+    let calls = source.calls(bytes).into_iter();
+    let about = |call: Call| {
+        let is_signal = SIGNALS.iter().any(|(one, all)| [*one, *all].contains(&last_name(&call.name)));
+        if !is_signal && !waits(&call) {
+            return None;
+        }
+        let method = last_name(&call.name);
+        let object = call.name[..call.name.len() - method.len()].trim_end_matches(['.', '-', '>']);
+        let named = if object.is_empty() { call.arguments.first()?.as_str() } else { object };
+        let condition = last_word(named).to_owned();
+        (!condition.is_empty()).then_some(Signal { condition, call })
+    };
+    calls.filter_map(about).collect()
+}
+
+fn waits(call: &Call) -> bool {
+    WAITS.contains(&call.name.as_str()) || call.name.ends_with(".wait") || call.name.ends_with("->wait")
+}
+
+/// `notify_one` of `q->changed.notify_one`.
+fn last_name(name: &str) -> &str {
+    name.rsplit(['.', '>']).next().unwrap_or(name)
+}
+
+/// `is_set` of `&f->is_set`.
+fn last_word(text: &str) -> &str {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.trim_end_matches(|c| !is_word(c)).rsplit(|c| !is_word(c)).next().unwrap_or("")
+}
