@@ -165,7 +165,7 @@ pub fn here<E: Executor>(
             gathered.asks_for_values && matches!(request.input.nondet, Nondet::Seed(_));
         summary.count(&gatherer, &gathered);
         if gathered.exhausted {
-            let enumerated = enumerate(gatherer.pairs, &gathered, &effort);
+            let enumerated = enumerate(gatherer.pairs, &gatherer.words.keys, &gathered, &effort);
             summary.add(&mut gatherer, &gathered, enumerated);
         } else {
             summary.sample(&mut gatherer, &gathered, request, &effort);

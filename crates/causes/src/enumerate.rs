@@ -4,12 +4,12 @@
 //! paper blocks it: a run is out if it keeps every order of the core, where a step that it never got to counts as after all
 //! that it did. So the failing run itself is always blocked, and unrelated failures never.
 
-use unravel_diagnose::points::Key;
+use unravel_diagnose::points::{Key, Keys};
 
 use crate::core::{Core, core};
 use crate::gather::{Effort, Gathered, left};
 use crate::orders::{OrderId, OrderSet, Pairs};
-use crate::watch::Course;
+use crate::watch::{Course, Ends};
 
 /// Causes that are looked for; more are no help to anybody.
 const MOST_CAUSES: usize = 400;
@@ -39,7 +39,12 @@ pub struct Enumerated {
 }
 
 /// All causes of what was gathered, which has to be every class there is.
-pub fn enumerate(pairs: &mut Pairs, gathered: &Gathered, effort: &Effort) -> Enumerated {
+pub fn enumerate(
+    pairs: &mut Pairs,
+    keys: &Keys,
+    gathered: &Gathered,
+    effort: &Effort,
+) -> Enumerated {
     let mut result = Enumerated::default();
     if gathered.passing.is_empty() {
         return result;
@@ -54,13 +59,13 @@ pub fn enumerate(pairs: &mut Pairs, gathered: &Gathered, effort: &Effort) -> Enu
             result.left = open.len();
             break;
         }
-        let core = core_of(pairs, gathered, failing);
+        let core = core_of(pairs, keys, gathered, failing);
         let orders = core.orders.iter().map(|order| pairs.keys(*order)).collect();
         result.untold += usize::from(core.alike > 0);
         let set: OrderSet = core.orders.iter().copied().collect();
         let kept_by = |index: &usize| {
             let member = &gathered.failing[*index].member;
-            set.is_subset_of(&pairs.kept_until_failure(&member.course, &member.kept))
+            set.is_subset_of(&pairs.kept_until_failure(&member.course, &member.kept, keys))
         };
         // An empty core would block everything; nothing is known then but this one run.
         let (blocks, rest): (Vec<usize>, Vec<usize>) = if core.orders.is_empty() {
@@ -76,7 +81,7 @@ pub fn enumerate(pairs: &mut Pairs, gathered: &Gathered, effort: &Effort) -> Enu
             failing,
             constraints: {
                 let member = &gathered.failing[failing].member;
-                pairs.kept_until_failure(&member.course, &member.kept).len()
+                pairs.kept_until_failure(&member.course, &member.kept, keys).len()
             },
             orders,
             witnesses: core.witnesses,
@@ -86,9 +91,9 @@ pub fn enumerate(pairs: &mut Pairs, gathered: &Gathered, effort: &Effort) -> Enu
     result
 }
 
-fn core_of(pairs: &mut Pairs, gathered: &Gathered, failing: usize) -> Core {
+fn core_of(pairs: &mut Pairs, keys: &Keys, gathered: &Gathered, failing: usize) -> Core {
     let member = &gathered.failing[failing].member;
-    let kept = pairs.kept_until_failure(&member.course, &member.kept);
+    let kept = pairs.kept_until_failure(&member.course, &member.kept, keys);
     let mut broken: Vec<OrderSet> =
         gathered.passing.iter().map(|passing| kept.broken_by(&passing.kept)).collect();
     if let Some(last) = member.course.steps.last() {
@@ -113,7 +118,7 @@ fn core_of(pairs: &mut Pairs, gathered: &Gathered, failing: usize) -> Core {
 }
 
 fn ended_before(course: &Course, key: Key) -> bool {
-    course.steps.last().is_some_and(|step| step.ends) && !course.steps.iter().any(|step| step.key == key)
+    course.steps.last().is_some_and(|step| step.ends == Ends::Process) && !course.steps.iter().any(|step| step.key == key)
 }
 
 fn places(course: &Course) -> rustc_hash::FxHashMap<Key, usize> {

@@ -4,10 +4,10 @@
 //! (where a step is missing, or the two touch different things this time) not at all. Two bits a pair, so that which
 //! orders one run breaks of another is a few words of arithmetic.
 
-use rustc_hash::FxHashMap;
-use unravel_diagnose::points::Key;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unravel_diagnose::points::{Key, Keys, ThreadKey};
 
-use crate::watch::{Course, Says, Step, Touches};
+use crate::watch::{Course, Ends, Says, Step, Touches};
 
 /// How many earlier steps at the same place a step is compared with, in long runs.
 const LOOK_BACK: usize = 96;
@@ -142,16 +142,23 @@ impl Pairs {
         kept
     }
 
-    /// The orders that a failing run keeps, with those between a step it has and one that it lacks: what it lacks
-    /// counts as after all of it (design §7).
-    pub fn kept_until_failure(&self, course: &Course, kept: &OrderSet) -> OrderSet {
-        let has: rustc_hash::FxHashSet<Key> = course.steps.iter().map(|step| step.key).collect();
+    /// The orders that a failing run keeps, with those between a step it has and one that it lacks only because it
+    /// failed: that counts as after all of it (design §7). What a thread that has ended never did is on another path.
+    pub fn kept_until_failure(&self, course: &Course, kept: &OrderSet, keys: &Keys) -> OrderSet {
+        let has: FxHashSet<Key> = course.steps.iter().map(|step| step.key).collect();
+        let ended: Vec<ThreadKey> = course
+            .steps
+            .iter()
+            .filter(|step| step.ends == Ends::Thread)
+            .map(|step| step.thread)
+            .collect();
+        let may_come = |key: Key| !has.contains(&key) && !ended.contains(&keys.parts(key).0);
         let mut all = kept.clone();
         for (number, (a, b)) in self.pairs.iter().enumerate().filter(|(_, (_, b))| *b != END) {
-            match (has.contains(a), has.contains(b)) {
-                (true, false) => all.insert(OrderId(number as u32 * 2)),
-                (false, true) => all.insert(OrderId(number as u32 * 2 + 1)),
-                _ => {}
+            if has.contains(a) && may_come(*b) {
+                all.insert(OrderId(number as u32 * 2));
+            } else if has.contains(b) && may_come(*a) {
+                all.insert(OrderId(number as u32 * 2 + 1));
             }
         }
         all

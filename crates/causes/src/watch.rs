@@ -24,8 +24,16 @@ pub struct Step {
     pub thread: ThreadKey,
     /// What it touches: a number of [`Touches`].
     pub touches: u32,
-    /// The process ends with it.
-    pub ends: bool,
+    /// What ends with it.
+    pub ends: Ends,
+}
+
+/// What a step is the end of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ends {
+    Nothing,
+    Thread,
+    Process,
 }
 
 impl Course {
@@ -180,7 +188,11 @@ impl Scheduler for Watch<'_> {
             let thread = self.threads[thread.index()];
             let occurrence = self.counter.advance(thread, what.site);
             let key = self.words.keys.key(thread, what.site, occurrence);
-            let ends = what.op == Op::End;
+            let ends = match what.op {
+                Op::Exit => Ends::Thread,
+                Op::End => Ends::Process,
+                _ => Ends::Nothing,
+            };
             self.course.steps.push(Step { key, thread, touches: 0, ends });
         }
         if let Some(says) = says(what.op) {

@@ -15,6 +15,7 @@ use crate::check::{self, Explored};
 use crate::draft::{Written, write};
 use crate::measures::Measure;
 use crate::propose::Candidate;
+use crate::rank::Stood;
 use crate::repair::{Request, Workshop};
 use crate::spots::Files;
 
@@ -34,7 +35,7 @@ pub struct Bench<'b, W: Workshop> {
     visible: &'b VisibleSet,
     /// The classes that pass without any repair.
     passing: FxHashSet<u64>,
-    pub found: Vec<Repair>,
+    pub found: Vec<Stood>,
     pub rejected: Vec<Rejected>,
     /// The causes of failures that measures left.
     remaining: Vec<Analysis>,
@@ -80,8 +81,9 @@ impl<'b, W: Workshop> Bench<'b, W> {
         let title = Self::title(cover);
         match self.checked(cover, files) {
             Ok(repair) => {
-                if !self.found.iter().any(|known| known.diff == repair.diff) {
-                    self.found.push(repair);
+                if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
+                    let price = cover.iter().map(|candidate| candidate.cost).sum();
+                    self.found.push(Stood { repair, price });
                 }
             }
             Err(reason) => self.rejected.push(Rejected { title, reason }),

@@ -3,6 +3,8 @@
 mod atomic;
 mod exclusion;
 mod existing;
+mod lock_order;
+mod moved;
 mod order;
 mod signalling;
 
@@ -49,12 +51,14 @@ pub fn write(measures: &[Measure], files: &Files) -> Result<Written, DraftError>
     for measure in measures {
         match measure {
             Measure::Exclude { stretches, lock: LockChoice::New } => draft.new_lock(stretches)?,
-            Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } } => {
-                draft.existing_lock(stretches, locks)?
+            Measure::Exclude { stretches, lock: LockChoice::Existing { locks, retests, .. } } => {
+                draft.existing_lock(stretches, locks, *retests)?
             }
             Measure::Signalling { rewordings, .. } => draft.reword(rewordings)?,
-            Measure::Order { first, then } => draft.order(first, then)?,
+            Measure::Order { first, times, then } => draft.order(first, *times, then)?,
             Measure::Atomic { updates } => draft.atomic(updates)?,
+            Measure::LockOrder(order) => draft.lock_order(order)?,
+            Measure::Move(change) => draft.moved(change)?,
         }
     }
     draft.finish()

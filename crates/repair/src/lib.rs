@@ -10,13 +10,16 @@ mod check;
 mod cover;
 mod draft;
 mod graph;
+mod lock_order;
 pub mod locks;
 mod measures;
+mod moved;
 mod propose;
 mod rank;
 mod repair;
 pub mod source;
 mod spots;
+mod threads;
 
 pub use check::Effort;
 pub use repair::{Progress, Request, Workshop, repair};

@@ -43,9 +43,15 @@ impl Acquisition {
         if call.statement.as_ref() != Some(bytes) {
             return None;
         }
-        if let Some(object) = call.name.strip_suffix("lock").filter(|object| object.ends_with(['.', '>'])) {
+        if let Some(object) =
+            call.name.strip_suffix("lock").filter(|object| object.ends_with(['.', '>']))
+        {
             let lock = object.trim_end_matches(['.', '-', '>']).to_owned();
-            return Some(Acquisition { stretch, lock, taken: Taken::Method { object: object.to_owned() } });
+            return Some(Acquisition {
+                stretch,
+                lock,
+                taken: Taken::Method { object: object.to_owned() },
+            });
         }
         let lock = call.arguments.join(", ");
         let release = releasing(&call.name);
@@ -55,7 +61,9 @@ impl Acquisition {
     /// The statement that gives the lock back; `None` if that is not known, or happens by itself.
     pub fn release(&self) -> Option<String> {
         match &self.taken {
-            Taken::Function { release, .. } => Some(format!("{}({});", release.as_ref()?, self.lock)),
+            Taken::Function { release, .. } => {
+                Some(format!("{}({});", release.as_ref()?, self.lock))
+            }
             Taken::Method { object } => Some(format!("{object}unlock();")),
             Taken::Scoped { .. } => None,
         }
@@ -63,7 +71,8 @@ impl Acquisition {
 
     /// What holds the lock: `a` of `&a->lock`.
     pub fn owner(&self) -> &str {
-        let start = self.lock.find(|c: char| c.is_alphanumeric() || c == '_').unwrap_or(self.lock.len());
+        let start =
+            self.lock.find(|c: char| c.is_alphanumeric() || c == '_').unwrap_or(self.lock.len());
         let name = &self.lock[start..];
         name.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or(name)
     }
@@ -132,16 +141,31 @@ impl LockOrder {
                 within(first)
             ),
             LockOrder::Together { first, second } => {
-                format!("{} and {} are taken at once in {}", first.name(), second.name(), within(first))
+                format!(
+                    "{} and {} are taken at once in {}",
+                    first.name(),
+                    second.name(),
+                    within(first)
+                )
             }
             LockOrder::Released { first, second, .. } => {
-                format!("{} is given back before {} is taken in {}", first.name(), second.name(), within(second))
+                format!(
+                    "{} is given back before {} is taken in {}",
+                    first.name(),
+                    second.name(),
+                    within(second)
+                )
             }
             LockOrder::CalledBefore { first, statement } => {
                 format!("{} comes before {} is taken", statement.name(), first.name())
             }
             LockOrder::ValueBefore { first, call } => {
-                format!("{} is called before {} is taken in {}", call.function, first.name(), within(first))
+                format!(
+                    "{} is called before {} is taken in {}",
+                    call.function,
+                    first.name(),
+                    within(first)
+                )
             }
         }
     }

@@ -10,8 +10,8 @@ mod choose;
 mod hold;
 mod names;
 
-pub(crate) use choose::choices;
-pub use hold::{HoldError, Holding, hold, holding};
+pub(crate) use choose::{Choice, choices};
+pub use hold::{HoldError, Holding, hold, holding, retesting};
 
 use std::ops::Range;
 
@@ -83,7 +83,8 @@ pub fn operations(source: &Source, region: &Region) -> Vec<Operation> {
     let is_own = |byte: usize| source.is_in_function_of(region, byte);
     let mut guards = source.scoped_locks(body.clone());
     guards.retain(|guard| is_own(guard.declaration.start));
-    let mut found: Vec<Operation> = guards.iter().flat_map(|guard| declared(source, guard)).collect();
+    let mut found: Vec<Operation> =
+        guards.iter().flat_map(|guard| declared(source, guard)).collect();
     let calls = source.calls(body.clone());
     for call in &calls {
         if !is_own(call.bytes.start) {
@@ -175,7 +176,9 @@ fn closing_angle(text: &str) -> Option<usize> {
 /// The operation that decides whether a lock is held at a byte.
 pub fn deciding<'o>(operations: &'o [Operation], text: &str, byte: usize) -> Option<&'o Operation> {
     operations.iter().rev().find(|operation| {
-        operation.act != Act::Wait && operation.lock.text == text && operation.counts.contains(&byte)
+        operation.act != Act::Wait
+            && operation.lock.text == text
+            && operation.counts.contains(&byte)
     })
 }
 

@@ -4,6 +4,8 @@ use unravel_program::weave;
 use unravel_trace::RepairKind;
 
 use crate::locks::{Lock, holding};
+use crate::lock_order::LockOrder;
+use crate::moved::Move;
 use crate::source::{Source, Update};
 use crate::spots::{Files, Stretch};
 
@@ -12,10 +14,14 @@ use crate::spots::{Files, Stretch};
 pub enum Measure {
     /// At most one thread is in any of the stretches.
     Exclude { stretches: Vec<Stretch>, lock: LockChoice },
-    /// Nobody begins with `then` before somebody has been through `first`.
-    Order { first: Stretch, then: Stretch },
+    /// Nobody begins with `then` before `first` has been gone through so many times.
+    Order { first: Stretch, times: usize, then: Stretch },
     /// Each of these updates is one atomic operation.
     Atomic { updates: Vec<AtomicUpdate> },
+    /// Locks are taken in another order.
+    LockOrder(LockOrder),
+    /// A statement goes elsewhere.
+    Move(Move),
     /// Waits that test again, signals that wake all.
     Signalling { rewordings: Vec<Rewording>, title: String },
 }
@@ -25,7 +31,8 @@ pub enum Measure {
 pub enum LockChoice {
     New,
     /// One that the program has, in the words of each stretch. `widens`: some stretch has operations on it inside.
-    Existing { locks: Vec<Lock>, widens: bool },
+    /// `retests`: waits in the stretches test again when woken.
+    Existing { locks: Vec<Lock>, widens: bool, retests: bool },
 }
 
 /// An update in a file.
@@ -54,6 +61,8 @@ impl Measure {
             Measure::Signalling { .. } => RepairKind::Signalling,
             Measure::Order { .. } => RepairKind::Order,
             Measure::Atomic { .. } => RepairKind::AtomicUpdate,
+            Measure::LockOrder(_) => RepairKind::LockOrder,
+            Measure::Move(_) => RepairKind::MovedStatement,
         }
     }
 
@@ -63,20 +72,27 @@ impl Measure {
             Measure::Exclude { stretches, lock: LockChoice::New } => {
                 format!("a new lock around {}", names(stretches))
             }
-            Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } } => {
+            Measure::Exclude { stretches, lock: LockChoice::Existing { locks, retests, .. } } => {
                 let texts: Vec<String> = locks.iter().map(|lock| format!("`{}`", lock.text)).collect();
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                format!("hold {} throughout {}", distinct(&texts).join(" and "), names(stretches))
+                let again = if *retests { ", and test again after waiting" } else { "" };
+                let texts = distinct(&texts).join(" and ");
+                format!("hold {texts} throughout {}{again}", names(stretches))
             }
             Measure::Signalling { title, .. } => title.clone(),
-            Measure::Order { first, then } => {
+            Measure::Order { first, times: 1, then } => {
                 format!("{} waits until {} is done", then.name(), first.name())
+            }
+            Measure::Order { first, times, then } => {
+                format!("{} waits until {} was done by {times} threads", then.name(), first.name())
             }
             Measure::Atomic { updates } => {
                 let places: Vec<Stretch> = updates.iter().map(|u| u.stretch.clone()).collect();
                 let targets: Vec<&str> = updates.iter().map(|u| u.update.target.as_str()).collect();
                 format!("{} is updated atomically in {}", distinct(&targets).join(", "), names(&places))
             }
+            Measure::LockOrder(order) => order.title(),
+            Measure::Move(change) => change.title(),
         }
     }
 
@@ -93,7 +109,7 @@ impl Measure {
                 .iter()
                 .map(|stretch| Some(weave::Measure::Hold { lock: number, span: span(stretch, files)? }))
                 .collect(),
-            Measure::Order { first, then } => Some(vec![
+            Measure::Order { first, times: 1, then } => Some(vec![
                 weave::Measure::Raise { flag: number, span: span(first, files)? },
                 weave::Measure::Await { flag: number, span: span(then, files)? },
             ]),
@@ -101,6 +117,8 @@ impl Measure {
                 .iter()
                 .map(|update| Some(weave::Measure::Atomic { span: span(&update.stretch, files)? }))
                 .collect(),
+            // The machine's flags do not count, and nothing moves in it.
+            Measure::Order { .. } | Measure::LockOrder(_) | Measure::Move(_) => None,
         }
     }
 

@@ -1,10 +1,12 @@
 //! Measures against each cause, from the orders that would close a cycle with it.
 
 mod existing;
+mod lock_order;
+mod moved;
 mod signalling;
 
 use unravel_causes::Analysis;
-use unravel_trace::{Cause, CauseClass};
+use unravel_trace::{Cause, CauseClass, Place, ThreadName};
 
 use existing::existing_locks;
 
@@ -35,6 +37,8 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Candidate> {
         candidates.extend(exclusions(classes, analysis, files, width));
     }
     for (index, class) in classes.iter().enumerate() {
+        candidates.extend(lock_order::lock_orders(index, class, analysis, files));
+        candidates.extend(moved::moves(index, class, analysis, files));
         candidates.extend(orders(index, class, analysis, files));
     }
     candidates.extend(signalling::signalling(classes, analysis, files));
@@ -56,7 +60,7 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Candidate> {
 /// Pairs of candidates that cannot be taken together: opposite orders, and sections that overlap.
 pub fn contradictions(candidates: &[Candidate]) -> Vec<Vec<usize>> {
     let contradict = |a: &Measure, b: &Measure| match (a, b) {
-        (Measure::Order { first: a, then: b }, Measure::Order { first: c, then: d }) => {
+        (Measure::Order { first: a, then: b, .. }, Measure::Order { first: c, then: d, .. }) => {
             a.overlaps(d) && b.overlaps(c)
         }
         (Measure::Exclude { stretches: a, .. }, Measure::Exclude { stretches: b, .. }) => {
@@ -245,13 +249,33 @@ fn orders(
                 if first.overlaps(then) {
                     continue;
                 }
-                let measure = Measure::Order { first: first.clone(), then: then.clone() };
                 let cost = 60 + 6 * (out + up) as u64;
-                candidates.push(Candidate { measure, covers: vec![index], cost });
+                let several = doing(first, class, analysis, files);
+                for times in [1].into_iter().chain(Some(several).filter(|several| *several > 1)) {
+                    let measure =
+                        Measure::Order { first: first.clone(), times, then: then.clone() };
+                    candidates.push(Candidate { measure, covers: vec![index], cost });
+                }
             }
         }
     }
     candidates
+}
+
+/// How many threads have an event of a cause of this class in a stretch.
+fn doing(stretch: &Stretch, class: &CauseClass, analysis: &Analysis, files: &Files) -> usize {
+    let Some(source) = files.get(&stretch.file) else { return 0 };
+    let is_within = |place: &Place| {
+        *place.file == *stretch.file
+            && source.byte_at(position(place)).is_some_and(|at| stretch.region.bytes.contains(&at))
+    };
+    let mut threads: Vec<ThreadName> = Vec::new();
+    for spot in class.causes.iter().flat_map(|cause| spots(cause, analysis)).flatten() {
+        if spot.frames.iter().any(is_within) && !threads.contains(&spot.thread) {
+            threads.push(spot.thread);
+        }
+    }
+    threads.len()
 }
 
 /// Where an order may be kept around an event: at its statement, at the whole of its function (so that nobody waits with

@@ -102,7 +102,7 @@ pub fn repair<W: Workshop>(
     } else if started.elapsed() >= request.time {
         notes.push("the time was up before all candidates were tried".to_owned());
     }
-    let mut repairs = rank(found, request.most, MOST_OF_A_KIND);
+    let mut repairs = rank(found, analysis.causes.extent.passing, request.most, MOST_OF_A_KIND);
     let classes = analysis.causes.classes.len();
     for repair in &mut repairs {
         // What was found on the way has no number that a reader knows.

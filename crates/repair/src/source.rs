@@ -22,6 +22,7 @@ mod region;
 mod sequence;
 mod update;
 
+pub use blocks::GoverningIf;
 pub use calls::{Call, ScopedLock};
 pub use diff::{Change, line_change, unified_diff};
 pub use exits::{Exit, ExitKind};

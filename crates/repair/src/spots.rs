@@ -35,6 +35,14 @@ impl Files {
         parsed.is_some()
     }
 
+    /// All files that were opened and parsed, by name.
+    pub fn opened(&self) -> impl Iterator<Item = (&str, &Source)> {
+        let mut opened: Vec<(&str, &Source)> =
+            self.parsed.iter().filter_map(|(name, source)| Some((name.as_str(), source.as_ref()?))).collect();
+        opened.sort_by_key(|(name, _)| *name);
+        opened.into_iter()
+    }
+
     /// A file that was opened.
     pub fn get(&self, name: &str) -> Option<&Source> {
         self.parsed.get(name)?.as_ref()
@@ -51,12 +59,16 @@ pub struct Stretch {
 impl Stretch {
     /// `push (42–44)`, or `push (42)`.
     pub fn name(&self) -> String {
-        let Region { function, first_line, last_line, .. } = &self.region;
-        let lines = match (first_line, last_line) {
+        let (function, lines) = (&self.region.function, self.lines());
+        if function.is_empty() { lines } else { format!("{function} ({lines})") }
+    }
+
+    /// `lines 42–44`, or `line 42`.
+    pub fn lines(&self) -> String {
+        match (self.region.first_line, self.region.last_line) {
             (first, last) if first == last => format!("line {first}"),
             (first, last) => format!("lines {first}–{last}"),
-        };
-        if function.is_empty() { lines } else { format!("{function} ({lines})") }
+        }
     }
 
     pub fn overlaps(&self, other: &Stretch) -> bool {
@@ -119,7 +131,7 @@ pub fn spot(participant: &Participant, stacks: &[EventStack]) -> Option<Spot> {
 /// that all of them are in or below, then what is around them, then the calls that lead there.
 pub fn stretches(spots: &[Spot], files: &mut Files) -> Vec<Stretch> {
     let mut found: Vec<Stretch> = Vec::new();
-    let shared = shared_frames(spots);
+    let shared = shared_frames(&spots.iter().collect::<Vec<_>>());
     for depth in (0..shared).rev() {
         let places: Vec<&Place> = spots.iter().map(|spot| outermost(spot, depth)).collect();
         let file = places[0].file.to_string();
@@ -146,11 +158,11 @@ pub fn stretches(spots: &[Spot], files: &mut Files) -> Vec<Stretch> {
 
 /// How many frames, from the outermost, all spots have in one function: those above are the same calls, and the last one
 /// is where their ways part.
-fn shared_frames(spots: &[Spot]) -> usize {
+fn shared_frames(spots: &[&Spot]) -> usize {
     let least = spots.iter().map(|spot| spot.frames.len()).min().unwrap_or(0);
     let mut shared = 0;
     for depth in 0..least {
-        let first = outermost(&spots[0], depth);
+        let first = outermost(spots[0], depth);
         let same_function = spots.iter().all(|spot| {
             let place = outermost(spot, depth);
             place.function == first.function && place.file == first.file
@@ -164,6 +176,14 @@ fn shared_frames(spots: &[Spot]) -> usize {
         }
     }
     shared
+}
+
+/// Where the ways to two events of a thread part: the places in the innermost function that both are in or below; `None`
+/// if that is one place.
+pub fn parting<'s>(a: &'s Spot, b: &'s Spot) -> Option<(&'s Place, &'s Place)> {
+    let depth = shared_frames(&[a, b]).checked_sub(1)?;
+    let (one, other) = (outermost(a, depth), outermost(b, depth));
+    (one != other).then_some((one, other))
 }
 
 /// Frame number `depth` counted from the outermost.

@@ -23,7 +23,8 @@ pub fn creations(of: &Spot, files: &Files) -> Vec<Stretch> {
     let Some(start) = of.frames.last() else { return Vec::new() };
     let creates = |source: &Source, region: &Region| {
         CREATING.iter().any(|word| source.mentions(&region.bytes, word))
-            && (source.mentions(&region.bytes, plain(&start.function)) || holds(source, region, start))
+            && (source.mentions(&region.bytes, plain(&start.function))
+                || holds(source, region, start))
     };
     with_callers(files, &creates)
 }
@@ -33,14 +34,19 @@ pub fn joins(creations: &[Stretch], files: &Files) -> Vec<Stretch> {
     let is_named = |source: &Source, handle: &str| {
         let mut own = creations.iter().filter_map(|one| Some((files.get(&one.file)?, one)));
         // A handle that was declared in the head of a loop over handles stands for any.
-        let of_loop = source.text().contains(&format!("{handle} :")) || source.text().contains(&format!("{handle}:"));
+        let of_loop = source.text().contains(&format!("{handle} :"))
+            || source.text().contains(&format!("{handle}:"));
         of_loop || own.any(|(its, one)| its.mentions(&one.region.bytes, handle))
     };
     let joins = |source: &Source, region: &Region| {
         source.calls(region.bytes.clone()).iter().any(|call| {
             let name = call.name.rsplit(['.', '>', ':']).next().unwrap_or(&call.name);
             let is_method = name.len() < call.name.len();
-            let handle = if is_method { call.name.as_str() } else { call.arguments.first().map_or("", String::as_str) };
+            let handle = if is_method {
+                call.name.as_str()
+            } else {
+                call.arguments.first().map_or("", String::as_str)
+            };
             let of_arguments = is_method || name.contains('_');
             JOINING.contains(&name) && of_arguments && is_named(source, root(handle))
         })
@@ -53,7 +59,8 @@ fn with_callers(files: &Files, is_so: &dyn Fn(&Source, &Region) -> bool) -> Vec<
     let select = |is_so: &dyn Fn(&Source, &Region) -> bool| {
         let mut found = Vec::new();
         for (file, source) in files.opened() {
-            let regions = source.plain_statements().into_iter().filter(|region| is_so(source, region));
+            let regions =
+                source.plain_statements().into_iter().filter(|region| is_so(source, region));
             found.extend(regions.map(|region| Stretch { file: file.to_owned(), region }));
         }
         found
@@ -61,7 +68,9 @@ fn with_callers(files: &Files, is_so: &dyn Fn(&Source, &Region) -> bool) -> Vec<
     let mut found: Vec<Stretch> = select(is_so);
     let functions: Vec<String> = found.iter().map(|one| one.region.function.clone()).collect();
     found.extend(select(&|source, region| {
-        let calls = |name: &String| !name.is_empty() && name != "main" && source.mentions(&region.bytes, plain(name));
+        let calls = |name: &String| {
+            !name.is_empty() && name != "main" && source.mentions(&region.bytes, plain(name))
+        };
         functions.iter().any(calls)
     }));
     found
@@ -69,8 +78,11 @@ fn with_callers(files: &Files, is_so: &dyn Fn(&Source, &Region) -> bool) -> Vec<
 
 /// Whether a statement holds the code of a place: that of a lambda.
 fn holds(source: &Source, region: &Region, place: &Place) -> bool {
-    let within = |bytes: &Range<usize>| source.byte_at(position(place)).is_some_and(|at| bytes.contains(&at));
-    within(&region.bytes) && source.function_at(position(place)).is_some_and(|function| function.name.is_empty())
+    let within = |bytes: &Range<usize>| {
+        source.byte_at(position(place)).is_some_and(|at| bytes.contains(&at))
+    };
+    within(&region.bytes)
+        && source.function_at(position(place)).is_some_and(|function| function.name.is_empty())
 }
 
 /// The last part of a name, without parameters: `run` of `Pool::run(int)`.

@@ -59,7 +59,11 @@ impl Draft<'_> {
     }
 
     /// Ways out between the two acquisitions now have to give the second back as well.
-    fn second_earlier(&mut self, first: &Acquisition, second: &Acquisition) -> Result<(), DraftError> {
+    fn second_earlier(
+        &mut self,
+        first: &Acquisition,
+        second: &Acquisition,
+    ) -> Result<(), DraftError> {
         let source = self.source(&first.stretch.file)?;
         let Some(between) = source.between(&first.stretch.region, &second.stretch.region) else {
             return Ok(());

@@ -45,7 +45,7 @@ pub fn holding(source: &Source, region: &Region, lock: &Lock) -> Holding {
     let all = operations(source, region);
     let Range { start, end } = region.bytes;
     let inside = inside(&all, region, lock);
-    let changes = inside.iter().filter(|op| !is_way_out(source, op)).count();
+    let changes = inside.iter().filter(|op| !is_way_out(source, region, op)).count();
     let on_entry = is_held(&all, &lock.text, start);
     let at_end = is_held(&all, &lock.text, end);
     let shared = deciding(&all, &lock.text, start).is_some_and(|op| op.act == Act::Share);
@@ -58,6 +58,25 @@ pub fn holding(source: &Source, region: &Region, lock: &Lock) -> Holding {
         inside.len() + usize::from(!on_entry) + usize::from(!at_end)
     };
     Holding { on_entry, at_end, changes, shared, waits, lines }
+}
+
+/// The keywords `if` inside a region that govern nothing but a wait with this lock, operations that [`hold`] removes aside:
+/// with the test under the lock, they may as well test again.
+pub fn retesting(source: &Source, region: &Region, lock: &Lock) -> Vec<Range<usize>> {
+    let all = operations(source, region);
+    let removed = inside(&all, region, lock);
+    let is_wait = |op: &&Operation| {
+        op.act == Act::Wait && op.lock.text == lock.text && region.bytes.contains(&op.bytes.start)
+    };
+    let keyword = |wait: &Operation| {
+        let governing = source.governing_if(wait.bytes.start)?;
+        let is_bare = governing.statements.iter().all(|statement| {
+            statement.contains(&wait.bytes.start)
+                || removed.iter().any(|op| op.statement.as_ref() == Some(statement))
+        });
+        (is_bare && region.bytes.contains(&governing.keyword.start)).then_some(governing.keyword)
+    };
+    all.iter().filter(is_wait).filter_map(keyword).collect()
 }
 
 /// Holds a lock throughout a region.
@@ -101,8 +120,10 @@ pub fn hold(
             by_guard(patch, region, &format!("{class} {name}({});", lock.text), &name, now.at_end)
         }
         ([first, others @ ..], _) => {
+            let removed: Vec<Range<usize>> =
+                inside.iter().filter_map(|op| op.statement.clone()).collect();
             for other in others {
-                rename(patch, source, other, &first.name);
+                rename(patch, source, other, &first.name, &removed);
             }
             let is_whole = now.at_end && source.is_direct(region, &first.declaration);
             let declaration = match (&lock.taking, is_whole) {
@@ -120,16 +141,17 @@ pub fn hold(
 /// The operations on a lock inside a region, waits aside.
 fn inside<'o>(all: &'o [Operation], region: &Region, lock: &Lock) -> Vec<&'o Operation> {
     let is_inside = |op: &&Operation| {
-        op.act != Act::Wait
-            && op.lock.text == lock.text
-            && region.bytes.contains(&op.bytes.start)
+        op.act != Act::Wait && op.lock.text == lock.text && region.bytes.contains(&op.bytes.start)
     };
     all.iter().filter(is_inside).collect()
 }
 
-/// Whether it gives the lock back just before a jump.
-fn is_way_out(source: &Source, operation: &Operation) -> bool {
-    let leaves = |statement: &Range<usize>| source.way_out(statement).is_some();
+/// Whether it gives the lock back on a way out of the region, and nothing else of the region is run after it.
+fn is_way_out(source: &Source, region: &Region, operation: &Operation) -> bool {
+    let leaves = |statement: &Range<usize>| match source.is_direct(region, statement) {
+        true => source.is_before_jump(statement),
+        false => source.way_out(statement).is_some(),
+    };
     operation.act == Act::Give && operation.statement.as_ref().is_some_and(leaves)
 }
 
@@ -179,8 +201,14 @@ fn by_guard(
     Ok(())
 }
 
-/// What used another variable now uses this one.
-fn rename(patch: &mut Patch<'_>, source: &Source, guard: &ScopedLock, name: &str) {
+/// What used another variable now uses this one, but for what is removed.
+fn rename(
+    patch: &mut Patch<'_>,
+    source: &Source,
+    guard: &ScopedLock,
+    name: &str,
+    removed: &[Range<usize>],
+) {
     if guard.name == name {
         return;
     }
@@ -189,7 +217,8 @@ fn rename(patch: &mut Patch<'_>, source: &Source, guard: &ScopedLock, name: &str
     let uses = text[guard.declaration.end..].match_indices(&guard.name);
     for at in uses.map(|(at, _)| at + guard.declaration.end) {
         let end = at + guard.name.len();
-        if !text[..at].ends_with(is_word) && !text[end..].starts_with(is_word) {
+        let is_whole = !text[..at].ends_with(is_word) && !text[end..].starts_with(is_word);
+        if is_whole && !removed.iter().any(|statement| statement.contains(&at)) {
             patch.replace(at..end, name);
         }
     }

@@ -60,7 +60,14 @@ pub fn call_on(source: &Source, call: &Call, guards: &[ScopedLock]) -> Option<Ca
         let taking = Taking::Statements { lock, unlock };
         return Some(CallOn { text: text.clone(), deed: Deed::Wait, taking });
     }
-    let (taker, giver, deed) = pair(source, method)?;
+    let is_guard = object.is_some_and(|object| guards.iter().any(|guard| guard.name == object));
+    let (taker, giver, deed) = match (is_guard, method) {
+        // One of the two is enough: the other is its constructor or destructor.
+        (true, "lock") => ("lock".to_owned(), "unlock".to_owned(), Deed::Take),
+        (true, "unlock") => ("lock".to_owned(), "unlock".to_owned(), Deed::Give),
+        (true, _) => return None,
+        (false, _) => pair(source, method)?,
+    };
     let prefix = &call.name[..call.name.len() - method.len()];
     let text = match object {
         Some(object) if call.arguments.is_empty() => object.to_owned(),

@@ -43,7 +43,8 @@ pub(super) fn lock_orders(
                 let file = held.file.to_string();
                 files.open(&file);
                 let at = (position(held), position(wanted));
-                let Some(nesting) = files.get(&file).and_then(|source| nesting(file, source, at)) else {
+                let Some(nesting) = files.get(&file).and_then(|source| nesting(file, source, at))
+                else {
                     continue;
                 };
                 let place = (nesting.file.clone(), nesting.second.clone());
@@ -132,7 +133,9 @@ impl Nesting<'_> {
         let unused = |name: &str| {
             let uses = |body: Region| {
                 let text = &self.source.text()[body.bytes];
-                text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| *word == name).count()
+                text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+                    .filter(|word| *word == name)
+                    .count()
             };
             body().map_or(0, uses) == 1
         };
@@ -140,7 +143,10 @@ impl Nesting<'_> {
             (Taken::Function { name: a, .. }, Taken::Function { name: b, .. }) => a == b,
             (Taken::Method { .. }, Taken::Method { .. }) => true,
             (Taken::Scoped { template: a, name: x }, Taken::Scoped { template: b, name: y }) => {
-                a == b && matches!(a.as_str(), "lock_guard" | "scoped_lock") && unused(x) && unused(y)
+                a == b
+                    && matches!(a.as_str(), "lock_guard" | "scoped_lock")
+                    && unused(x)
+                    && unused(y)
             }
             _ => false,
         }
@@ -163,7 +169,11 @@ impl Nesting<'_> {
             && !source.mentions(&under_both.bytes, self.first.owner())
             && source.exits(&under_both).is_empty();
         let release = Stretch { file: self.file.clone(), region: release };
-        is_apart.then(|| LockOrder::Released { first: self.first.clone(), release, second: second.clone() })
+        is_apart.then(|| LockOrder::Released {
+            first: self.first.clone(),
+            release,
+            second: second.clone(),
+        })
     }
 
     /// Taking a call out of the section of the first lock.
@@ -187,5 +197,68 @@ impl Nesting<'_> {
             first: self.first.clone(),
             call: CallFor { bytes: call.bytes, function: call.name },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draft::write;
+
+    /// The texts that come of all changes for a thread that holds a lock and wants another, in the order of the list.
+    fn changed(name: &str, text: &str, held: &str, wanted: &str, by_others: bool) -> Vec<String> {
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::write(directory.path().join(name), text).expect("the sample is written");
+        let mut files = Files::under(directory.path());
+        assert!(files.open(name), "the sample parses");
+        let source = files.get(name).expect("it was opened");
+        let at = |part: &str| source.position_of(text.find(part).expect("a part of the sample"));
+        let nesting = nesting(name.to_owned(), source, (at(held), at(wanted)));
+        let orders = nesting.map_or_else(Vec::new, |nesting| nesting.orders(by_others));
+        let texts = orders.into_iter().map(|order| {
+            let written = write(&[Measure::LockOrder(order)], &files).expect("it can be written");
+            written.files[0].text.clone()
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn the_second_goes_before_the_first_and_the_ways_out_give_it_back() {
+        let text = "void f(void)\n{\n\tlock(&a);\n\tif (!x) {\n\t\tunlock(&a);\n\t\treturn;\n\t}\n\tlock(&b);\n\tx--;\n\tunlock(&b);\n\tunlock(&a);\n}\n";
+        let after = "void f(void)\n{\n\tlock(&b);\n\tlock(&a);\n\tif (!x) {\n\t\tunlock(&a);\n\t\tunlock(&b);\n\t\treturn;\n\t}\n\tx--;\n\tunlock(&b);\n\tunlock(&a);\n}\n";
+        assert_eq!(changed("a.c", text, "lock(&a)", "lock(&b)", false), [after]);
+    }
+
+    #[test]
+    fn a_lock_that_is_found_out_under_the_first_stays_there() {
+        let text = "void f(struct n *n)\n{\n\tlock(&n->m);\n\tstruct n *next = n->next;\n\tlock(&next->m);\n\tunlock(&next->m);\n\tunlock(&n->m);\n}\n";
+        assert_eq!(changed("a.c", text, "lock(&n->m)", "lock(&next->m)", true), [""; 0]);
+    }
+
+    #[test]
+    fn the_first_is_given_back_where_nothing_below_needs_it() {
+        let text = "void f(void)\n{\n\tlock(&t.m);\n\tt.n = 0;\n\tlock(&l.m);\n\tl.n++;\n\tunlock(&l.m);\n\tunlock(&t.m);\n}\n";
+        let after = "void f(void)\n{\n\tlock(&t.m);\n\tt.n = 0;\n\tunlock(&t.m);\n\tlock(&l.m);\n\tl.n++;\n\tunlock(&l.m);\n}\n";
+        assert_eq!(changed("a.c", text, "lock(&t.m)", "lock(&l.m)", false)[1..], [after]);
+        let needed = text.replace("l.n++", "l.n += t.n");
+        assert_eq!(changed("a.c", &needed, "lock(&t.m)", "lock(&l.m)", false).len(), 1);
+    }
+
+    #[test]
+    fn methods_are_called_together() {
+        let text = "void f(A &a, A *b)\n{\n\ta.m.lock();\n\tb->m.lock();\n\tb->m.unlock();\n\ta.m.unlock();\n}\n";
+        let together = "void f(A &a, A *b)\n{\n\tstd::lock(a.m, b->m);\n\tb->m.unlock();\n\ta.m.unlock();\n}\n";
+        let sorted = "void f(A &a, A *b)\n{\n\tif (&a.m < &b->m) {\n\t\ta.m.lock();\n\t\tb->m.lock();\n\t} else {\n\t\tb->m.lock();\n\t\ta.m.lock();\n\t}\n\tb->m.unlock();\n\ta.m.unlock();\n}\n";
+        assert_eq!(changed("a.cpp", text, "a.m.lock", "b->m.lock", true)[1..], [together, sorted]);
+    }
+
+    #[test]
+    fn a_call_leaves_the_section() {
+        let text = "static int g(int);\nvoid f(int x)\n{\n\tlock(&a);\n\tif (g(x) > 0)\n\t\tn++;\n\tunlock(&a);\n}\n";
+        let after = "static int g(int);\nvoid f(int x)\n{\n\t__typeof__(g(x)) g_value = g(x);\n\tlock(&a);\n\tif (g_value > 0)\n\t\tn++;\n\tunlock(&a);\n}\n";
+        assert_eq!(changed("a.c", text, "lock(&a)", "g(x)", false), [after]);
+        // In the condition of a loop it is called again and again.
+        let text = text.replace("if (g", "while (g");
+        assert_eq!(changed("a.c", &text, "lock(&a)", "g(x)", false), [""; 0]);
     }
 }

@@ -61,7 +61,9 @@ fn own_order(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move, u6
             let Some((one, other)) = parting(&pair[0], &pair[1]) else { continue };
             let Some(source) = files.get(&one.file) else { continue };
             let regions = source.region(&[position(one)]).zip(source.region(&[position(other)]));
-            let Some((earlier, later)) = regions.and_then(|(a, b)| source.siblings(&a, &b)) else { continue };
+            let Some((earlier, later)) = regions.and_then(|(a, b)| source.siblings(&a, &b)) else {
+                continue;
+            };
             // Looking before it goes wrong is no repair.
             let in_order = earlier.bytes.start < later.bytes.start;
             if in_order && !is_check(source, &earlier) && !is_check(source, &later) {
@@ -84,7 +86,12 @@ fn past_threads(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move,
     for (first, then) in graph.closing(cause).into_iter().take(MOST_ORDERS) {
         let (Some(first), Some(then)) = (spot_of(first), spot_of(then)) else { continue };
         if is_ancestor(&first.thread, &then.thread) {
-            moves.extend(meetings(&statements(&first, files), &creations(&then, files), files, PAST_THREAD));
+            moves.extend(meetings(
+                &statements(&first, files),
+                &creations(&then, files),
+                files,
+                PAST_THREAD,
+            ));
         } else if is_ancestor(&then.thread, &first.thread) {
             let joins = joins(&creations(&first, files), files);
             moves.extend(meetings(&joins, &statements(&then, files), files, PAST_THREAD));
@@ -116,7 +123,9 @@ fn meetings(firsts: &[Stretch], thens: &[Stretch], files: &Files, cost: u64) -> 
     for first in firsts {
         for then in thens.iter().filter(|then| then.file == first.file) {
             let Some(source) = files.get(&first.file) else { continue };
-            let Some((first_at, then_at)) = source.siblings(&first.region, &then.region) else { continue };
+            let Some((first_at, then_at)) = source.siblings(&first.region, &then.region) else {
+                continue;
+            };
             if then_at.bytes.start < first_at.bytes.start {
                 moves.extend(exchange(&first.file, source, &first_at, &then_at, cost));
             }
@@ -126,7 +135,13 @@ fn meetings(firsts: &[Stretch], thens: &[Stretch], files: &Files, cost: u64) -> 
 }
 
 /// The two ways to make `later` come before `earlier`, as far as what stands between allows them.
-fn exchange(file: &str, source: &Source, later: &Region, earlier: &Region, cost: u64) -> Vec<(Move, u64)> {
+fn exchange(
+    file: &str,
+    source: &Source,
+    later: &Region,
+    earlier: &Region,
+    cost: u64,
+) -> Vec<(Move, u64)> {
     let stretch = |region: &Region| Stretch { file: file.to_owned(), region: region.clone() };
     let between = source.between(earlier, later);
     let passed = between.as_ref().map_or(0, |between| between.statements as u64);
@@ -134,7 +149,9 @@ fn exchange(file: &str, source: &Source, later: &Region, earlier: &Region, cost:
         let over = between.iter().chain([other]);
         source.exits(moved).is_empty()
             && !locks(source, moved)
-            && over.clone().all(|over| source.may_pass(&moved.bytes, &over.bytes) && !locks(source, over))
+            && over
+                .clone()
+                .all(|over| source.may_pass(&moved.bytes, &over.bytes) && !locks(source, over))
     };
     let mut moves = Vec::new();
     if may_pass(later, earlier) {
@@ -165,6 +182,48 @@ fn locks(source: &Source, region: &Region) -> bool {
 fn is_check(source: &Source, region: &Region) -> bool {
     source.calls(region.bytes.clone()).iter().any(|call| {
         let name = call.name.to_ascii_lowercase();
-        name.contains("assert") || matches!(name.as_str(), "abort" | "exit" | "_exit" | "reach_error" | "error")
+        name.contains("assert")
+            || matches!(name.as_str(), "abort" | "exit" | "_exit" | "reach_error" | "error")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which of two statements may go past the other: the later up, the earlier down.
+    fn ways(text: &str, earlier: &str, later: &str) -> (bool, bool) {
+        let source = Source::parse("a.c", text.to_owned()).expect("the sample parses");
+        let region = |part: &str| {
+            let at = source.position_of(text.find(part).expect("a part of the sample"));
+            source.region(&[at]).expect("a statement")
+        };
+        let (earlier, later) =
+            source.siblings(&region(earlier), &region(later)).expect("statements of one function");
+        let moves = exchange("a.c", &source, &later, &earlier, 0);
+        let has = |side: Side| moves.iter().any(|(change, _)| change.side == side);
+        (has(Side::Before), has(Side::After))
+    }
+
+    #[test]
+    fn what_shares_nothing_may_go_both_ways() {
+        assert_eq!(ways("void f(void) { a = 1; b = 2; c = 3; }", "a = 1", "c = 3"), (true, true));
+        assert_eq!(ways("void f(void) { a = 1; b = a; c = 3; }", "a = 1", "c = 3"), (true, false));
+        assert_eq!(ways("void f(void) { a = 1; b = a; c = b; }", "a = 1", "c = b"), (false, false));
+    }
+
+    #[test]
+    fn nothing_goes_past_a_lock_or_down_past_a_way_out() {
+        let text = "void f(void) { a = 1; pthread_mutex_lock(&m); b = 2; }";
+        assert_eq!(ways(text, "a = 1", "b = 2"), (false, false));
+        let text = "void f(void) { a = 1; if (x) return; b = 2; }";
+        assert_eq!(ways(text, "a = 1", "b = 2"), (true, false));
+    }
+
+    #[test]
+    fn a_loop_moves_as_a_whole() {
+        let text =
+            "void f(void) { for (i = 0; i < 2; i++) a[i] = 0; pthread_create(&t, NULL, g, a); }";
+        assert_eq!(ways(text, "a[i] = 0", "pthread_create"), (true, true));
+    }
 }

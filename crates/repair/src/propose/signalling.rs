@@ -30,7 +30,11 @@ struct Signal {
 }
 
 /// Candidates against lost wake-ups.
-pub fn signalling(classes: &[CauseClass], analysis: &Analysis, files: &mut Files) -> Vec<Candidate> {
+pub fn signalling(
+    classes: &[CauseClass],
+    analysis: &Analysis,
+    files: &mut Files,
+) -> Vec<Candidate> {
     let mut conditions: Vec<(String, Vec<usize>)> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     for (index, class) in classes.iter().enumerate() {
@@ -62,8 +66,11 @@ pub fn signalling(classes: &[CauseClass], analysis: &Analysis, files: &mut Files
         let tests_title = format!("who waits for `{condition}` tests again when woken");
         let both_title = format!("{wakes_title}, and {tests_title}");
         let is_both = !wakes.is_empty() && !tests.is_empty();
-        let offers = [(wakes, wakes_title, true), (tests, tests_title, true), (all, both_title, is_both)];
-        for (rewordings, title, _) in offers.into_iter().filter(|(edits, _, use_it)| *use_it && !edits.is_empty()) {
+        let offers =
+            [(wakes, wakes_title, true), (tests, tests_title, true), (all, both_title, is_both)];
+        for (rewordings, title, _) in
+            offers.into_iter().filter(|(edits, _, use_it)| *use_it && !edits.is_empty())
+        {
             let cost = LINE * rewordings.len() as u64;
             let measure = Measure::Signalling { rewordings, title };
             candidates.push(Candidate { measure, covers: covers.clone(), cost });
@@ -109,7 +116,7 @@ fn tests_again(source: &Source, call: &Call) -> Option<(std::ops::Range<usize>, 
     if !waits(call) || last_name(&call.name) == "wait" && call.arguments.len() > 1 {
         return None;
     }
-    let keyword = source.governing_if(call.bytes.start)?;
+    let keyword = source.governing_if(call.bytes.start)?.keyword;
     Some((keyword, "while".to_owned()))
 }
 
@@ -117,7 +124,8 @@ fn tests_again(source: &Source, call: &Call) -> Option<(std::ops::Range<usize>, 
 fn signals(source: &Source, bytes: std::ops::Range<usize>) -> Vec<Signal> {
     let calls = source.calls(bytes).into_iter();
     let about = |call: Call| {
-        let is_signal = SIGNALS.iter().any(|(one, all)| [*one, *all].contains(&last_name(&call.name)));
+        let is_signal =
+            SIGNALS.iter().any(|(one, all)| [*one, *all].contains(&last_name(&call.name)));
         if !is_signal && !waits(&call) {
             return None;
         }
@@ -131,7 +139,9 @@ fn signals(source: &Source, bytes: std::ops::Range<usize>) -> Vec<Signal> {
 }
 
 fn waits(call: &Call) -> bool {
-    WAITS.contains(&call.name.as_str()) || call.name.ends_with(".wait") || call.name.ends_with("->wait")
+    WAITS.contains(&call.name.as_str())
+        || call.name.ends_with(".wait")
+        || call.name.ends_with("->wait")
 }
 
 /// `notify_one` of `q->changed.notify_one`.

@@ -5,6 +5,13 @@ use std::ops::Range;
 use super::region::Region;
 use super::{Source, is_jump};
 
+/// An `if` without `else`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GoverningIf {
+    pub keyword: Range<usize>,
+    pub statements: Vec<Range<usize>>,
+}
+
 impl Source {
     /// The rest of the block after a statement, if a jump is among it: who runs the statement never comes to what follows
     /// the block.
@@ -18,12 +25,20 @@ impl Source {
         leaves.then(|| statement.end..block.bytes.end)
     }
 
+    /// Whether the next statement of the block is a jump.
+    pub fn is_before_jump(&self, statement: &Range<usize>) -> bool {
+        let next = self.outline.place_at(statement.start).and_then(|place| {
+            let item = self.outline.block(place.block).items.get(place.index + 1)?;
+            self.tree.root_node().named_descendant_for_byte_range(item.inner, item.bytes.end)
+        });
+        next.is_some_and(is_jump)
+    }
+
     /// Whether a statement is one of those that the region is made of, not a part of one.
     pub fn is_direct(&self, region: &Region, statement: &Range<usize>) -> bool {
         let place = self.outline.place_at(statement.start);
-        place.is_some_and(|place| {
-            place.block == region.block && region.items.contains(&place.index)
-        })
+        place
+            .is_some_and(|place| place.block == region.block && region.items.contains(&place.index))
     }
 
     /// The bytes of a function's body, of the function that a region is in. Lambdas within are functions of their own.
@@ -36,8 +51,8 @@ impl Source {
         self.outline.function_around(byte) == Some(self.outline.block(region.block).function)
     }
 
-    /// The keyword of the `if` without `else` that decides whether the statement at a byte runs, if no loop is between them.
-    pub fn governing_if(&self, byte: usize) -> Option<Range<usize>> {
+    /// The `if` without `else` that decides whether the statement at a byte runs, if no loop is between them.
+    pub fn governing_if(&self, byte: usize) -> Option<GoverningIf> {
         let node = self.tree.root_node().descendant_for_byte_range(byte, byte + 1)?;
         let mut around = std::iter::successors(Some(node), |node| node.parent());
         let found = around.find(|node| {
@@ -57,6 +72,15 @@ impl Source {
             && found.child_by_field_name("alternative").is_none()
             && found.child_by_field_name("consequence")?.byte_range().contains(&byte);
         let keyword = found.child(0).filter(|keyword| governs && keyword.kind() == "if")?;
-        Some(keyword.byte_range())
+        let body = found.child_by_field_name("consequence")?;
+        let statements = match body.kind() {
+            "compound_statement" => {
+                let mut cursor = body.walk();
+                let own = body.named_children(&mut cursor).filter(|node| node.kind() != "comment");
+                own.map(|statement| statement.byte_range()).collect()
+            }
+            _ => vec![body.byte_range()],
+        };
+        Some(GoverningIf { keyword: keyword.byte_range(), statements })
     }
 }

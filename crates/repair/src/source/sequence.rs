@@ -24,21 +24,28 @@ impl Source {
 
     /// What stands between two regions of one block, whichever comes first; `None` if nothing does.
     pub fn between(&self, a: &Region, b: &Region) -> Option<Region> {
-        let (start, end) =
-            if a.items.start < b.items.start { (a.items.end, b.items.start) } else { (b.items.end, a.items.start) };
+        let (start, end) = if a.items.start < b.items.start {
+            (a.items.end, b.items.start)
+        } else {
+            (b.items.end, a.items.start)
+        };
         (a.block == b.block && start < end).then(|| self.region_of(a.block, start..end))
     }
 
     /// The statements of a region's block that come after it.
     pub fn following(&self, region: &Region) -> Vec<Region> {
         let items = self.outline.block(region.block).items.len();
-        (region.items.end..items).map(|index| self.region_of(region.block, index..index + 1)).collect()
+        (region.items.end..items)
+            .map(|index| self.region_of(region.block, index..index + 1))
+            .collect()
     }
 
     /// Every statement of the file that holds no other, in the order of the text.
     pub fn plain_statements(&self) -> Vec<Region> {
         let mut plain = Vec::new();
-        for (id, block) in self.outline.blocks.iter().enumerate().filter(|(_, block)| block.divisible) {
+        for (id, block) in
+            self.outline.blocks.iter().enumerate().filter(|(_, block)| block.divisible)
+        {
             for (index, item) in block.items.iter().enumerate() {
                 let holds = |other: &super::outline::Block| {
                     other.parent.is_some_and(|place| place.block.0 == id && place.index == index)
