@@ -94,6 +94,14 @@ enum Subject {
         #[arg(long = "trace", value_name = "DIR")]
         traces: Vec<PathBuf>,
     },
+    /// All causes of ConcBugAssist's 34 programs beside its figures, or the repairs of every corpus bug.
+    Causes {
+        /// Only corpus cases whose `kind/name` contains this.
+        filter: Option<String>,
+        /// Repair every bug of the corpus instead, and search each repaired program.
+        #[arg(long)]
+        repairs: bool,
+    },
     /// Our own solver and Z3 on the same instances: time, conflicts, memory, growth.
     Solve(bench::solve::SolveFlags),
 }
@@ -137,6 +145,12 @@ fn run(task: Task) -> Result<bool, Error> {
         }
         Task::Bench { subject: Subject::Explain { filter } } => {
             bench::explain::run(filter.as_deref()).map(|()| true)
+        }
+        Task::Bench { subject: Subject::Causes { filter, repairs: false } } => {
+            bench::causes::run(filter.as_deref())
+        }
+        Task::Bench { subject: Subject::Causes { filter, repairs: true } } => {
+            bench::causes::repairs::run(filter.as_deref())
         }
         Task::Bench { subject: Subject::Solve(flags) } => bench::solve::run(&flags),
         Task::SolveOne(one) => bench::solve::answer(&one)

@@ -12,6 +12,8 @@ use unravel_trace::{
     SiteId, View, VisibleSet, Want,
 };
 
+use crate::watch::without_place;
+
 /// What to look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowed<'a> {
@@ -92,9 +94,11 @@ impl Scheduler for Look<'_> {
     }
 
     fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+        let alarm = self.inner.observe(executed);
+        let executed = &without_place(executed);
         if executed.what.site < self.woven_from {
             self.class.add(executed);
         }
-        self.inner.observe(executed)
+        alarm
     }
 }

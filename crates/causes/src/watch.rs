@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use unravel_diagnose::points::{Counter, Key, Keys, ThreadKey};
 use unravel_explore::{Class, Touch, touches};
 use unravel_trace::{
-    Alarm, Choice, Executed, Observes, Op, Question, Scheduler, ThreadName, View,
+    Alarm, Choice, Executed, Observes, Op, Question, Scheduler, SiteId, ThreadName, View,
 };
 
 /// A run as the steps it took, in order.
@@ -179,7 +179,7 @@ impl Scheduler for Watch<'_> {
         if alarm.is_some() {
             return alarm;
         }
-        self.words.class.add(executed);
+        self.words.class.add(&without_place(executed));
         let Executed { number, thread, what, names } = executed;
         if *number != self.number {
             self.end_step();
@@ -218,4 +218,13 @@ fn says(op: Op) -> Option<Says> {
         Op::Start | Op::Fork | Op::Join | Op::Exit | Op::Cancel => None,
         Op::End | Op::Alloc | Op::Fence | Op::Yield => None,
     }
+}
+
+/// Threads begin and end wherever their first and last instructions are; that says nothing about a class.
+pub fn without_place<'e>(executed: &Executed<'e>) -> Executed<'e> {
+    let mut executed = *executed;
+    if matches!(executed.what.op, Op::Start | Op::Exit | Op::End) {
+        executed.what.site = SiteId(0);
+    }
+    executed
 }

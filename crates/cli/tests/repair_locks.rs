@@ -40,7 +40,8 @@ fn diffs_of(said: &Value, kind: &str) -> Vec<String> {
 #[track_caller]
 fn expect(diffs: &[String], changes: &[&str]) {
     let changed = |diff: &String| -> Vec<String> {
-        let lines = diff.lines().filter(|line| !line.starts_with("---") && !line.starts_with("+++"));
+        let lines =
+            diff.lines().filter(|line| !line.starts_with("---") && !line.starts_with("+++"));
         let lines = lines.filter_map(|line| {
             let sign = line.get(..1).filter(|sign| ["+", "-"].contains(sign))?;
             Some(format!("{sign}{}", line[1..].trim()))
@@ -204,12 +205,20 @@ fn a_test_and_its_wait_become_one_section() {
     expect(
         &diffs,
         &[
-            "+pthread_mutex_lock(&f->lock);",
+            "-if (!f->set) {",
             "-pthread_mutex_lock(&f->lock);",
+            "+pthread_mutex_lock(&f->lock);",
+            "+while (!f->set) {",
             "-pthread_mutex_unlock(&f->lock);",
             "+pthread_mutex_unlock(&f->lock);",
         ],
     );
+}
+
+#[test]
+fn a_flag_is_set_under_the_lock_of_those_who_wait_for_it() {
+    let diffs = corpus_diffs("stop", "sync/thread_pool_stop/thread_pool_stop.c", "existing-lock");
+    expect(&diffs, &["+pthread_mutex_lock(&p->lock);", "+pthread_mutex_unlock(&p->lock);"]);
 }
 
 #[test]

@@ -51,8 +51,8 @@ pub fn write(measures: &[Measure], files: &Files) -> Result<Written, DraftError>
     for measure in measures {
         match measure {
             Measure::Exclude { stretches, lock: LockChoice::New } => draft.new_lock(stretches)?,
-            Measure::Exclude { stretches, lock: LockChoice::Existing { locks, retests, .. } } => {
-                draft.existing_lock(stretches, locks, *retests)?
+            Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } } => {
+                draft.existing_lock(stretches, locks)?
             }
             Measure::Signalling { rewordings, .. } => draft.reword(rewordings)?,
             Measure::Order { first, times, then } => draft.order(first, *times, then)?,

@@ -11,7 +11,7 @@ mod hold;
 mod names;
 
 pub(crate) use choose::{Choice, choices};
-pub use hold::{HoldError, Holding, hold, holding, retesting};
+pub use hold::{HoldError, Holding, hold, holding};
 
 use std::ops::Range;
 

@@ -31,8 +31,7 @@ pub enum Measure {
 pub enum LockChoice {
     New,
     /// One that the program has, in the words of each stretch. `widens`: some stretch has operations on it inside.
-    /// `retests`: waits in the stretches test again when woken.
-    Existing { locks: Vec<Lock>, widens: bool, retests: bool },
+    Existing { locks: Vec<Lock>, widens: bool },
 }
 
 /// An update in a file.
@@ -72,12 +71,11 @@ impl Measure {
             Measure::Exclude { stretches, lock: LockChoice::New } => {
                 format!("a new lock around {}", names(stretches))
             }
-            Measure::Exclude { stretches, lock: LockChoice::Existing { locks, retests, .. } } => {
+            Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } } => {
                 let texts: Vec<String> = locks.iter().map(|lock| format!("`{}`", lock.text)).collect();
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                let again = if *retests { ", and test again after waiting" } else { "" };
                 let texts = distinct(&texts).join(" and ");
-                format!("hold {texts} throughout {}{again}", names(stretches))
+                format!("hold {texts} throughout {}", names(stretches))
             }
             Measure::Signalling { title, .. } => title.clone(),
             Measure::Order { first, times: 1, then } => {

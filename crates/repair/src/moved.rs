@@ -1,5 +1,6 @@
 //! A statement that goes elsewhere in its function.
 
+use crate::source::Source;
 use crate::spots::Stretch;
 
 /// A statement, and the statement of the same block that it goes before or after.
@@ -8,6 +9,8 @@ pub struct Move {
     pub what: Stretch,
     pub side: Side,
     pub of: Stretch,
+    /// Both in their own words, shortened.
+    words: (String, String),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,13 +19,32 @@ pub enum Side {
     After,
 }
 
+/// How much of a statement a title has.
+const MOST_CHARS: usize = 40;
+
 impl Move {
+    pub fn new(what: Stretch, side: Side, of: Stretch, source: &Source) -> Move {
+        let words = (words(&what, source), words(&of, source));
+        Move { what, side, of, words }
+    }
+
     /// What it does, in half a sentence.
     pub fn title(&self) -> String {
         let side = match self.side {
             Side::Before => "before",
             Side::After => "after",
         };
-        format!("{} goes {side} {}", self.what.name(), self.of.lines())
+        let (what, of) = (self.what.name(), self.of.lines());
+        format!("`{}` in {what} goes {side} `{}` ({of})", self.words.0, self.words.1)
+    }
+}
+
+/// The first line of a statement, as far as it tells what the statement is.
+fn words(stretch: &Stretch, source: &Source) -> String {
+    let text = &source.text()[stretch.region.bytes.clone()];
+    let line = text.lines().next().unwrap_or(text).trim_end_matches([';', '{', ' ', '\t']);
+    match line.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
     }
 }

@@ -12,12 +12,15 @@ use existing::existing_locks;
 
 use crate::graph::Graph;
 use crate::measures::{AtomicUpdate, LockChoice, Measure};
-use crate::spots::{Files, Spot, Stretch, position, spot, spots, stretches};
+use crate::spots::{Files, Spot, Stretch, position, spot, spots, stretches, stretches_apart};
 
 /// Widths of critical sections that are tried.
 const WIDTHS: usize = 4;
 /// Orders tried against one cause.
 const MOST_ORDERS: usize = 4;
+/// Moves that are tried against all causes at once, and what that adds to their price.
+const MOST_SWEEPING: usize = 6;
+const DOUBT: u64 = 8;
 /// Causes of one class whose places are looked at: they differ in their callers at most.
 const MOST_CAUSES: usize = 4;
 
@@ -33,8 +36,9 @@ pub struct Candidate {
 pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Candidate> {
     let classes = &analysis.causes.classes;
     let mut candidates = atomic_updates(classes, analysis, files);
+    candidates.extend(exclusions(classes, analysis, files, Reach::Apart));
     for width in 0..WIDTHS {
-        candidates.extend(exclusions(classes, analysis, files, width));
+        candidates.extend(exclusions(classes, analysis, files, Reach::Together { width }));
     }
     for (index, class) in classes.iter().enumerate() {
         candidates.extend(lock_order::lock_orders(index, class, analysis, files));
@@ -54,7 +58,22 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Candidate> {
             None => distinct.push(candidate),
         }
     }
+    distinct.extend(sweeping(&distinct, classes.len()));
     distinct
+}
+
+/// What is moved changes every path through it, and may help against causes that it was not proposed for.
+fn sweeping(candidates: &[Candidate], classes: usize) -> Vec<Candidate> {
+    let is_moved = |candidate: &&Candidate| {
+        matches!(candidate.measure, Measure::Move(_) | Measure::LockOrder(_))
+            && candidate.covers.len() < classes
+    };
+    let sweeping = candidates.iter().filter(is_moved).take(MOST_SWEEPING).map(|candidate| Candidate {
+        measure: candidate.measure.clone(),
+        covers: (0..classes).collect(),
+        cost: candidate.cost + DOUBT,
+    });
+    sweeping.collect()
 }
 
 /// Pairs of candidates that cannot be taken together: opposite orders, and sections that overlap.
@@ -79,19 +98,42 @@ pub fn contradictions(candidates: &[Candidate]) -> Vec<Vec<usize>> {
     pairs
 }
 
-/// The stretches of all threads of a class, at one width.
+/// What of a thread's code is in one stretch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reach {
+    /// The events of each function on their own: often the function in common is one that starts and joins threads.
+    Apart,
+    /// All events, and so much around them.
+    Together { width: usize },
+}
+
+impl Reach {
+    fn width(self) -> usize {
+        match self {
+            Reach::Apart => 0,
+            Reach::Together { width } => width,
+        }
+    }
+}
+
+/// The stretches of all threads of a class.
 fn class_stretches(
     class: &CauseClass,
     analysis: &Analysis,
     files: &mut Files,
-    width: usize,
+    reach: Reach,
 ) -> Option<Vec<Stretch>> {
     let mut found = Vec::new();
     for cause in class.causes.iter().take(MOST_CAUSES) {
         for thread in spots(cause, analysis) {
-            let widths = stretches(&thread, files);
-            let stretch = widths.get(width).or(widths.last())?;
-            found.push(stretch.clone());
+            match reach {
+                Reach::Apart => found.extend(stretches_apart(&thread, files)),
+                Reach::Together { width } => {
+                    let widths = stretches(&thread, files);
+                    let stretch = widths.get(width).or(widths.last())?;
+                    found.push(stretch.clone());
+                }
+            }
         }
     }
     Some(found)
@@ -102,14 +144,15 @@ fn exclusions(
     classes: &[CauseClass],
     analysis: &Analysis,
     files: &mut Files,
-    width: usize,
+    reach: Reach,
 ) -> Vec<Candidate> {
+    let width = reach.width();
     let mut groups: Vec<(Vec<usize>, Vec<Stretch>)> = Vec::new();
     for (index, class) in classes.iter().enumerate() {
         if !class.causes.iter().all(|cause| Graph::of(cause).is_interleaved()) {
             continue;
         }
-        let Some(stretches) = class_stretches(class, analysis, files, width) else { continue };
+        let Some(stretches) = class_stretches(class, analysis, files, reach) else { continue };
         let (mut covers, mut all) = (vec![index], stretches);
         // What overlaps becomes one; that may make it overlap with more.
         while let Some(at) = groups.iter().position(|(_, other)| touch(other, &all)) {
@@ -250,8 +293,12 @@ fn orders(
                     continue;
                 }
                 let cost = 60 + 6 * (out + up) as u64;
-                let several = doing(first, class, analysis, files);
-                for times in [1].into_iter().chain(Some(several).filter(|several| *several > 1)) {
+                let firsts = doing(first, class, analysis, files);
+                let thens = doing(then, class, analysis, files);
+                // Who waits for itself waits for ever.
+                let is_apart = !thens.iter().any(|thread| firsts.contains(thread));
+                let several = Some(firsts.len()).filter(|several| is_apart && *several > 1);
+                for times in [1].into_iter().chain(several) {
                     let measure =
                         Measure::Order { first: first.clone(), times, then: then.clone() };
                     candidates.push(Candidate { measure, covers: vec![index], cost });
@@ -262,9 +309,14 @@ fn orders(
     candidates
 }
 
-/// How many threads have an event of a cause of this class in a stretch.
-fn doing(stretch: &Stretch, class: &CauseClass, analysis: &Analysis, files: &Files) -> usize {
-    let Some(source) = files.get(&stretch.file) else { return 0 };
+/// The threads that have an event of a cause of this class in a stretch.
+fn doing(
+    stretch: &Stretch,
+    class: &CauseClass,
+    analysis: &Analysis,
+    files: &Files,
+) -> Vec<ThreadName> {
+    let Some(source) = files.get(&stretch.file) else { return Vec::new() };
     let is_within = |place: &Place| {
         *place.file == *stretch.file
             && source.byte_at(position(place)).is_some_and(|at| stretch.region.bytes.contains(&at))
@@ -275,7 +327,7 @@ fn doing(stretch: &Stretch, class: &CauseClass, analysis: &Analysis, files: &Fil
             threads.push(spot.thread);
         }
     }
-    threads.len()
+    threads
 }
 
 /// Where an order may be kept around an event: at its statement, at the whole of its function (so that nobody waits with

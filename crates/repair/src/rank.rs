@@ -10,7 +10,7 @@ pub struct Stood {
 }
 
 /// What losing all concurrency weighs, in lines.
-const ALL_CONCURRENCY: f64 = 12.0;
+const ALL_CONCURRENCY: f64 = 24.0;
 /// What a line inside of a critical section weighs, in changed lines.
 const SECTION_LINE: f64 = 0.25;
 /// The same for the price that was guessed.

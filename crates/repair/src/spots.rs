@@ -156,6 +156,30 @@ pub fn stretches(spots: &[Spot], files: &mut Files) -> Vec<Stretch> {
     found
 }
 
+/// For each function that these events of one thread are in, the smallest stretch with its events.
+pub fn stretches_apart(spots: &[Spot], files: &mut Files) -> Vec<Stretch> {
+    let mut functions: Vec<Vec<&Place>> = Vec::new();
+    for place in spots.iter().filter_map(|spot| spot.frames.first()) {
+        let same = |places: &&mut Vec<&Place>| {
+            places[0].function == place.function && places[0].file == place.file
+        };
+        match functions.iter_mut().find(same) {
+            Some(places) => places.push(place),
+            None => functions.push(vec![place]),
+        }
+    }
+    let mut found = Vec::new();
+    for places in functions {
+        let file = places[0].file.to_string();
+        files.open(&file);
+        let at: Vec<Position> = places.iter().map(|place| position(place)).collect();
+        if let Some(region) = files.get(&file).and_then(|source| source.region(&at)) {
+            found.push(Stretch { file, region });
+        }
+    }
+    found
+}
+
 /// How many frames, from the outermost, all spots have in one function: those above are the same calls, and the last one
 /// is where their ways part.
 fn shared_frames(spots: &[&Spot]) -> usize {

@@ -68,7 +68,17 @@ fn what_is_held_throughout_stays_as_it_is() {
     let before = ["L(m);", "t = x;", "x = t + 1;", "U(m);", "return 0;"];
     expect(&before, &["t = x", "x = t"], &before);
     // A way out that gives the lock back changes nothing.
-    let before = ["L(m);", "t = x;", "if (t) {", "\tU(m);", "\treturn 1;", "}", "x = 1;", "U(m);", "return 0;"];
+    let before = [
+        "L(m);",
+        "t = x;",
+        "if (t) {",
+        "\tU(m);",
+        "\treturn 1;",
+        "}",
+        "x = 1;",
+        "U(m);",
+        "return 0;",
+    ];
     expect(&before, &["t = x", "x = 1"], &before);
 }
 
@@ -77,6 +87,21 @@ fn an_unlocked_check_comes_under_the_lock() {
     let before = ["if (!done) {", "\tL(m);", "\tdone = 1;", "\tU(m);", "}", "return 0;"];
     let after = ["L(m);", "if (!done) {", "\tdone = 1;", "}", "U(m);", "return 0;"];
     expect(&before, &["!done"], &after);
+}
+
+#[test]
+fn a_wait_whose_test_comes_under_the_lock_tests_again() {
+    let wait = "pthread_cond_wait(&c, &m);";
+    let before = ["if (!done) {", "\tL(m);", "\twait;", "\tU(m);", "}", "return 0;"];
+    let after = ["L(m);", "while (!done) {", "\twait;", "}", "U(m);", "return 0;"];
+    let (before, after) = (c(&before).replace("wait;", wait), c(&after).replace("wait;", wait));
+    assert_eq!(held("a.c", &before, &["!done"], &pthread("&m")), Ok(after));
+    // What else it decides on is not to be done twice.
+    let before =
+        c(&["if (!done) {", "\tL(m);", "\twaits++;", "\twait;", "\tU(m);", "}", "return 0;"]);
+    let after = c(&["L(m);", "if (!done) {", "\twaits++;", "\twait;", "}", "U(m);", "return 0;"]);
+    let (before, after) = (before.replace("wait;", wait), after.replace("wait;", wait));
+    assert_eq!(held("a.c", &before, &["!done"], &pthread("&m")), Ok(after));
 }
 
 #[test]
@@ -91,15 +116,47 @@ fn a_section_grows_at_one_end() {
 
 #[test]
 fn ways_out_give_back_what_they_used_to_leave_without() {
-    let before = ["L(m);", "t = x;", "U(m);", "if (!t)", "\treturn 1;", "L(m);", "x = t;", "U(m);", "return 0;"];
-    let after = ["L(m);", "t = x;", "if (!t) {", "\tU(m);", "\treturn 1;", "}", "x = t;", "U(m);", "return 0;"];
+    let before = [
+        "L(m);",
+        "t = x;",
+        "U(m);",
+        "if (!t)",
+        "\treturn 1;",
+        "L(m);",
+        "x = t;",
+        "U(m);",
+        "return 0;",
+    ];
+    let after = [
+        "L(m);",
+        "t = x;",
+        "if (!t) {",
+        "\tU(m);",
+        "\treturn 1;",
+        "}",
+        "x = t;",
+        "U(m);",
+        "return 0;",
+    ];
     expect(&before, &["t = x", "x = t"], &after);
 }
 
 #[test]
 fn ways_out_that_keep_the_lock_still_do() {
-    let before = ["L(m);", "t = x;", "U(m);", "L(m);", "if (t)", "\tgoto out;", "x = 1;", "out:", "U(m);", "return 0;"];
-    let after = ["L(m);", "t = x;", "if (t)", "\tgoto out;", "x = 1;", "out:", "U(m);", "return 0;"];
+    let before = [
+        "L(m);",
+        "t = x;",
+        "U(m);",
+        "L(m);",
+        "if (t)",
+        "\tgoto out;",
+        "x = 1;",
+        "out:",
+        "U(m);",
+        "return 0;",
+    ];
+    let after =
+        ["L(m);", "t = x;", "if (t)", "\tgoto out;", "x = 1;", "out:", "U(m);", "return 0;"];
     expect(&before, &["t = x", "x = 1"], &after);
 }
 
@@ -112,7 +169,8 @@ fn a_lock_goes_where_nobody_took_it() {
 
 #[test]
 fn a_lock_for_reading_becomes_one_for_writing() {
-    let before = "void f(void)\n{\n\tpthread_rwlock_rdlock(&m);\n\tx++;\n\tpthread_rwlock_unlock(&m);\n}\n";
+    let before =
+        "void f(void)\n{\n\tpthread_rwlock_rdlock(&m);\n\tx++;\n\tpthread_rwlock_unlock(&m);\n}\n";
     let after = before.replace("rdlock", "wrlock");
     assert_eq!(held("a.c", before, &["x++"], &pthread("&m")), Ok(after));
 }
@@ -136,15 +194,17 @@ fn an_operation_whose_result_is_used_stays_and_that_is_said() {
 
 #[test]
 fn a_scoped_lock_moves_to_the_front() {
-    let before = "void f() {\n    int t = x;\n    std::lock_guard<std::mutex> g(m);\n    x = t + 1;\n}\n";
-    let after = "void f() {\n    std::lock_guard<std::mutex> g(m);\n    int t = x;\n    x = t + 1;\n}\n";
+    let before =
+        "void f() {\n    int t = x;\n    std::lock_guard<std::mutex> g(m);\n    x = t + 1;\n}\n";
+    let after =
+        "void f() {\n    std::lock_guard<std::mutex> g(m);\n    int t = x;\n    x = t + 1;\n}\n";
     expect_cpp(before, &["int t", "x = t"], after);
 }
 
 #[test]
 fn scoped_locks_of_inner_blocks_become_one_that_lets_go() {
     let before = "void f() {\n    if (!full) {\n        std::unique_lock<std::mutex> lock(m);\n        cv.wait(lock);\n    }\n    use();\n}\n";
-    let after = "void f() {\n    std::unique_lock<std::mutex> lock(m);\n    if (!full) {\n        cv.wait(lock);\n    }\n    lock.unlock();\n    use();\n}\n";
+    let after = "void f() {\n    std::unique_lock<std::mutex> lock(m);\n    while (!full) {\n        cv.wait(lock);\n    }\n    lock.unlock();\n    use();\n}\n";
     expect_cpp(before, &["!full"], after);
     let before = "int f() {\n    int t;\n    {\n        std::lock_guard<std::mutex> a(m);\n        t = x;\n    }\n    {\n        std::unique_lock<std::mutex> b(m);\n        x = t + 1;\n        b.unlock();\n    }\n    return t;\n}\n";
     let after = "int f() {\n    int t;\n    std::unique_lock<std::mutex> a(m);\n    {\n        t = x;\n    }\n    {\n        x = t + 1;\n    }\n    a.unlock();\n    return t;\n}\n";

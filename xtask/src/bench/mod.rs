@@ -1,5 +1,6 @@
 //! Benchmarks. Each prints a table and ends with one headline line.
 
+pub mod causes;
 pub mod diagnose;
 pub mod explain;
 mod generated;

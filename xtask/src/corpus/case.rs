@@ -31,7 +31,7 @@ pub struct Case {
     pub expect: Expect,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Expect {
     /// One sentence: what goes wrong.
@@ -51,7 +51,7 @@ pub struct Expect {
     pub bug: Bug,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Bug {
     /// The name of a [`FailureKind`].
@@ -63,8 +63,10 @@ pub struct Bug {
     /// Orders `file:line -> file:line` that together make the failure.
     #[serde(default)]
     pub root_cause: Vec<String>,
-    #[expect(dead_code, reason = "the truth for `unravel causes`, which does not exist yet")]
+    /// How many causes there are; those between the same lines are one.
     pub causes: Option<u32>,
+    /// `no: ` and why no repair is to be expected. The case complains once there is one.
+    pub repair: Option<String>,
     #[expect(dead_code, reason = "a path that differs is marked, whether it has to differ or not")]
     #[serde(default)]
     pub path_dependent: bool,
@@ -101,6 +103,11 @@ fn folders(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 pub fn name(folder: &Path) -> String {
     let last = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     format!("{}/{}", folder.parent().map(last).unwrap_or_default(), last(folder))
+}
+
+/// Why there is no repair, of `no: reason`.
+pub fn reason(repair: &str) -> Option<&str> {
+    repair.strip_prefix("no: ").map(str::trim).filter(|reason| !reason.is_empty())
 }
 
 impl Case {
@@ -146,6 +153,9 @@ impl Case {
         }
         if bug.known_gap.is_some() == bug.find_with.is_empty() {
             return Err("'known-gap' and 'find-with' belong together".into());
+        }
+        if bug.repair.as_deref().is_some_and(|text| reason(text).is_none()) {
+            return Err("'repair' is not of the form 'no: reason'".into());
         }
         let mut lines: Vec<&str> =
             bug.at.iter().chain(&bug.racy_lines).map(String::as_str).collect();
@@ -224,6 +234,7 @@ root-cause = ["a.c:1 -> a.c:2"]
             ("\"assertion\"", "\"asertion\"", "called 'asertion'"),
             ("at = [\"a.c:2\"]", "at = [\"a.c:3\"]", "a.c:3 is an empty line or beyond"),
             ("[bug]", "[bug]\nknown-gap = \"why\"", "'find-with' belong together"),
+            ("[bug]", "[bug]\nrepair = \"no\"", "'repair' is not of the form"),
             (" -> ", " before ", "is not of the form file:line -> file:line"),
         ] {
             assert!(GOOD.contains(right));

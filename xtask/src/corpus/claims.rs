@@ -8,11 +8,15 @@
 //! 4. `explain` tells the same story of the program and of its twin ([`explanation`]).
 //! 5. The fixed twin passes 500 schedules of every strategy, with exit code 0 and nothing inconclusive.
 //! 6. The fixed twin has no data race in 200 schedules.
+//! 7. `causes` finds as many as the case says, if it says so ([`causes`]).
 //!
-//! With [`Depth::Full`] also: whatever any strategy finds in the buggy program replays.
+//! With [`Depth::Full`] also: whatever any strategy finds in the buggy program replays, and it is repaired or the case says
+//! why it is not ([`repairs`]).
 
+mod causes;
 mod diagnosis;
 mod explanation;
+mod repairs;
 
 pub use explanation::Measured;
 
@@ -21,6 +25,7 @@ use std::path::{Path, PathBuf};
 use super::Depth;
 use super::answer::{Finding, Replay, Search, Simplified, ask};
 use super::case::Case;
+use super::caused::{Causes, Repair, Repairs};
 
 /// The strategies that the twin must stand, and the full suite tries.
 const STRATEGIES: [&str; 10] = [
@@ -55,9 +60,11 @@ pub fn check(tool: &Path, case: &Case, depth: Depth) -> Vec<String> {
     complaints.extend(lab.bug().err());
     complaints.extend(explanation::bug(&lab, &lab.limits()).err());
     complaints.extend(explanation::twin(&lab).err());
+    complaints.extend(causes::check(&lab).err());
     complaints.extend(STRATEGIES.iter().filter_map(|s| lab.twin(s, 1, TWIN_SCHEDULES).err()));
     complaints.extend(lab.races(RACE_SCHEDULES).err());
     if depth == Depth::Full {
+        complaints.extend(repairs::check(&lab).err());
         complaints.extend(lab.races(20_000).err());
         complaints.extend(STRATEGIES.iter().filter_map(|s| lab.everything(s).err()));
         complaints.extend(STRATEGIES.iter().filter_map(|s| lab.twin(s, 2, 20_000).err()));
@@ -142,6 +149,22 @@ pub fn simplify(tool: &Path, case: &Case, scratch: &Path, trace: &Path) -> Resul
 /// What explaining the buggy program takes.
 pub fn measure(tool: &Path, case: &Case, scratch: &Path) -> Result<Measured, String> {
     explanation::measure(&Lab { tool, case, scratch })
+}
+
+/// The causes of the buggy program.
+pub fn causes(tool: &Path, case: &Case, scratch: &Path, flags: &[&str]) -> Result<Causes, String> {
+    causes::measure(&Lab { tool, case, scratch }, flags)
+}
+
+/// The repairs of the buggy program.
+pub fn repairs(tool: &Path, case: &Case, scratch: &Path) -> Result<Repairs, String> {
+    repairs::measure(&Lab { tool, case, scratch })
+}
+
+/// Whether nothing fails any more with each of these repairs: why not, if not.
+pub fn stand(tool: &Path, case: &Case, scratch: &Path, all: &[Repair]) -> Vec<Result<(), String>> {
+    let lab = Lab { tool, case, scratch };
+    all.iter().enumerate().map(|(number, repair)| repairs::stands(&lab, repair, number)).collect()
 }
 
 /// A case with what is needed to try it.
@@ -289,25 +312,25 @@ impl Lab<'_> {
         jobs: u32,
     ) -> Result<Search, String> {
         let out = self.scratch.join(out.replace(':', "-"));
-        let arguments = self.arguments("find", sources, flags, &out, jobs)?;
+        let jobs = jobs.to_string();
+        let flags = [flags, &["--jobs", &jobs]].concat();
+        let arguments = self.arguments("find", sources, &flags, &out)?;
         ask(self.tool, self.case, &arguments, &[0, 1, 3])
     }
 
-    /// The arguments of a command that searches one of the two programs.
+    /// The arguments of a command that executes one of the two programs.
     fn arguments(
         &self,
         command: &str,
         sources: &[String],
         flags: &[&str],
         out: &Path,
-        jobs: u32,
     ) -> Result<Vec<String>, String> {
         let expect = &self.case.expect;
         let mut arguments = vec![command.to_owned()];
         arguments.extend(sources.iter().cloned());
         arguments.extend(expect.libs.iter().map(|library| format!("-l{library}")));
-        arguments.extend(["--json".into(), "--jobs".into(), jobs.to_string()]);
-        arguments.extend(["--out".into(), out.display().to_string()]);
+        arguments.extend(["--json".into(), "--out".into(), out.display().to_string()]);
         arguments.extend(flags.iter().map(|flag| (*flag).to_owned()));
         if expect.bug.outcome == "exit-code" && !flags.contains(&"--fail-on-exit") {
             arguments.push("--fail-on-exit".into());

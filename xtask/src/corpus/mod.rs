@@ -5,7 +5,9 @@
 
 mod answer;
 mod case;
+mod caused;
 mod claims;
+mod patch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -17,6 +19,7 @@ use crate::tally::Tally;
 use crate::workspace;
 
 pub use case::name;
+pub use caused::{Cause, Causes, Order, Repair, Repairs};
 pub use claims::{Measured, Searched};
 
 use case::Case;
@@ -75,6 +78,38 @@ pub fn simplify(tool: &Path, folder: &Path, scratch: &Path, trace: &Path) -> Res
 /// What explaining a case takes.
 pub fn measure(tool: &Path, folder: &Path, scratch: &Path) -> Result<Measured, String> {
     claims::measure(tool, &Case::read(folder)?, scratch)
+}
+
+/// The causes of a case's bug.
+pub fn causes(
+    tool: &Path,
+    folder: &Path,
+    scratch: &Path,
+    flags: &[&str],
+) -> Result<Causes, String> {
+    claims::causes(tool, &Case::read(folder)?, scratch, flags)
+}
+
+/// The repairs of a case's bug.
+pub fn repairs(tool: &Path, folder: &Path, scratch: &Path) -> Result<Repairs, String> {
+    claims::repairs(tool, &Case::read(folder)?, scratch)
+}
+
+/// For each of these repairs of a case: why it is none, if it is none.
+pub fn stand(
+    tool: &Path,
+    folder: &Path,
+    scratch: &Path,
+    repairs: &[Repair],
+) -> Result<Vec<Result<(), String>>, String> {
+    Ok(claims::stand(tool, &Case::read(folder)?, scratch, repairs))
+}
+
+/// Why no repair of a case's bug is to be expected, if so.
+pub fn unrepaired(folder: &Path) -> Result<Option<String>, String> {
+    let case = Case::read(folder)?;
+    let reason = case.expect.bug.repair.as_deref().and_then(case::reason);
+    Ok(reason.map(str::to_owned))
 }
 
 /// Runs the cases whose name contains `filter`. Prints a line for each that fails.

@@ -4,7 +4,7 @@ use super::{Draft, DraftError};
 use crate::moved::{Move, Side};
 
 impl Draft<'_> {
-    pub(super) fn moved(&mut self, Move { what, side, of }: &Move) -> Result<(), DraftError> {
+    pub(super) fn moved(&mut self, Move { what, side, of, .. }: &Move) -> Result<(), DraftError> {
         let patch = self.patch(&what.file)?;
         let statement = what.region.bytes.clone();
         match side {

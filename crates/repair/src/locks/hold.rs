@@ -2,7 +2,9 @@
 //!
 //! The operations on the lock inside the region go away. The lock is taken before it unless it was held there already, and
 //! given back after it unless it was held there; so what comes before and after sees the lock as it did. The same goes
-//! for the ways out: who left the region without the lock gives it back, who left with it keeps it.
+//! for the ways out: who left the region without the lock gives it back, who left with it keeps it. Where a test comes
+//! under the lock together with the wait that it decides on, the wait tests again when it is woken, as every wait should:
+//! it may end for no reason.
 
 use std::ops::Range;
 
@@ -60,25 +62,6 @@ pub fn holding(source: &Source, region: &Region, lock: &Lock) -> Holding {
     Holding { on_entry, at_end, changes, shared, waits, lines }
 }
 
-/// The keywords `if` inside a region that govern nothing but a wait with this lock, operations that [`hold`] removes aside:
-/// with the test under the lock, they may as well test again.
-pub fn retesting(source: &Source, region: &Region, lock: &Lock) -> Vec<Range<usize>> {
-    let all = operations(source, region);
-    let removed = inside(&all, region, lock);
-    let is_wait = |op: &&Operation| {
-        op.act == Act::Wait && op.lock.text == lock.text && region.bytes.contains(&op.bytes.start)
-    };
-    let keyword = |wait: &Operation| {
-        let governing = source.governing_if(wait.bytes.start)?;
-        let is_bare = governing.statements.iter().all(|statement| {
-            statement.contains(&wait.bytes.start)
-                || removed.iter().any(|op| op.statement.as_ref() == Some(statement))
-        });
-        (is_bare && region.bytes.contains(&governing.keyword.start)).then_some(governing.keyword)
-    };
-    all.iter().filter(is_wait).filter_map(keyword).collect()
-}
-
 /// Holds a lock throughout a region.
 pub fn hold(
     patch: &mut Patch<'_>,
@@ -103,6 +86,9 @@ pub fn hold(
         let not_alone = || HoldError::NotAlone { lock: lock.text.clone(), line };
         patch.remove_statement(operation.statement.clone().ok_or_else(not_alone)?);
     }
+    for keyword in retesting(source, region, lock) {
+        patch.replace(keyword, "while");
+    }
     let guards: Vec<&ScopedLock> =
         inside.iter().filter(|op| op.declares()).filter_map(|op| op.guard.as_ref()).collect();
     if let Some(guard) = entry.and_then(|op| op.guard.as_ref()) {
@@ -111,31 +97,27 @@ pub fn hold(
         }
         return Ok(());
     }
-    let is_plain = matches!(lock.taking, Taking::Statements { .. }) || entry.is_some();
-    let is_plain = is_plain || inside.iter().any(|op| op.guard.is_none());
-    match (guards.as_slice(), &lock.taking) {
-        ([], _) if is_plain => by_statements(patch, source, region, lock, &now, &all),
-        ([], Taking::Scoped { class }) => {
-            let name = source.fresh_name("hold");
-            by_guard(patch, region, &format!("{class} {name}({});", lock.text), &name, now.at_end)
-        }
-        ([first, others @ ..], _) => {
-            let removed: Vec<Range<usize>> =
-                inside.iter().filter_map(|op| op.statement.clone()).collect();
-            for other in others {
-                rename(patch, source, other, &first.name, &removed);
+    let Some((first, others)) = guards.split_first() else {
+        let is_plain = entry.is_some() || !inside.is_empty();
+        return match &lock.taking {
+            Taking::Scoped { class } if !is_plain => {
+                let name = source.fresh_name("hold");
+                let declaration = format!("{class} {name}({});", lock.text);
+                by_guard(patch, region, &declaration, &name, now.at_end)
             }
-            let is_whole = now.at_end && source.is_direct(region, &first.declaration);
-            let declaration = match (&lock.taking, is_whole) {
-                (Taking::Scoped { class }, false) => {
-                    format!("{class} {}({});", first.name, lock.text)
-                }
-                _ => source.text()[first.declaration.clone()].to_owned(),
-            };
-            by_guard(patch, region, &declaration, &first.name, now.at_end)
-        }
-        ([], Taking::Statements { .. }) => by_statements(patch, source, region, lock, &now, &all),
+            _ => by_statements(patch, source, region, lock, &now, &all),
+        };
+    };
+    let removed: Vec<Range<usize>> = inside.iter().filter_map(|op| op.statement.clone()).collect();
+    for other in others {
+        rename(patch, source, other, &first.name, &removed);
     }
+    let is_whole = now.at_end && source.is_direct(region, &first.declaration);
+    let declaration = match &lock.taking {
+        Taking::Scoped { class } if !is_whole => format!("{class} {}({});", first.name, lock.text),
+        _ => source.text()[first.declaration.clone()].to_owned(),
+    };
+    by_guard(patch, region, &declaration, &first.name, now.at_end)
 }
 
 /// The operations on a lock inside a region, waits aside.
@@ -153,6 +135,25 @@ fn is_way_out(source: &Source, region: &Region, operation: &Operation) -> bool {
         false => source.way_out(statement).is_some(),
     };
     operation.act == Act::Give && operation.statement.as_ref().is_some_and(leaves)
+}
+
+/// The keywords `if` inside a region that govern nothing but a wait with this lock, operations that are removed
+/// aside.
+fn retesting(source: &Source, region: &Region, lock: &Lock) -> Vec<Range<usize>> {
+    let all = operations(source, region);
+    let removed = inside(&all, region, lock);
+    let is_wait = |op: &&Operation| {
+        op.act == Act::Wait && op.lock.text == lock.text && region.bytes.contains(&op.bytes.start)
+    };
+    let keyword = |wait: &Operation| {
+        let governing = source.governing_if(wait.bytes.start)?;
+        let is_bare = governing.statements.iter().all(|statement| {
+            statement.contains(&wait.bytes.start)
+                || removed.iter().any(|op| op.statement.as_ref() == Some(statement))
+        });
+        (is_bare && region.bytes.contains(&governing.keyword.start)).then_some(governing.keyword)
+    };
+    all.iter().filter(is_wait).filter_map(keyword).collect()
 }
 
 fn by_statements(

@@ -10,7 +10,7 @@ use unravel_trace::{CauseClass, Pattern};
 use super::{Candidate, MOST_CAUSES};
 use crate::lock_order::{Acquisition, CallFor, LockOrder, Taken};
 use crate::measures::Measure;
-use crate::source::{Language, Region, Source};
+use crate::source::{Language, Position, Region, Source};
 use crate::spots::{Files, Stretch, parting, position, spots};
 
 /// A thread's two locks: the statements of one block that take them.
@@ -22,6 +22,14 @@ struct Nesting<'s> {
     second: Region,
     /// Where exactly.
     at: usize,
+}
+
+/// Where an event of a cause is.
+#[derive(Clone, Copy)]
+struct At {
+    position: Position,
+    /// Whether it takes a lock. A cause may instead name what is done under the lock.
+    takes: bool,
 }
 
 /// The changes of lock order that may help against a class.
@@ -42,7 +50,10 @@ pub(super) fn lock_orders(
                 let Some((held, wanted)) = parting(&pair[0], &pair[1]) else { continue };
                 let file = held.file.to_string();
                 files.open(&file);
-                let at = (position(held), position(wanted));
+                let at = [(&pair[0], held), (&pair[1], wanted)].map(|(spot, place)| At {
+                    position: position(place),
+                    takes: matches!(spot.verb.as_str(), "locks" | "acquires" | "trylocks"),
+                });
                 let Some(nesting) = files.get(&file).and_then(|source| nesting(file, source, at))
                 else {
                     continue;
@@ -65,19 +76,44 @@ pub(super) fn lock_orders(
     orders.into_iter().map(candidate).collect()
 }
 
-fn nesting(
-    file: String,
-    source: &Source,
-    (held, wanted): (crate::source::Position, crate::source::Position),
-) -> Option<Nesting<'_>> {
-    let (held, at) = (source.region(&[held])?, source.byte_at(wanted)?);
-    let wanted = source.region(&[wanted])?;
+fn nesting(file: String, source: &Source, [held, wanted]: [At; 2]) -> Option<Nesting<'_>> {
+    let at = source.byte_at(wanted.position)?;
+    let taking = |at: At| {
+        let region = source.region(&[at.position])?;
+        if at.takes { Some(region) } else { around(&file, source, &region) }
+    };
+    let (held, wanted) = (taking(held)?, taking(wanted)?);
     let (first, second) = source.siblings(&held, &wanted)?;
     if first != held || second.bytes.start < first.bytes.start {
         return None;
     }
     let first = Acquisition::of(&file, &first, source)?;
+    let at = if second.bytes.contains(&at) { at } else { second.bytes.start };
     Some(Nesting { file, source, first, second, at })
+}
+
+/// The last statement before a region that takes a lock which is still held there, as far as the text goes.
+fn around(file: &str, source: &Source, region: &Region) -> Option<Region> {
+    let plain = |text: &str| text.split_whitespace().collect::<String>();
+    let mut released: Vec<String> = Vec::new();
+    for statement in source.preceding(region) {
+        let taken = Acquisition::of(file, &statement, source).filter(is_lock);
+        let release = taken.map(|taken| taken.release().map(|release| plain(&release)));
+        match release {
+            Some(Some(release)) if released.contains(&release) => {}
+            Some(_) => return Some(statement),
+            None => released.push(plain(&source.text()[statement.bytes.clone()])),
+        }
+    }
+    None
+}
+
+/// Whether a statement is an acquisition, and not any call that leads to one.
+fn is_lock(one: &Acquisition) -> bool {
+    match &one.taken {
+        Taken::Function { release, .. } => release.is_some(),
+        Taken::Method { .. } | Taken::Scoped { .. } => true,
+    }
 }
 
 impl Nesting<'_> {
@@ -86,20 +122,12 @@ impl Nesting<'_> {
         let mut orders = Vec::new();
         let second = Acquisition::of(&self.file, &self.second, self.source);
         // A call that is a statement may be the acquisition itself or lead to it, and both are worth a try.
-        if let Some(second) = second.filter(|second| self.is_lock(second)) {
+        if let Some(second) = second.filter(is_lock) {
             self.nested(&second, by_others, &mut orders);
         } else {
             orders.extend(self.called());
         }
         orders
-    }
-
-    /// Whether a statement is an acquisition and not any call that leads to one.
-    fn is_lock(&self, one: &Acquisition) -> bool {
-        match &one.taken {
-            Taken::Function { release, .. } => release.is_some(),
-            Taken::Method { .. } | Taken::Scoped { .. } => true,
-        }
     }
 
     fn nested(&self, second: &Acquisition, by_others: bool, orders: &mut Vec<LockOrder>) {
@@ -213,7 +241,8 @@ mod tests {
         assert!(files.open(name), "the sample parses");
         let source = files.get(name).expect("it was opened");
         let at = |part: &str| source.position_of(text.find(part).expect("a part of the sample"));
-        let nesting = nesting(name.to_owned(), source, (at(held), at(wanted)));
+        let at = |part: &str| At { position: at(part), takes: !part.contains("++") };
+        let nesting = nesting(name.to_owned(), source, [at(held), at(wanted)]);
         let orders = nesting.map_or_else(Vec::new, |nesting| nesting.orders(by_others));
         let texts = orders.into_iter().map(|order| {
             let written = write(&[Measure::LockOrder(order)], &files).expect("it can be written");
@@ -227,6 +256,13 @@ mod tests {
         let text = "void f(void)\n{\n\tlock(&a);\n\tif (!x) {\n\t\tunlock(&a);\n\t\treturn;\n\t}\n\tlock(&b);\n\tx--;\n\tunlock(&b);\n\tunlock(&a);\n}\n";
         let after = "void f(void)\n{\n\tlock(&b);\n\tlock(&a);\n\tif (!x) {\n\t\tunlock(&a);\n\t\tunlock(&b);\n\t\treturn;\n\t}\n\tx--;\n\tunlock(&b);\n\tunlock(&a);\n}\n";
         assert_eq!(changed("a.c", text, "lock(&a)", "lock(&b)", false), [after]);
+    }
+
+    #[test]
+    fn what_is_done_under_locks_leads_to_them() {
+        let text = "void f(void)\n{\n\tlock(&z);\n\tunlock(&z);\n\tlock(&a);\n\tx++;\n\tlock(&b);\n\tif (x)\n\t\ty++;\n\tunlock(&b);\n\tunlock(&a);\n}\n";
+        let after = "void f(void)\n{\n\tlock(&z);\n\tunlock(&z);\n\tlock(&b);\n\tlock(&a);\n\tx++;\n\tif (x)\n\t\ty++;\n\tunlock(&b);\n\tunlock(&a);\n}\n";
+        assert_eq!(changed("a.c", text, "x++", "y++", false), [after]);
     }
 
     #[test]

@@ -19,9 +19,13 @@ use crate::threads::{creations, joins};
 
 /// What a move costs, by how much it takes from the program.
 const PAST_OWN: u64 = 10;
+/// Looking before it goes wrong is seldom a repair.
+const PAST_CHECK: u64 = 50;
 const PAST_THREAD: u64 = 12;
-/// Threads that were there at the same time no longer are.
+/// Threads that were there at the same time no longer are: right where one needs what the other makes, and the last
+/// thing to do where they only disturb each other.
 const THREAD_PAST_THREAD: u64 = 45;
+const DISTURBED_THREAD: u64 = 95;
 /// Moves of one class.
 const MOST_MOVES: usize = 12;
 
@@ -64,10 +68,10 @@ fn own_order(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move, u6
             let Some((earlier, later)) = regions.and_then(|(a, b)| source.siblings(&a, &b)) else {
                 continue;
             };
-            // Looking before it goes wrong is no repair.
-            let in_order = earlier.bytes.start < later.bytes.start;
-            if in_order && !is_check(source, &earlier) && !is_check(source, &later) {
-                moves.extend(exchange(&one.file, source, &later, &earlier, PAST_OWN));
+            let is_looking = is_check(source, &earlier) || is_check(source, &later);
+            let cost = if is_looking { PAST_CHECK } else { PAST_OWN };
+            if earlier.bytes.start < later.bytes.start {
+                moves.extend(exchange(&one.file, source, &later, &earlier, cost));
             }
         }
     }
@@ -98,7 +102,8 @@ fn past_threads(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move,
         } else {
             let joins = joins(&creations(&first, files), files);
             let creations = creations(&then, files);
-            moves.extend(meetings(&joins, &creations, files, THREAD_PAST_THREAD));
+            let cost = if graph.is_interleaved() { DISTURBED_THREAD } else { THREAD_PAST_THREAD };
+            moves.extend(meetings(&joins, &creations, files, cost));
         }
     }
     moves
@@ -155,14 +160,14 @@ fn exchange(
     };
     let mut moves = Vec::new();
     if may_pass(later, earlier) {
-        let what = Move { what: stretch(later), side: Side::Before, of: stretch(earlier) };
-        moves.push((what, cost + passed));
+        let change = Move::new(stretch(later), Side::Before, stretch(earlier), source);
+        moves.push((change, cost + passed));
     }
     // Going down past a way out, it would not be executed there.
     let is_reached = between.iter().chain([later]).all(|over| source.exits(over).is_empty());
     if is_reached && may_pass(earlier, later) {
-        let what = Move { what: stretch(earlier), side: Side::After, of: stretch(later) };
-        moves.push((what, cost + 1 + passed));
+        let change = Move::new(stretch(earlier), Side::After, stretch(later), source);
+        moves.push((change, cost + 1 + passed));
     }
     moves
 }

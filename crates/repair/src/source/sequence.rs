@@ -40,6 +40,19 @@ impl Source {
             .collect()
     }
 
+    /// The statements before a region in its block, and before what holds it in the blocks around, the nearest first.
+    pub fn preceding(&self, region: &Region) -> Vec<Region> {
+        let mut found = Vec::new();
+        let mut next = Some(region.first());
+        while let Some(place) = next {
+            found.extend(
+                (0..place.index).rev().map(|index| self.region_of(place.block, index..index + 1)),
+            );
+            next = self.outline.block(place.block).parent;
+        }
+        found
+    }
+
     /// Every statement of the file that holds no other, in the order of the text.
     pub fn plain_statements(&self) -> Vec<Region> {
         let mut plain = Vec::new();

@@ -135,7 +135,8 @@ fn explain(
     out: &Path,
     code: i32,
 ) -> Result<(Explanation, String), String> {
-    let arguments = lab.arguments("explain", sources, flags, out, 1)?;
+    let flags = [flags, &["--jobs", "1"]].concat();
+    let arguments = lab.arguments("explain", sources, &flags, out)?;
     let text = ask_text(lab.tool, lab.case, &arguments, &[code])?;
     let said = serde_json::from_str(&text)
         .map_err(|error| format!("unravel explain: not the JSON expected: {error}"))?;
