@@ -12,7 +12,7 @@ use unravel_trace::{
 
 use crate::classes::{Worded, classes, unique};
 use crate::enumerate::{Enumerated, Found, enumerate};
-use crate::gather::{Effort, FailingMember, Gathered, Gatherer, max_steps};
+use crate::gather::{Effort, FailingMember, Gathered, Gatherer};
 use crate::orders::Pairs;
 use crate::sampled::{Diagnosed, diagnose_each, find_failures};
 use crate::tell::{Teller, schedule};
@@ -48,7 +48,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { time: Duration::from_secs(60), classes: 300_000, samples: 20_000, inputs: 3 }
+        Budget { time: Duration::from_secs(30), classes: 300_000, samples: 5_000, inputs: 3 }
     }
 }
 
@@ -214,7 +214,7 @@ impl Summary {
         extent.schedules += gathered.schedules;
         extent.passing += gathered.passing.len() as u64;
         extent.failing += gathered.failing.len() as u64;
-        extent.max_steps = max_steps(gatherer.input);
+        extent.max_steps = gatherer.input.limits.max_steps;
         extent.most_events = extent.most_events.max(gathered.most_events);
         extent.fixed_inputs |= gathered.asks_for_values;
         for what in &gathered.left_out {

@@ -4,6 +4,9 @@
 //! paper blocks it: a run is out if it keeps every order of the core, where a step that it never got to counts as after all
 //! that it did. So the failing run itself is always blocked, and unrelated failures never.
 
+#[cfg(test)]
+mod tests;
+
 use unravel_diagnose::points::{Key, Keys};
 
 use crate::core::{Core, core};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashSet;
 use unravel_explore::{Counted, Exhaustive, Judge, Pct, Pos, Random, Systematic};
 use unravel_trace::{
-    Detail, Executor, Failure, Input, Limits, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
+    Detail, Executor, Failure, Input, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
 };
 
 use crate::orders::{OrderSet, Pairs};
@@ -15,8 +15,13 @@ use crate::watch::{Course, Watch, Words};
 
 /// Runs at random that look for what is shared, before anything counts.
 const LEARNING_RUNS: u64 = 6;
-/// The share of the time that exhaustive search has, as one part of so many.
-const EXHAUSTIVE_SHARE: u32 = 2;
+/// Steps of runs that are kept in memory, in all.
+const MOST_STEPS: usize = 12_000_000;
+/// How much exhaustive search may execute, so that where it ends does not depend on the machine: instructions, with what
+/// a run and a step cost besides, counted in them. Some ten seconds.
+const EXHAUSTIVE_WORK: u64 = 12_000_000_000;
+const RUN_COST: u64 = 5_000;
+const STEP_COST: u64 = 300;
 
 /// How much may be done.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +61,10 @@ pub struct Gathered {
     pub most_events: u64,
     /// The values that `__VERIFIER_nondet_*` returned: the input is one of many.
     pub asks_for_values: bool,
-    seen: FxHashSet<(u64, bool)>,
+    /// Classes, and whether they fail.
+    pub seen: FxHashSet<(u64, bool)>,
+    /// Steps of all runs that were kept.
+    pub steps: usize,
 }
 
 /// Executes the program again and again with one input.
@@ -82,10 +90,8 @@ impl<E: Executor> Gatherer<'_, E> {
     /// All classes, or as many as the effort allows.
     pub fn gather(&mut self, effort: &Effort) -> Gathered {
         let mut visible = self.learn();
-        let started = Instant::now();
-        let share = effort.until.saturating_duration_since(started) / EXHAUSTIVE_SHARE;
         loop {
-            match self.exhaust(&visible, effort, started + share) {
+            match self.exhaust(&visible, effort) {
                 Ok(mut gathered) => {
                     if !gathered.exhausted {
                         self.sample(&mut gathered, effort);
@@ -119,10 +125,10 @@ impl<E: Executor> Gatherer<'_, E> {
         &mut self,
         visible: &VisibleSet,
         effort: &Effort,
-        until: Instant,
     ) -> Result<Gathered, VisibleSet> {
         let mut gathered = Gathered { visible: visible.clone(), ..Gathered::default() };
         let mut search = Exhaustive::new(0, 1);
+        let mut work = 0;
         loop {
             let Some(mut scheduler) = search.scheduler() else { break };
             let (run, course) = self.run(visible, &mut *scheduler, true);
@@ -133,11 +139,14 @@ impl<E: Executor> Gatherer<'_, E> {
                 return Err(learned);
             }
             gathered.schedules += 1;
+            work += run.steps + RUN_COST + course.steps.len() as u64 * STEP_COST;
             if counted == Counted::New {
                 self.keep(&mut gathered, run, course);
             }
             if gathered.passing.len() + gathered.failing.len() >= effort.classes
-                || Instant::now() >= until
+                || gathered.steps >= MOST_STEPS
+                || work >= EXHAUSTIVE_WORK
+                || Instant::now() >= effort.until
                 || self.is_to_stop()
             {
                 return Ok(gathered);
@@ -156,7 +165,7 @@ impl<E: Executor> Gatherer<'_, E> {
         let visible = gathered.visible.clone();
         let events = gathered.most_events.max(1);
         for index in 0..effort.samples {
-            if Instant::now() >= effort.until || self.is_to_stop() {
+            if Instant::now() >= effort.until || gathered.steps >= MOST_STEPS || self.is_to_stop() {
                 return;
             }
             let seed = Rng::derive(1, index);
@@ -198,6 +207,7 @@ impl<E: Executor> Gatherer<'_, E> {
         if !gathered.seen.insert((course.class, failure.is_some())) {
             return false;
         }
+        gathered.steps += course.steps.len();
         let kept = self.pairs.kept(&course, &self.words.touches);
         let member = Member { course, kept };
         match failure {
@@ -214,12 +224,6 @@ impl<E: Executor> Gatherer<'_, E> {
     fn is_to_stop(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed) || self.executor.is_damaged()
     }
-}
-
-/// The bound that every run has.
-pub fn max_steps(input: &Input) -> u64 {
-    let Limits { max_steps, .. } = input.limits;
-    max_steps
 }
 
 /// Time that is left.

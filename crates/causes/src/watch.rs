@@ -80,7 +80,7 @@ impl Touches {
         &self.sets[number as usize]
     }
 
-    fn number(&mut self, set: &[Touched]) -> u32 {
+    pub fn number(&mut self, set: &[Touched]) -> u32 {
         if let Some(number) = self.by_set.get(set) {
             return *number;
         }

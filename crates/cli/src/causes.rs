@@ -23,7 +23,9 @@ pub fn causes(flags: &CausesFlags) -> Result<Exit, CliError> {
     let mut loaded = program::load(&flags.program, &config)?;
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
-    let mut analysis = analyse(&mut loaded, &flags.extent, &mut |now| progress.show(&words(now)))?;
+    let mut show = |now| progress.show(&words(now));
+    let mut analysis =
+        analyse(&mut loaded, budget(&flags.extent), output::command(), &mut show)?;
     drop(progress);
     keep_traces(&mut analysis, &loaded, &flags.out)?;
     let causes = &analysis.causes;
@@ -46,24 +48,30 @@ pub fn causes(flags: &CausesFlags) -> Result<Exit, CliError> {
     Ok(exit(causes))
 }
 
-/// All causes of a program.
+/// How far the user wants to look.
+pub fn budget(extent: &ExtentFlags) -> Budget {
+    let defaults = Budget::default();
+    Budget {
+        time: extent.time.unwrap_or(defaults.time),
+        classes: extent.classes.unwrap_or(defaults.classes),
+        inputs: extent.inputs.unwrap_or(defaults.inputs),
+        ..defaults
+    }
+}
+
+/// All causes of a program. `command` finds them again.
 pub fn analyse(
     loaded: &mut Loaded,
-    extent: &ExtentFlags,
+    budget: Budget,
+    command: String,
     progress: &mut dyn FnMut(Now),
 ) -> Result<Analysis, CliError> {
-    let defaults = Budget::default();
     let request = Request {
         program: &loaded.reference.name,
         input: &loaded.input,
         rules: &loaded.rules,
-        budget: Budget {
-            time: extent.time.unwrap_or(defaults.time),
-            classes: extent.classes.unwrap_or(defaults.classes),
-            inputs: extent.inputs.unwrap_or(defaults.inputs),
-            ..defaults
-        },
-        command: output::command(),
+        budget,
+        command,
     };
     Ok(unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?)
 }

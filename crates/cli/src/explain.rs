@@ -1,12 +1,15 @@
-//! `unravel explain`: find the bugs of a program, and say everything about each.
+//! `unravel explain`: find the bugs of a program, and say everything about each; then all causes, and repairs.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use unravel_explain::{Budget, Request};
+use unravel_repair::Effort;
 use unravel_report::searched::pace;
 use unravel_report::{Sources, annotations, dot, html, json, sarif, terminal};
-use unravel_trace::Explanation;
+use unravel_trace::{CausesVerdict, ExplainedBug, Explanation, Stopped};
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -15,9 +18,18 @@ use crate::flags::ExplainFlags;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::output::{self, put};
 use crate::plan;
-use crate::program;
+use crate::program::{self, Loaded};
 use crate::progress::{self, Progress};
+use crate::remedy::{Remedy, has_sources, write_diffs};
+use crate::retyped;
 use crate::style;
+
+/// How long all causes and repairs are looked for.
+const REPAIR_TIME: Duration = Duration::from_secs(15);
+/// Schedules of each repaired program, where not all classes can be explored.
+const CHECKED: u64 = 2500;
+/// Repairs that are shown.
+const MOST_REPAIRS: usize = 3;
 
 pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
@@ -36,16 +48,78 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     };
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
-    let explanation =
+    let mut explanation =
         unravel_explain::explain(&mut loaded.vm, &request, &INTERRUPTED, &mut |now| {
             progress.show(&words(now));
         })?;
-    drop(progress);
     let sources = Sources::under(&loaded.reference.cwd);
     let files = Files::new(&flags.out, &explanation.program);
+    let time = flags.repair_time.unwrap_or(REPAIR_TIME);
+    if !time.is_zero() && calls_for_repair(&explanation) && has_sources(&loaded.reference) {
+        // Whatever happens to this process on the way, what is known is kept.
+        files.write(&explanation, &sources)?;
+        go_on(&mut explanation, loaded, flags, time, &mut progress)?;
+    }
+    drop(progress);
     files.write(&explanation, &sources)?;
     print(flags, &explanation, &sources, &files);
     Ok(plan::exit(&explanation.explored, explanation.bugs.len()))
+}
+
+/// Whether there is a bug that an order of events could avoid, and a user who has time.
+fn calls_for_repair(explanation: &Explanation) -> bool {
+    let explored = &explanation.explored;
+    let tally = &explored.tally;
+    let judged = tally.schedules - tally.inconclusive - tally.discarded;
+    let passes = |bug: &ExplainedBug| {
+        let diagnosis = bug.verdict.diagnosis();
+        bug.found.times < judged || diagnosis.is_some_and(|known| !known.alternates.is_empty())
+    };
+    let interrupted =
+        explored.stopped == Stopped::Interrupted || INTERRUPTED.load(Ordering::Relaxed);
+    !interrupted && explanation.bugs.iter().any(passes)
+}
+
+/// Looks for all causes and for repairs. That they could not be looked for is no reason to keep the bugs back.
+fn go_on(
+    explanation: &mut Explanation,
+    loaded: Loaded,
+    flags: &ExplainFlags,
+    time: Duration,
+    progress: &mut Progress,
+) -> Result<(), CliError> {
+    let candidates = time - time / 3;
+    let typed = retyped::program(&flags.program.compile.to_flags(), &flags.program);
+    let remedy = Remedy {
+        causes: unravel_causes::Budget { time: time / 3, ..unravel_causes::Budget::default() },
+        candidates,
+        // A few candidates have to fit in.
+        effort: Effort {
+            exhaustive: candidates / 10,
+            schedules: CHECKED,
+            time: candidates / 5,
+            jobs: flags.search.jobs.unwrap_or_else(plan::cores),
+        },
+        remaining: candidates / 10,
+        most: MOST_REPAIRS,
+        command: format!("unravel repair {typed}"),
+        traces: None,
+    };
+    match remedy.find(loaded, progress) {
+        Ok(repairs) if repairs.causes.verdict == CausesVerdict::NothingFails => {
+            explanation.notes.push(
+                "all causes were looked for, but not long enough to meet a failing schedule again: \
+                 try a longer --repair-time"
+                    .to_owned(),
+            );
+        }
+        Ok(repairs) => {
+            explanation.patches = write_diffs(&repairs, &flags.out)?;
+            explanation.repairs = Some(Box::new(repairs));
+        }
+        Err(error) => explanation.notes.push(format!("all causes could not be found: {error}")),
+    }
+    Ok(())
 }
 
 fn words(now: unravel_explain::Progress<'_>) -> String {

@@ -9,6 +9,7 @@ use unravel_trace::{ProgramRef, Repairs, shell_word};
 use crate::error::CliError;
 use crate::flags::ProgramFlags;
 use crate::output::put;
+use crate::retyped;
 
 /// Schedules besides the recorded ones.
 const SCHEDULES: u64 = 2000;
@@ -60,7 +61,6 @@ fn script(
          trap 'rm -rf \"$out\"' EXIT\n",
         way_back(directory, Path::new(&reference.cwd)).display()
     );
-    let sources: Vec<String> = reference.sources.iter().map(|source| shell_word(source)).collect();
     for trace in traces {
         let _ = writeln!(
             text,
@@ -76,40 +76,10 @@ fn script(
     let _ = writeln!(
         text,
         "# Any other schedule.\n\
-         \"$unravel\" find --quiet --schedules {SCHEDULES} --out \"$out\" {}{}",
-        options(reference, flags),
-        sources.join(" ")
+         \"$unravel\" find --quiet --schedules {SCHEDULES} --out \"$out\" {}",
+        retyped::program(&reference.flags, flags)
     );
-    if !flags.args.is_empty() {
-        let args: Vec<String> = flags.args.iter().map(|arg| shell_word(arg)).collect();
-        text.truncate(text.trim_end().len());
-        let _ = writeln!(text, " -- {}", args.join(" "));
-    }
     text
-}
-
-/// The flags of the search that say what the program is and when it fails, each with a space after it.
-fn options(reference: &ProgramRef, flags: &ProgramFlags) -> String {
-    let mut options: Vec<String> =
-        reference.flags.iter().map(|flag| format!("--cflag={}", shell_word(flag))).collect();
-    let (input, rules) = (&flags.input, &flags.rules);
-    let switches = [
-        (rules.races, "--races"),
-        (rules.fail_on_exit, "--fail-on-exit"),
-        (input.spurious_wakes, "--spurious-wakes"),
-        (input.early_timeouts, "--early-timeouts"),
-    ];
-    options.extend(switches.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
-    let file = |path: &PathBuf| shell_word(&path.display().to_string());
-    options.extend(rules.expect_output.as_ref().map(|path| format!("--expect-output {}", file(path))));
-    options.extend(rules.check.as_ref().map(|check| format!("--check {}", shell_word(check))));
-    options.extend(input.stdin.as_ref().map(|path| format!("--stdin {}", file(path))));
-    options.extend(input.max_steps.map(|steps| format!("--max-steps {steps}")));
-    options.extend(input.nondet.as_ref().map(|values| {
-        let values: Vec<String> = values.iter().map(i64::to_string).collect();
-        format!("--nondet={}", values.join(","))
-    }));
-    options.into_iter().map(|option| option + " ").collect()
 }
 
 /// The way from a directory to where the program was named: `../..`.

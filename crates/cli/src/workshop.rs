@@ -14,9 +14,6 @@ use unravel_vm::Vm;
 use crate::interrupt::INTERRUPTED;
 use crate::program;
 
-/// How long to look for causes that measures left.
-const REMAINING: Duration = Duration::from_secs(10);
-
 /// Makes variants of one program. A process has room for one machine at a time.
 pub struct Variants<'a> {
     pub built: &'a Built,
@@ -25,6 +22,8 @@ pub struct Variants<'a> {
     pub input: &'a Input,
     /// How many sites the program has.
     pub sites: u32,
+    /// How long to look for causes that measures left.
+    pub remaining: Duration,
     /// Patched files go here.
     pub directory: tempfile::TempDir,
 }
@@ -57,7 +56,7 @@ impl Workshop for Variants<'_> {
             program: &self.reference.name,
             input: self.input,
             rules: self.rules,
-            budget: Budget { time: REMAINING, inputs: 1, ..Budget::default() },
+            budget: Budget { time: self.remaining, inputs: 1, ..Budget::default() },
             command: String::new(),
         };
         unravel_causes::causes(machine, &request, &INTERRUPTED, &mut |_| {}).ok()

@@ -24,7 +24,7 @@ fn program(shared: &str, first: &str, second: &str, before: &str, after: &str) -
 fn cause(test: &str, text: &str) -> (String, String) {
     let directory = directory(&format!("advice-{test}"));
     write(&directory, "bug.c", text);
-    let said = says(&directory, &["explain", "bug.c", "--json"], FINDING);
+    let said = says(&directory, &["explain", "bug.c", "--json", "--repair-time=0s"], FINDING);
     let said: Value = serde_json::from_str(&said).expect("JSON");
     let cause = &said["bugs"][0]["diagnosis"]["root_cause"];
     let text = |name: &str| cause[name].as_str().unwrap_or_default().to_owned();
@@ -81,7 +81,7 @@ fn a_search_that_hardly_began_advises_nothing() {
         .replace("return 0;", "assert(sum == 2);\nreturn 0;");
     let directory = directory("advice-hurried");
     write(&directory, "bug.c", &text);
-    let arguments = ["explain", "bug.c", "--diagnose-time", "0ms", "--json"];
+    let arguments = ["explain", "bug.c", "--diagnose-time", "0ms", "--repair-time", "0s", "--json"];
     let said: Value = serde_json::from_str(&says(&directory, &arguments, FINDING)).expect("JSON");
     let cause = &said["bugs"][0]["diagnosis"]["root_cause"];
     assert!(cause.is_null() || cause["advice"] == "", "{cause}");

@@ -34,6 +34,8 @@ int main(void)
 "#;
 const APPLES: &str = "two.c:18";
 const PEARS: &str = "two.c:19";
+/// Repairs have tests of their own, in `explain_repairs.rs`.
+const NO_REPAIRS: &str = "--repair-time=0s";
 
 fn two_bugs(test: &str) -> std::path::PathBuf {
     let directory = directory(test);
@@ -82,11 +84,11 @@ fn the_bank_is_explained_on_two_screens() {
 #[test]
 fn several_bugs_give_several_sections() {
     let directory = two_bugs("explain-several");
-    let text = says(&directory, &["explain", "two.c"], FINDING);
+    let text = says(&directory, &["explain", "two.c", NO_REPAIRS], FINDING);
     for words in ["Bug 1 of 2", "Bug 2 of 2", "apples", "pears", "two: 2 bugs found in"] {
         assert!(text.contains(words), "{words} is missing in:\n{text}");
     }
-    let said = json(&directory, &["explain", "two.c", "--json"], FINDING);
+    let said = json(&directory, &["explain", "two.c", "--json", NO_REPAIRS], FINDING);
     let bugs = said["bugs"].as_array().expect("bugs");
     assert_eq!(bugs.len(), 2);
     for bug in bugs {
@@ -100,7 +102,7 @@ fn several_bugs_give_several_sections() {
     let sarif: Value =
         serde_json::from_str(&read(&directory, "unravel-out/two.sarif")).expect("SARIF");
     assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(2));
-    let brief = says(&directory, &["explain", "two.c", "--quiet"], FINDING);
+    let brief = says(&directory, &["explain", "two.c", "--quiet", NO_REPAIRS], FINDING);
     assert_eq!(brief.lines().count(), 2, "{brief}");
     assert!(brief.contains("assertion at two.c:18  unravel replay"), "{brief}");
 }
@@ -108,7 +110,8 @@ fn several_bugs_give_several_sections() {
 #[test]
 fn annotations_stand_beside_the_code() {
     let directory = two_bugs("explain-annotations");
-    let text = says(&directory, &["explain", "two.c", "--quiet", "--annotations"], FINDING);
+    let arguments = ["explain", "two.c", "--quiet", "--annotations", NO_REPAIRS];
+    let text = says(&directory, &arguments, FINDING);
     let errors: Vec<&str> = text.lines().filter(|l| l.starts_with("::error ")).collect();
     assert_eq!(errors.len(), 2, "{text}");
     assert!(errors[0].contains("file=two.c,line=18"), "{text}");
@@ -121,14 +124,14 @@ fn known_bugs_are_put_aside_and_named() {
     };
     let directory = two_bugs("explain-known");
     write(&directory, "unravel.toml", &suppress(APPLES));
-    let said = json(&directory, &["explain", "two.c", "--json"], FINDING);
+    let said = json(&directory, &["explain", "two.c", "--json", NO_REPAIRS], FINDING);
     let bugs = said["bugs"].as_array().expect("bugs");
     assert_eq!(bugs.len(), 1, "only the new one: {said}");
     assert_eq!(bugs[0]["bug"], format!("assertion at {PEARS}"));
     assert!(said["put_aside"][0]["times"].as_u64() >= Some(1), "{said}");
     assert_eq!(said["put_aside"][0]["reason"], "ticket 17");
 
-    let limits = ["explain", "two.c", "--schedules", "500"];
+    let limits = ["explain", "two.c", "--schedules", "500", NO_REPAIRS];
     write(&directory, "unravel.toml", &(suppress(APPLES) + &suppress(PEARS)));
     let text = says(&directory, &limits, NOTHING);
     assert!(text.contains("no other failure: all"), "{text}");
@@ -161,6 +164,7 @@ fn a_bug_of_every_schedule_is_told_without_a_cause() {
     write(&directory, "two.c", &program);
     let said = json(&directory, &["explain", "two.c", "--json"], FINDING);
     assert_eq!(said["bugs"][0]["diagnosis"]["status"]["kind"], "inconclusive", "{said}");
+    assert_eq!(said["repairs"], Value::Null, "no order of events helps: {said}");
     let text = says(&directory, &["explain", "two.c"], FINDING);
     assert!(text.contains("inconclusive because"), "{text}");
 }

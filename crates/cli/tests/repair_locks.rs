@@ -216,12 +216,6 @@ fn a_test_and_its_wait_become_one_section() {
 }
 
 #[test]
-fn a_flag_is_set_under_the_lock_of_those_who_wait_for_it() {
-    let diffs = corpus_diffs("stop", "sync/thread_pool_stop/thread_pool_stop.c", "existing-lock");
-    expect(&diffs, &["+pthread_mutex_lock(&p->lock);", "+pthread_mutex_unlock(&p->lock);"]);
-}
-
-#[test]
 fn a_signal_wakes_all_who_wait() {
     let diffs = corpus_diffs("many", "sync/lost_wakeup_many/lost_wakeup_many.c", "signalling");
     expect(&diffs, &["-pthread_cond_signal(&filled);", "+pthread_cond_broadcast(&filled);"]);

@@ -168,6 +168,9 @@ pub fn explain<E: Executor>(
         put_aside: put_aside.collect(),
         explored,
         bugs,
+        // A repair needs machines of its own, and a process has room for one: whoever owns ours goes on.
+        repairs: None,
+        patches: Vec::new(),
         notes,
     })
 }

@@ -106,7 +106,7 @@ pub fn operations(source: &Source, region: &Region) -> Vec<Operation> {
                 && guard.declaration.end <= call.bytes.start
                 && call.bytes.start < guard.lives_to
         };
-        let guard = guards.iter().filter(own).next_back();
+        let guard = guards.iter().rfind(own);
         let lock = match guard {
             Some(guard) => {
                 counts.end = counts.end.min(guard.lives_to);

@@ -4,14 +4,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashMap;
 use unravel_causes::Analysis;
 use unravel_program::weave;
-use unravel_trace::{CauseClass, Executor, Input, PatchedFile, Repairs, Rules};
+use unravel_trace::{CauseClass, Executor, Input, PatchedFile, RepairKind, Repairs, Rules};
 
 use crate::bench::Bench;
 use crate::check::Effort;
 use crate::cover::{Covering, covers};
-use crate::propose::{contradictions, propose};
+use crate::propose::{Candidate, contradictions, propose};
 use crate::rank::rank;
 use crate::spots::Files;
 
@@ -53,8 +54,11 @@ pub struct Progress {
     pub title: String,
 }
 
-/// Covers that are looked at in one round.
+/// Covers that are looked at in one round, and how many of these do the same kinds of things.
 const MOST_COVERS: usize = 40;
+const MOST_ALIKE: usize = 8;
+/// Covers that these are chosen from.
+const COVERS: usize = 400;
 /// Rounds: when nothing stands its checks, the causes that measures leave join those that were known.
 const MOST_ROUNDS: usize = 3;
 /// Repairs of one kind that are shown.
@@ -79,7 +83,8 @@ pub fn repair<W: Workshop>(
             .map(|candidate| Covering { covers: candidate.covers.clone(), cost: candidate.cost })
             .collect();
         let classes = known.causes.classes.len();
-        let covers = covers(classes, &coverings, &contradictions(&candidates), MOST_COVERS);
+        let covers = covers(classes, &coverings, &contradictions(&candidates), COVERS);
+        let covers = varied(covers, &candidates);
         let of = covers.len();
         for (tried, cover) in covers.into_iter().enumerate() {
             if bench.is_over() {
@@ -109,6 +114,24 @@ pub fn repair<W: Workshop>(
         repair.covers.retain(|class| *class < classes);
     }
     Repairs { causes: analysis.causes, repairs, rejected, notes, elapsed: started.elapsed() }
+}
+
+/// The cheapest covers, but not too many that do the same kinds of things.
+fn varied(covers: Vec<Vec<usize>>, candidates: &[Candidate]) -> Vec<Vec<usize>> {
+    let mut seen: FxHashMap<Vec<RepairKind>, usize> = FxHashMap::default();
+    let mut chosen = Vec::new();
+    for cover in covers {
+        let mut kinds: Vec<RepairKind> =
+            cover.iter().map(|index| candidates[*index].measure.kind()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let alike = seen.entry(kinds).or_default();
+        *alike += 1;
+        if *alike <= MOST_ALIKE && chosen.len() < MOST_COVERS {
+            chosen.push(cover);
+        }
+    }
+    chosen
 }
 
 /// Adds causes that a measure left; false if they are no news.

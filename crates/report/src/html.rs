@@ -41,6 +41,11 @@ pub fn explanation(explanation: &Explanation, sources: &Sources) -> String {
             @for (index, bug) in explanation.bugs.iter().enumerate() {
                 (bug::section(explanation, index, bug, sources))
             }
+            @if let Some(repairs) = &explanation.repairs {
+                (causes::verdict(&repairs.causes))
+                (causes::graphs(&repairs.causes, sources))
+                (repairs::sections(repairs, &explanation.patches))
+            }
             (summary::put_aside(explanation))
         }
         (help())

@@ -2,13 +2,14 @@
 //!
 //! One run. A rule a kind of failure, a result a bug, a code flow for the failing run and one for the nearest run that
 //! passes; in a code flow a thread flow a thread, and `executionOrder` is the interleaving. A bug that was not diagnosed
-//! is a result all the same. `docs/formats/sarif.md` says what is where.
+//! is a result all the same. The best repair is a `fix` of each. `docs/formats/sarif.md` says what is where.
 //!
-//! Not here: `fixes` (there are no repairs yet), and the parts of SARIF that a search has nothing to say to. A known bug
-//! that `unravel.toml` puts aside is a suppressed result if it was seen and if its file is known; else it is a
-//! notification, because a result at a guessed place would be wrong where it matters.
+//! Not here: the parts of SARIF that a search has nothing to say to. A known bug that `unravel.toml` puts aside is a
+//! suppressed result if it was seen and if its file is known; else it is a notification, because a result at a guessed
+//! place would be wrong where it matters.
 
 mod fingerprint;
+mod fix;
 mod flow;
 mod log;
 mod place;

@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::caused;
+use support::{caused, explained};
 use unicode_width::UnicodeWidthStr as _;
 use unravel_report::Sources;
 use unravel_report::terminal::{self, Style};
@@ -352,4 +352,53 @@ fn where_there_is_no_repair_it_says_why() {
     );
     made.causes = caused::nothing_fails().0;
     assert_has(&repairs(&made, Style::default()), "Nothing fails, so there is nothing to repair\n");
+}
+
+#[test]
+fn an_explanation_goes_on_with_all_causes_and_the_best_repair() {
+    let (mut made, sources) = explained::repaired();
+    let told = |made| terminal::explanation(made, &sources, Style::default(), None);
+    let text = told(&made);
+    assert_has(
+        &text,
+        "
+2 causes; 2 of 27 classes of schedules fail
+  1  atomicity violation: ",
+    );
+    assert_has(
+        &text,
+        "
+  complete: all 27 classes of schedules of this input, up to 20,000,000 steps a run
+
+Repair: new lock
+a new mutex around bank.c:5 to 6 and bank.c:10 to 11
+
+  --- a/src/bank.c
+",
+    );
+    assert_has(
+        &text,
+        "
+  apply      patch -p1 < unravel-out/bank-repair-1.diff
+  1 more repair: unravel repair src/bank.c -- 3
+  note: at most 3 repairs were looked for
+
+bank: 1 bug found in 120 schedules",
+    );
+    assert!(!text.contains("T0.2 waits until T0.1 is done"), "the others are for `repair`: {text}");
+
+    made.repairs.as_mut().expect("it has repairs").repairs.clear();
+    assert_has(
+        &told(&made),
+        "
+No repair found: 1 candidate tried, none stood the checks
+  look longer: unravel repair src/bank.c -- 3
+",
+    );
+    made.repairs.as_mut().expect("it has repairs").causes = caused::sequential().0;
+    let text = told(&made);
+    assert_has(&text, "\nFails under every schedule: this is a sequential bug, not one of concurrency");
+    assert!(!text.contains("epair"), "nothing helps: {text}");
+    made.repairs = None;
+    assert!(!told(&made).contains("sequential bug"));
 }

@@ -276,10 +276,37 @@ fn repairs_stand_below_the_causes_with_their_diffs() {
 }
 
 #[test]
+fn an_explanation_ends_with_all_causes_and_repairs() {
+    let page = page(explained::repaired());
+    assert_has(
+        &page,
+        &[
+            "2 causes; 2 of 27 classes of schedules fail complete: all 27 classes of schedules",
+            "Cause 2 of 2: atomicity violation",
+            "Repair 1 of 2 a new mutex around bank.c:5 to 6 and bank.c:10 to 11",
+            "patch -p1 < unravel-out/bank-repair-1.diff",
+            "Tried, and no repair",
+        ],
+    );
+    let (bug, causes) = (page.find("id=\"bug-1\""), page.find("id=\"cause-1\""));
+    assert!(bug < causes && causes < page.find("id=\"repair-1\""), "in this order");
+    assert_eq!(page.matches("id=\"bug-1\"").count(), 1, "the failures are told once");
+    let without = self::page(explained::several());
+    assert!(!without.contains("class=\"causes\"") && !without.contains("repair-1"));
+}
+
+#[test]
 fn texts_of_causes_and_repairs_are_escaped() {
     let (repairs, sources) = caused::injected_repairs();
     let page = html::repairs(&repairs, &sources, &[pages::INJECTION.to_owned()]);
     assert_eq!(page.matches("<script").count(), 1, "ours");
+    let (_, injected, sources) = explained::explanations()
+        .into_iter()
+        .find(|(name, ..)| *name == "injected repairs")
+        .expect("one has repairs that inject");
+    let all = html::explanation(&injected, &sources);
+    assert_eq!(all.matches("<script").count(), 1 + data(&all).len(), "ours");
+    assert!(!all.contains("<img") && !all.contains("<!--") && !all.contains("<svg onload"));
     assert!(!page.contains("<img") && !page.contains("<!--") && !page.contains("<svg onload"));
     assert!(!page.contains(['\x1b', '\u{202e}']));
 }

@@ -156,7 +156,8 @@ fn an_explanation_says_what_was_explored_and_what_is_known_of_each_bug() {
     assert_eq!(bugs[2]["diagnosis"], Value::Null);
     assert_eq!(bugs[2]["undiagnosed"], "the time was up");
     for place in ["causes", "repairs"] {
-        assert_eq!(bugs[0].get(place), Some(&Value::Null), "{place}: not looked for yet");
+        assert_eq!(bugs[0].get(place), Some(&Value::Null), "{place}: not looked for");
+        assert_eq!(document.get(place), Some(&Value::Null), "{place}: not looked for");
     }
     assert_eq!(
         document["put_aside"][0],
@@ -165,6 +166,22 @@ fn an_explanation_says_what_was_explored_and_what_is_known_of_each_bug() {
         })
     );
     assert_eq!(document["notes"], json!(["one worker ended early"]));
+}
+
+#[test]
+fn an_explanation_has_the_causes_of_each_bug_and_the_repairs_of_all() {
+    let (mut made, _) = explained::repaired();
+    made.bugs.push(explained::undiagnosed());
+    let document = explanation(&made);
+    let causes = made.repairs.as_ref().map(|repairs| json::causes(&repairs.causes)).unwrap();
+    assert_eq!(document["causes"], serde_json::to_value(&causes).unwrap());
+    let bugs = &document["bugs"];
+    assert_eq!(bugs[0]["causes"], document["causes"]["classes"]);
+    assert_eq!(bugs[0]["repairs"], json!([0, 1]));
+    assert_eq!(bugs[1]["causes"], json!([]), "no cause leads there");
+    let repairs = json::repairs(made.repairs.as_ref().unwrap());
+    assert_eq!(document["repairs"], serde_json::to_value(&repairs.repairs).unwrap());
+    assert_eq!(document["repairs"][0]["covers"], json!([0, 1]));
 }
 
 #[test]

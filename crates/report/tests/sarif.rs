@@ -277,3 +277,24 @@ fn names_of_the_program_are_text_only() {
     assert_eq!(place["region"]["startColumn"], 6);
     assert_eq!(place["region"]["snippet"]["text"], "😀\"; {0}");
 }
+
+#[test]
+fn the_best_repair_is_a_fix_in_whole_lines() {
+    let (mut made, _) = explained::repaired();
+    let best = &mut made.repairs.as_mut().expect("it has repairs").repairs[0];
+    best.files[0].text = "one\nlock();\n2\nfour\n".into();
+    let sources = Sources::none().with(support::FILE, "one\ntwo\nthree\nfour\n");
+    let fixes = |sources| log(&made, sources)["runs"][0]["results"][0]["fixes"].clone();
+    let fix = &fixes(&sources)[0];
+    assert_eq!(fix["description"]["text"], "a new mutex around bank.c:5 to 6 and bank.c:10 to 11");
+    let change = &fix["artifactChanges"][0];
+    assert_eq!(change["artifactLocation"]["uri"], support::FILE);
+    assert_eq!(
+        change["replacements"],
+        serde_json::json!([{
+            "deletedRegion": { "startLine": 2, "startColumn": 1, "endLine": 4, "endColumn": 1 },
+            "insertedContent": { "text": "lock();\n2\n" },
+        }])
+    );
+    assert_eq!(fixes(&Sources::none()), Value::Null, "nothing is known of the lines that are there");
+}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BugId, Diagnosis, Explored, Failure};
+use crate::{BugId, Diagnosis, Explored, Failure, Repairs};
 
 /// All that is known of a program after a search and the diagnosis of what it found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -14,6 +14,10 @@ pub struct Explanation {
     pub explored: Explored,
     /// Distinct bugs, in the order in which the search met them.
     pub bugs: Vec<ExplainedBug>,
+    /// All causes of the program's failures, and repairs; `None` if they were not looked for.
+    pub repairs: Option<Box<Repairs>>,
+    /// The files that the diffs of the repairs were written to, one each, if they were.
+    pub patches: Vec<String>,
     /// What `unravel.toml` puts aside, seen or not.
     pub put_aside: Vec<PutAside>,
     /// What the reader should know besides.

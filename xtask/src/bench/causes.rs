@@ -67,7 +67,7 @@ fn causes(tool: &Path, case: &str, scratch: &Path) -> Result<Causes, String> {
 fn heading() {
     println!("each pair: the paper's figure, ours");
     println!(
-        "{:<18} {:>13} {:>10} {:>12} {:>10} {:>8} {:>14} {:>8} {:>9} {:>8}",
+        "{:<18} {:>13} {:>10} {:>12} {:>10} {:>8} {:>15} {:>8} {:>9} {:>8}",
         "program",
         "seconds",
         "causes",
@@ -85,7 +85,7 @@ fn line(row: &Row, causes: &Causes, seconds: f64) -> String {
     let counts = &causes.counts;
     let word = |yes| if yes { "yes" } else { "NO" };
     format!(
-        "{:<18} {:>6.1} {:>6.2} {:>5} {:>4} {:>5} {:>6.1} {:>5.1} {:>4.1} {:>4} {:>3} {:>5.1} % {:>4.1} % {:>8} {:>9} {:>8}",
+        "{:<18} {:>6.1} {:>6.2} {:>5} {:>4} {:>5} {:>6.1} {:>5.1} {:>4.1} {:>4} {:>3} {:>5.1} % {:>5.1} % {:>8} {:>9} {:>8}",
         row.program,
         row.seconds,
         seconds,

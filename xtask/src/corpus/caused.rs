@@ -16,7 +16,6 @@ pub struct Causes {
 #[derive(Debug, Deserialize)]
 pub struct Extent {
     pub complete: bool,
-    pub left_out: Vec<String>,
 }
 
 /// As the paper counts them.

@@ -11,7 +11,7 @@ use super::{ProgramFlags, parse_time};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How far to look")]
 pub struct ExtentFlags {
-    /// Look at most this long (default 60s).
+    /// Look for causes at most this long (default 30s).
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub time: Option<Duration>,
     /// Keep at most this many classes of schedules (default 300000).

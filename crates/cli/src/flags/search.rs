@@ -39,6 +39,9 @@ pub struct ExplainFlags {
     /// Ask for the reason of a bug at most this long.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub diagnose_time: Option<Duration>,
+    /// Look for all causes and for repairs at most this long; 0s: not at all (default 15s).
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub repair_time: Option<Duration>,
     /// Who proves and optimises: orders, our own, or z3.
     #[arg(
         long,

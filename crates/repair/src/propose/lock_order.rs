@@ -121,7 +121,7 @@ impl Nesting<'_> {
     fn orders(&self, by_others: bool) -> Vec<LockOrder> {
         let mut orders = Vec::new();
         let second = Acquisition::of(&self.file, &self.second, self.source);
-        // A call that is a statement may be the acquisition itself or lead to it, and both are worth a try.
+        // A function whose name has no counterpart is taken for one that leads to the lock.
         if let Some(second) = second.filter(is_lock) {
             self.nested(&second, by_others, &mut orders);
         } else {

@@ -29,6 +29,9 @@ struct Signal {
     call: Call,
 }
 
+/// What is written instead, and where; `None` if nothing is.
+type Edit = Option<(std::ops::Range<usize>, String)>;
+
 /// Candidates against lost wake-ups.
 pub fn signalling(
     classes: &[CauseClass],
@@ -84,7 +87,7 @@ fn rewordings(
     seen: &[String],
     files: &Files,
     condition: &str,
-    edit: fn(&Source, &Call) -> Option<(std::ops::Range<usize>, String)>,
+    edit: fn(&Source, &Call) -> Edit,
 ) -> Vec<Rewording> {
     let mut found = Vec::new();
     for file in seen {
@@ -104,14 +107,14 @@ fn rewordings(
 }
 
 /// A signal becomes a broadcast.
-fn wakes_all(_: &Source, call: &Call) -> Option<(std::ops::Range<usize>, String)> {
+fn wakes_all(_: &Source, call: &Call) -> Edit {
     let (one, all) = SIGNALS.iter().find(|(one, _)| last_name(&call.name) == *one)?;
     let end = call.bytes.start + call.name.len();
     Some((end - one.len()..end, (*all).to_owned()))
 }
 
 /// The `if` around a wait becomes a `while`.
-fn tests_again(source: &Source, call: &Call) -> Option<(std::ops::Range<usize>, String)> {
+fn tests_again(source: &Source, call: &Call) -> Edit {
     // With a predicate, the wait tests again by itself.
     if !waits(call) || last_name(&call.name) == "wait" && call.arguments.len() > 1 {
         return None;

@@ -22,7 +22,7 @@ impl Source {
             let root = self.tree.root_node();
             root.named_descendant_for_byte_range(item.inner, item.bytes.end).is_some_and(is_jump)
         });
-        leaves.then(|| statement.end..block.bytes.end)
+        leaves.then_some(statement.end..block.bytes.end)
     }
 
     /// Whether the next statement of the block is a jump.

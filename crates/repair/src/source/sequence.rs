@@ -1,7 +1,7 @@
 //! Statements that come one after the other in a block.
 
 use super::Source;
-use super::outline::{BlockId, Function, Shape};
+use super::outline::{BlockId, Function};
 use super::region::Region;
 
 impl Source {
@@ -70,16 +70,6 @@ impl Source {
         }
         plain.sort_by_key(|region| region.bytes.start);
         plain
-    }
-
-    /// The statement in the body of its function that a region is in.
-    pub fn outermost(&self, region: &Region) -> Region {
-        let mut region = region.clone();
-        while self.outline.block(region.block).shape != Shape::Function {
-            let Some(parent) = self.outline.block(region.block).parent else { break };
-            region = self.region_of(parent.block, parent.index..parent.index + 1);
-        }
-        region
     }
 
     /// Whether a region is one statement that holds no other.

@@ -50,8 +50,6 @@ pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &So
             @if let Some(diagnosis) = diagnosis {
                 @let timeline = Timeline::of(diagnosis);
                 (explorer(&timeline, sources))
-                (other_causes(diagnosis))
-                (repairs(diagnosis))
                 div.facts {
                     (facts::numbers(diagnosis))
                     (facts::differences(diagnosis, &timeline.names))
@@ -200,14 +198,4 @@ fn legend(timeline: &Timeline<'_>) -> Markup {
             @if region.is_some() { li { span.sample.region { "[" } " what should be atomic, or in this order" } }
         }
     }
-}
-
-/// Where all other causes of the same failure will stand.
-fn other_causes(_: &Diagnosis) -> Markup {
-    html! {}
-}
-
-/// Where repairs that were tried will stand.
-fn repairs(_: &Diagnosis) -> Markup {
-    html! {}
 }

@@ -35,10 +35,30 @@ pub fn overview(causes: &Causes) -> Markup {
     }
 }
 
+/// The verdict on a page that has told of the failures.
+pub fn verdict(causes: &Causes) -> Markup {
+    let extent = if causes.extent.complete { "sure" } else { "unsure" };
+    let notes = said::notes(causes);
+    html! {
+        section #causes .overview.causes-found aria-label="All causes" {
+            p.verdict { (visible(&said::headline(causes))) }
+            p.extent.(extent) { (visible(&said::extent(&causes.extent))) }
+            @if !notes.is_empty() { ul.notes { @for note in &notes { li { (visible(note)) } } } }
+        }
+    }
+}
+
 /// The failures and their causes.
 pub fn sections(causes: &Causes, sources: &Sources) -> Markup {
     html! {
         @if !causes.bugs.is_empty() { (failures(causes)) }
+        (graphs(causes, sources))
+    }
+}
+
+/// The causes alone.
+pub fn graphs(causes: &Causes, sources: &Sources) -> Markup {
+    html! {
         @if !causes.classes.is_empty() {
             section.causes aria-label="Causes" {
                 @for (index, class) in causes.classes.iter().take(MOST_CLASSES).enumerate() {

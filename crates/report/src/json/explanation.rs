@@ -1,18 +1,19 @@
-//! `unravel.explanation/1`: what a search explored, the bugs it found, and why they happen.
+//! `unravel.explanation/1`: what a search explored, the bugs it found, why they happen, and what repairs them.
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use unravel_trace::{self as trace, Verdict};
 
+use super::causes::{CauseClass, CausesDocument};
 use super::diagnosis::DiagnosisDocument;
+use super::repairs::Repair;
 use super::run::Failure;
 use super::{EXPLANATION, MEMORY_MODEL};
 
-/// What a search explored, the bugs it found, and why they happen. Within version 1 fields are added, never changed or
-/// removed.
+/// What a search explored, the bugs it found, why they happen, and what repairs them. Within version 1 fields are added,
+/// never changed or removed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Explanation", title = "unravel.explanation/1")]
 pub struct ExplanationDocument {
@@ -29,6 +30,10 @@ pub struct ExplanationDocument {
     pub explored: Explored,
     /// Distinct bugs, in the order in which the search met them.
     pub bugs: Vec<Bug>,
+    /// All causes of the program's failures; null: not looked for.
+    pub causes: Option<CausesDocument>,
+    /// Patches against all causes that stood every check, the best first; null: not looked for.
+    pub repairs: Option<Vec<Repair>>,
     /// What `unravel.toml` puts aside, seen or not.
     pub put_aside: Vec<PutAside>,
     /// What the reader should know besides.
@@ -108,10 +113,10 @@ pub struct Bug {
     pub same_cause_as: Option<u64>,
     /// What a `[[suppress]]` section of `unravel.toml` has to say to put this bug aside; null if it has no site.
     pub suppress: Option<Suppress>,
-    /// All causes of the bug; null: not looked for. Later versions fill it.
-    pub causes: Option<Vec<Value>>,
-    /// Repairs; null: not looked for. Later versions fill it.
-    pub repairs: Option<Vec<Value>>,
+    /// Those of the explanation's `causes.classes` that lead to this bug; null: not looked for.
+    pub causes: Option<Vec<CauseClass>>,
+    /// Those of the explanation's `repairs` that make this bug impossible, as their indices; null: not looked for.
+    pub repairs: Option<Vec<u64>>,
 }
 
 /// How the search met a bug.
@@ -161,13 +166,16 @@ impl From<&trace::Explanation> for ExplanationDocument {
             reason: known.reason.clone(),
             times: known.times,
         });
+        let repairs = explanation.repairs.as_deref();
         ExplanationDocument {
             schema: EXPLANATION.to_owned(),
             program: explanation.program.clone(),
             command: explanation.command.clone(),
             memory_model: MEMORY_MODEL.to_owned(),
             explored: (&explanation.explored).into(),
-            bugs: explanation.bugs.iter().map(Bug::from).collect(),
+            bugs: explanation.bugs.iter().map(|bug| Bug::of(bug, repairs)).collect(),
+            causes: repairs.map(|repairs| (&repairs.causes).into()),
+            repairs: repairs.map(|known| known.repairs.iter().map(Repair::from).collect()),
             put_aside: put_aside.collect(),
             notes: explanation.notes.clone(),
         }
@@ -207,8 +215,8 @@ impl From<&trace::Explored> for Explored {
     }
 }
 
-impl From<&trace::ExplainedBug> for Bug {
-    fn from(bug: &trace::ExplainedBug) -> Bug {
+impl Bug {
+    fn of(bug: &trace::ExplainedBug, repairs: Option<&trace::Repairs>) -> Bug {
         let (diagnosis, undiagnosed) = match &bug.verdict {
             Verdict::Diagnosed(diagnosis) => (Some((&**diagnosis).into()), None),
             Verdict::Undiagnosed { reason } => (None, Some(reason.clone())),
@@ -227,10 +235,19 @@ impl From<&trace::ExplainedBug> for Bug {
             undiagnosed,
             same_cause_as: bug.same_cause_as.map(|number| number as u64),
             suppress: suppress.map(|site| Suppress { kind: kind.to_owned(), site: site.clone() }),
-            causes: None,
-            repairs: None,
+            causes: repairs.map(|known| leading_to(&bug.id, &known.causes)),
+            // Nothing fails in a repaired program, so each repair is one of every bug.
+            repairs: repairs.map(|known| (0..known.repairs.len() as u64).collect()),
         }
     }
+}
+
+/// The classes of causes that lead to a bug.
+fn leading_to(bug: &trace::BugId, causes: &trace::Causes) -> Vec<CauseClass> {
+    let leads = |class: &&trace::CauseClass| {
+        class.bugs.iter().any(|index| causes.bugs.get(*index).is_some_and(|met| met.id == *bug))
+    };
+    causes.classes.iter().filter(leads).map(CauseClass::from).collect()
 }
 
 impl From<&trace::Found> for Found {

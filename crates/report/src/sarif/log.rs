@@ -149,7 +149,43 @@ pub struct Finding {
     pub suppressions: Vec<Suppression>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fixes: Vec<Fix>,
     pub properties: FindingProperties,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fix {
+    pub description: Message,
+    /// At least one.
+    pub artifact_changes: Vec<ArtifactChange>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ArtifactChange {
+    pub artifact_location: ArtifactLocation,
+    /// At least one.
+    pub replacements: Vec<Replacement>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Replacement {
+    pub deleted_region: DeletedRegion,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inserted_content: Option<Content>,
+}
+
+/// A `region` with its end; the last column is the first that stays.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedRegion {
+    pub start_line: u32,
+    pub start_column: u32,
+    pub end_line: u32,
+    pub end_column: u32,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -269,11 +305,12 @@ pub struct Region {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_column: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub snippet: Option<Snippet>,
+    pub snippet: Option<Content>,
 }
 
+/// An `artifactContent`: text as it is in a file.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Snippet {
+pub struct Content {
     pub text: String,
 }
 

@@ -4,7 +4,7 @@
 
 use unravel_trace::Place;
 
-use super::log::{ArtifactLocation, Location, LogicalLocation, PhysicalLocation, Region, Snippet};
+use super::log::{ArtifactLocation, Content, Location, LogicalLocation, PhysicalLocation, Region};
 use super::message;
 use crate::escape::visible;
 use crate::source::Sources;
@@ -21,6 +21,10 @@ pub struct Places<'s> {
 impl<'s> Places<'s> {
     pub fn new(sources: &'s Sources) -> Places<'s> {
         Places { sources, files: Vec::new() }
+    }
+
+    pub fn sources(&self) -> &'s Sources {
+        self.sources
     }
 
     /// The URIs of the files that were named so far.
@@ -61,7 +65,7 @@ impl<'s> Places<'s> {
         let (column, rest) = split(place.column, line.as_deref());
         let start_line = place.line;
         let snippet = |text: Option<&str>| {
-            text.filter(|text| !text.is_empty()).map(|text| Snippet { text: text.to_owned() })
+            text.filter(|text| !text.is_empty()).map(|text| Content { text: text.to_owned() })
         };
         let inside = column.is_some_and(|column| column > 1);
         let context = line.as_deref().filter(|_| inside).map(|line| Region {

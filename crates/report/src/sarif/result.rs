@@ -9,13 +9,14 @@ use super::log::{
     ArtifactLocation, Attachment, Finding, FindingProperties, Frame, Location, Stack, Suppression,
 };
 use super::place::{Places, uri};
-use super::{fingerprint, flow, message, sentence};
+use super::{fingerprint, fix, flow, message, sentence};
 use crate::escape::visible;
 use crate::words;
 
 /// A bug that was found.
 pub fn bug(explanation: &Explanation, bug: &ExplainedBug, places: &mut Places<'_>) -> Finding {
     let diagnosis = bug.verdict.diagnosis();
+    let best = explanation.repairs.as_ref().and_then(|known| known.repairs.first());
     Finding {
         message: message(&text(explanation, bug)),
         related_locations: related(bug, places),
@@ -27,6 +28,8 @@ pub fn bug(explanation: &Explanation, bug: &ExplainedBug, places: &mut Places<'_
             description: message("trace with the failing schedule, for 'unravel replay'"),
             artifact_location: ArtifactLocation { uri: uri(&bug.trace), index: None },
         }],
+        // Nothing fails in a repaired program, so the best repair is one of every bug.
+        fixes: best.and_then(|repair| fix::fix(repair, places.sources())).into_iter().collect(),
         properties: properties(bug),
         ..finding(bug.id.kind, shown_at(bug), places)
     }
@@ -97,6 +100,7 @@ fn finding(kind: FailureKind, place: Option<&Place>, places: &mut Places<'_>) ->
         occurrence_count: None,
         suppressions: vec![],
         attachments: vec![],
+        fixes: vec![],
         properties: FindingProperties::default(),
     }
 }

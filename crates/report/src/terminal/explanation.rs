@@ -1,13 +1,13 @@
-//! An explanation: a section a bug, then what was explored, and what to type next.
+//! An explanation: a section a bug, then all causes and the best repair, what was explored, and what to type next.
 //!
-//! What a person sees last in a terminal is what they see first, so the summary and the commands end the report. All
-//! causes and repairs will be sections of their bug, after its schedules.
+//! What a person sees last in a terminal is what they see first, so the summary and the commands end the report. A repair
+//! is against the causes of all bugs, so it follows the last of them.
 
 use unravel_trace::{Diagnosis, ExplainedBug, Explanation, PutAside, Verdict};
 
 use super::line::Tone;
 use super::page::Page;
-use super::{headline, told};
+use super::{headline, repairs, told};
 use crate::searched::searched;
 use crate::source::Sources;
 use crate::words::count;
@@ -24,6 +24,13 @@ pub fn write(page: &mut Page, all: &Explanation, sources: &Sources, html: Option
             page.rule(&title);
         }
         section(page, all, bug, sources);
+    }
+    if let Some(repairs) = &all.repairs {
+        if several {
+            page.blank();
+            page.rule("All bugs");
+        }
+        repairs::of_an_explanation(page, repairs, &all.patches);
     }
     if !all.bugs.is_empty() {
         page.blank();

@@ -1,13 +1,14 @@
 //! Repairs: the causes in short, then each repair with its diff, what was checked and what it costs, then what was tried
 //! and is no repair.
 
-use unravel_trace::{Causes, Repair, Repairs, shell_word};
+use unravel_trace::{Causes, CausesVerdict, Repair, Repairs, shell_word};
 
 use super::line::{Line, Tone};
 use super::page::Page;
 use super::{causes, notes};
 use crate::causes as all_causes;
 use crate::repairs::{self as said, DiffLine};
+use crate::words::count;
 
 /// Causes that are named, and candidates that are told of.
 const MOST_LISTED: usize = 8;
@@ -33,12 +34,44 @@ pub fn write(page: &mut Page, repairs: &Repairs, patches: &[String], html: Optio
     }
 }
 
-/// A line a cause.
-fn in_short(page: &mut Page, causes: &Causes) {
-    if causes.classes.is_empty() {
-        return;
+/// What an explanation says of them: all causes in short, the best repair, and how to see the others.
+pub fn of_an_explanation(page: &mut Page, repairs: &Repairs, patches: &[String]) {
+    let Repairs { causes, repairs: found, .. } = repairs;
+    page.section(&capitalised(&all_causes::headline(causes)));
+    listed(page, causes);
+    let tone = if causes.extent.complete { Tone::Good } else { Tone::Strong };
+    page.prose("  ", &all_causes::extent(&causes.extent), tone);
+    match found.split_first() {
+        Some((best, others)) => {
+            page.section(&format!("Repair: {}", best.kind));
+            section(page, repairs, best, patches.first());
+            if !others.is_empty() {
+                let others = count(others.len() as u64, "more repair");
+                page.command(&format!("{others}: {}", causes.command));
+            }
+        }
+        // The headline of the causes has said why.
+        None if causes.verdict == CausesVerdict::Sequential => {}
+        None => {
+            page.section(&capitalised(&said::headline(repairs)));
+            page.command(&format!("look longer: {}", causes.command));
+        }
     }
-    page.section("Causes");
+    let known = all_causes::notes(causes);
+    for note in known.iter().chain(&repairs.notes) {
+        page.prose("  note: ", note, Tone::Plain);
+    }
+}
+
+fn in_short(page: &mut Page, causes: &Causes) {
+    if !causes.classes.is_empty() {
+        page.section("Causes");
+        listed(page, causes);
+    }
+}
+
+/// A line a cause.
+fn listed(page: &mut Page, causes: &Causes) {
     let arrow = page.glyphs.before;
     for (index, class) in causes.classes.iter().take(MOST_LISTED).enumerate() {
         let orders = all_causes::lines(class);

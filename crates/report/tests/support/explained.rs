@@ -66,6 +66,8 @@ pub fn explanation(bugs: Vec<ExplainedBug>) -> Explanation {
         command: "unravel explain src/bank.c --seed 7".into(),
         explored,
         bugs,
+        repairs: None,
+        patches: vec![],
         put_aside: vec![],
         notes: vec![],
     }
@@ -88,6 +90,18 @@ pub fn several() -> (Explanation, Sources) {
     several.put_aside =
         vec![put_aside("bank.c:88", 4), put_aside("other.c:9", 2), put_aside("bank.c:99", 0)];
     (several, sources)
+}
+
+/// A bug with all of its causes and two repairs; the diff of the first was written to a file.
+pub fn repaired() -> (Explanation, Sources) {
+    let (repairs, _) = caused::repaired();
+    let (diagnosis, sources) = lost_update();
+    let mut bug = diagnosed(diagnosis);
+    bug.id = repairs.causes.bugs[0].id.clone();
+    let mut made = explanation(vec![bug]);
+    made.repairs = Some(Box::new(repairs));
+    made.patches = vec!["unravel-out/bank-repair-1.diff".into()];
+    (made, sources)
 }
 
 /// Nothing could be followed.
@@ -126,6 +140,15 @@ pub fn explanations() -> Vec<(&'static str, Explanation, Sources)> {
         .collect();
     let (explanation_of_several, sources) = several();
     all.push(("several", explanation_of_several, sources));
+    let (explanation_with_repairs, sources) = repaired();
+    all.push(("repaired", explanation_with_repairs, sources));
+    let (mut unrepaired, sources) = several();
+    unrepaired.repairs = Some(Box::new(caused::unrepaired().0));
+    all.push(("unrepaired", unrepaired, sources));
+    let (mut injected, sources) = several();
+    injected.repairs = Some(Box::new(caused::injected_repairs().0));
+    injected.patches = vec!["\x1b<img>".into()];
+    all.push(("injected repairs", injected, sources));
     let (explanation_of_hostile, sources) = hostile_explanation();
     all.push(("hostile explanation", explanation_of_hostile, sources));
     all.push(("nothing found", explanation(vec![]), Sources::none()));

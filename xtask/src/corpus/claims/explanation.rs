@@ -135,7 +135,8 @@ fn explain(
     out: &Path,
     code: i32,
 ) -> Result<(Explanation, String), String> {
-    let flags = [flags, &["--jobs", "1"]].concat();
+    // Causes and repairs have claims of their own.
+    let flags = [flags, &["--jobs", "1", "--repair-time", "0s"]].concat();
     let arguments = lab.arguments("explain", sources, &flags, out)?;
     let text = ask_text(lab.tool, lab.case, &arguments, &[code])?;
     let said = serde_json::from_str(&text)
