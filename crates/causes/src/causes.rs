@@ -4,10 +4,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use unravel_explore::{Apart, Judge, Received};
+use unravel_explore::{Apart, Judge, Random, Received};
 use unravel_trace::{
-    BugId, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, EventStack, Executor, Extent,
-    Input, Nondet, Rng, Rules, Run, Schedule, VisibleSet,
+    BugId, CausalOrder, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, Detail, EventStack, Executor, Extent,
+    FailureKind, Input, Nondet, Rng, Rules, Run, Schedule, VisibleSet, Want,
 };
 
 use crate::classes::{Worded, classes, unique};
@@ -142,7 +142,7 @@ pub fn here<E: Executor>(
     let mut summary = Summary::default();
     let mut words = Words::default();
     let mut pairs = Pairs::default();
-    let inputs = request.budget.inputs.max(1);
+    let inputs = if asks_for_values(executor, request.input) { request.budget.inputs.max(1) } else { 1 };
     for number in 0..inputs {
         let input = input_of(request.input, number);
         let share = request.budget.time / inputs * (number + 1);
@@ -177,6 +177,20 @@ pub fn here<E: Executor>(
     summary.finish(request, started.elapsed())
 }
 
+/// Whether two sets of orders are between the same events.
+fn is_same(one: &[CausalOrder], other: &[CausalOrder]) -> bool {
+    let keys = |order: &CausalOrder| (order.first.key.clone(), order.second.key.clone());
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| keys(a) == keys(b))
+}
+
+/// Whether the program asks for values that we may choose.
+fn asks_for_values<E: Executor>(executor: &mut E, input: &Input) -> bool {
+    let want = Want::only(Detail::Outcome);
+    let visible = VisibleSet::default();
+    matches!(input.nondet, Nondet::Seed(_))
+        && !executor.run(input, &visible, &mut Random::new(0), want).nondet.is_empty()
+}
+
 /// Input number `number`: as given, then with other nondeterministic values.
 fn input_of(input: &Input, number: u32) -> Input {
     let mut input = input.clone();
@@ -202,6 +216,7 @@ struct Summary {
     inputs: u64,
     /// Inputs with which everything fails.
     sequential: u64,
+    iterations: u64,
     untold: usize,
     unlooked: usize,
     notes: Vec<String>,
@@ -275,6 +290,7 @@ impl Summary {
                 self.runs.push(run);
             }
             worded.bugs.push(index);
+            self.iterations += 1;
             self.causes.push(worded);
             self.stacks.extend(stacks);
         }
@@ -287,6 +303,7 @@ impl Summary {
         enumerated: Enumerated,
     ) {
         self.untold += enumerated.untold;
+        self.iterations += enumerated.iterations as u64;
         self.unlooked += enumerated.left;
         let mut teller = Teller::new(gatherer, &gathered.visible);
         let mut simplest = vec![None; self.bugs.len()];
@@ -367,6 +384,12 @@ impl Summary {
             (o.first.event.unwrap_or(u32::MAX), o.second.event.unwrap_or(u32::MAX))
         });
         let words = unravel_diagnose::describe(&failing.failure, &orders, &seen.trace);
+        // Another input may have shown the same.
+        let is_known = |known: &Worded| is_same(&known.cause.orders, &orders);
+        if let Some(known) = self.causes.iter_mut().find(|known| is_known(known)) {
+            known.cause.blocks += found.blocks.len() as u64;
+            return;
+        }
         let mut bugs: Vec<usize> = found.blocks.iter().map(|index| bug_of[*index]).collect();
         bugs.sort_unstable();
         bugs.dedup();
@@ -384,19 +407,21 @@ impl Summary {
     }
 
     fn finish(mut self, request: &Request<'_>, elapsed: Duration) -> Analysis {
-        let iterations = self.causes.len() as u64;
-        let mean = |sum: u64| if iterations == 0 { 0.0 } else { sum as f64 / iterations as f64 };
+        let iterations = self.iterations;
+        let told = self.causes.len();
+        let mean = |sum: u64| if told == 0 { 0.0 } else { sum as f64 / told as f64 };
         let constraints = mean(self.causes.iter().map(|w| w.cause.constraints).sum());
         let core = mean(self.causes.iter().map(|w| w.cause.orders.len() as u64).sum());
         let classes = classes(std::mem::take(&mut self.causes));
         let unique = unique(&classes);
         let verdict = if self.bugs.is_empty() {
             CausesVerdict::NothingFails
-        } else if self.sequential == self.inputs {
+        } else if self.sequential == self.inputs && !self.races_only() {
             CausesVerdict::Sequential
         } else {
             CausesVerdict::Concurrent
         };
+        self.extent.inputs = self.inputs;
         self.note_gaps(verdict);
         self.stacks.sort_by(|a, b| a.key.cmp(&b.key));
         self.stacks.dedup_by(|a, b| a.key == b.key);
@@ -420,7 +445,17 @@ impl Summary {
         }
     }
 
+    /// A race needs no particular order: it is there whatever the schedule, and still no sequential bug.
+    fn races_only(&self) -> bool {
+        self.bugs.iter().all(|bug| bug.id.kind == FailureKind::DataRace)
+    }
+
     fn note_gaps(&mut self, verdict: CausesVerdict) {
+        if verdict == CausesVerdict::Concurrent && self.sequential == self.inputs {
+            self.notes.push(
+                "every schedule has this race, so no order is its cause: nothing orders the two accesses".to_owned(),
+            );
+        }
         if self.untold > 0 {
             self.notes.push(format!(
                 "{} failing classes differ from some passing class in no order of events, but in which waiter was woken \
@@ -432,7 +467,7 @@ impl Summary {
             self.extent.complete = false;
             self.extent.left_out.push(format!("{} failing classes that no cause accounts for", self.unlooked));
         }
-        if verdict == CausesVerdict::Concurrent && self.sequential > 0 {
+        if verdict == CausesVerdict::Concurrent && self.sequential > 0 && !self.races_only() {
             self.notes.push(format!(
                 "with {} of {} inputs every schedule fails: that is no bug of concurrency",
                 self.sequential, self.inputs

@@ -7,10 +7,11 @@
 #[cfg(test)]
 mod tests;
 
+use rustc_hash::FxHashMap;
 use unravel_diagnose::points::{Key, Keys};
 
 use crate::core::{Core, core};
-use crate::gather::{Effort, Gathered, left};
+use crate::gather::{Effort, Gathered, Member, left};
 use crate::orders::{OrderId, OrderSet, Pairs};
 use crate::watch::{Course, Ends};
 
@@ -39,6 +40,8 @@ pub struct Enumerated {
     pub untold: usize,
     /// Failing runs that were not looked at.
     pub left: usize,
+    /// Cores that were taken and blocked, until none was left.
+    pub iterations: usize,
 }
 
 /// All causes of what was gathered, which has to be every class there is.
@@ -52,6 +55,16 @@ pub fn enumerate(
     if gathered.passing.is_empty() {
         return result;
     }
+    let kept: Vec<OrderSet> = gathered
+        .failing
+        .iter()
+        .map(|failing| {
+            let Member { course, kept } = &failing.member;
+            pairs.kept_until_failure(course, kept, keys)
+        })
+        .collect();
+    let common = Common::of(&kept);
+    let mut cores: Vec<OrderSet> = Vec::new();
     let mut open: Vec<usize> = (0..gathered.failing.len()).collect();
     open.sort_by_cached_key(|index| {
         let course = &gathered.failing[*index].member.course;
@@ -62,19 +75,15 @@ pub fn enumerate(
             result.left = open.len();
             break;
         }
-        let core = core_of(pairs, keys, gathered, failing);
+        let core = core_of(pairs, &kept[failing], &common, gathered, failing);
         let orders = core.orders.iter().map(|order| pairs.keys(*order)).collect();
         result.untold += usize::from(core.alike > 0);
         let set: OrderSet = core.orders.iter().copied().collect();
-        let kept_by = |index: &usize| {
-            let member = &gathered.failing[*index].member;
-            set.is_subset_of(&pairs.kept_until_failure(&member.course, &member.kept, keys))
-        };
         // An empty core would block everything; nothing is known then but this one run.
         let (blocks, rest): (Vec<usize>, Vec<usize>) = if core.orders.is_empty() {
             (vec![failing], open[1..].to_vec())
         } else {
-            open.iter().partition(|index| kept_by(index))
+            open.iter().partition(|index| set.is_subset_of(&kept[**index]))
         };
         open = rest;
         if core.orders.is_empty() {
@@ -82,21 +91,80 @@ pub fn enumerate(
         }
         result.found.push(Found {
             failing,
-            constraints: {
-                let member = &gathered.failing[failing].member;
-                pairs.kept_until_failure(&member.course, &member.kept, keys).len()
-            },
+            constraints: kept[failing].len(),
             orders,
             witnesses: core.witnesses,
             blocks,
         });
+        cores.push(set);
     }
+    result.iterations = result.found.len();
+    leave_out_implied(&mut result.found, &cores, &kept);
     result
 }
 
-fn core_of(pairs: &mut Pairs, keys: &Keys, gathered: &Gathered, failing: usize) -> Core {
+/// Leaves out causes all of whose failing runs keep another cause too: they say nothing new. What they blocked is
+/// counted where it belongs.
+fn leave_out_implied(found: &mut Vec<Found>, cores: &[OrderSet], kept: &[OrderSet]) {
+    let mut causes_of: Vec<Vec<usize>> = kept
+        .iter()
+        .map(|kept| (0..cores.len()).filter(|core| cores[*core].is_subset_of(kept)).collect())
+        .collect();
+    // The one that the fewest runs keep goes first, of these the longest, the latest.
+    let mut order: Vec<usize> = (0..cores.len()).collect();
+    let runs = |core: usize| causes_of.iter().filter(|causes| causes.contains(&core)).count();
+    order.sort_by_cached_key(|core| (runs(*core), usize::MAX - cores[*core].len(), usize::MAX - core));
+    let mut implied = vec![false; cores.len()];
+    for core in order {
+        implied[core] = causes_of.iter().all(|causes| !causes.contains(&core) || causes.len() > 1);
+        if implied[core] {
+            causes_of.iter_mut().for_each(|causes| causes.retain(|cause| *cause != core));
+        }
+    }
+    let moved: Vec<usize> = found
+        .iter()
+        .zip(&implied)
+        .filter(|(_, implied)| **implied)
+        .flat_map(|(found, _)| found.blocks.clone())
+        .collect();
+    for failing in moved {
+        if let Some(cause) = causes_of[failing].first() {
+            found[*cause].blocks.push(failing);
+        }
+    }
+    let mut is_implied = implied.into_iter();
+    found.retain(|_| !is_implied.next().unwrap_or(false));
+}
+
+/// How many failing runs keep each order.
+struct Common {
+    runs: usize,
+    by_order: FxHashMap<OrderId, usize>,
+}
+
+impl Common {
+    fn of(kept: &[OrderSet]) -> Common {
+        let mut by_order = FxHashMap::default();
+        for order in kept.iter().flat_map(OrderSet::iter) {
+            *by_order.entry(order).or_default() += 1;
+        }
+        Common { runs: kept.len(), by_order }
+    }
+
+    /// How many do not keep it.
+    fn missing(&self, order: OrderId) -> usize {
+        self.runs - self.by_order.get(&order).copied().unwrap_or(0)
+    }
+}
+
+fn core_of(
+    pairs: &mut Pairs,
+    kept: &OrderSet,
+    common: &Common,
+    gathered: &Gathered,
+    failing: usize,
+) -> Core {
     let member = &gathered.failing[failing].member;
-    let kept = pairs.kept_until_failure(&member.course, &member.kept, keys);
     let mut broken: Vec<OrderSet> =
         gathered.passing.iter().map(|passing| kept.broken_by(&passing.kept)).collect();
     if let Some(last) = member.course.steps.last() {
@@ -113,9 +181,10 @@ fn core_of(pairs: &mut Pairs, keys: &Keys, gathered: &Gathered, failing: usize) 
     let cost = |order: OrderId| {
         let (first, second) = pairs.keys(order);
         let at = |key: Key| place.get(&key).copied().unwrap_or(place.len());
-        // Fewest orders first; then those of steps that are near each other, and late.
-        let far = at(second).abs_diff(at(first)) as u64;
-        far.min(u64::from(u32::MAX)) << 16 | (place.len() - at(second).min(place.len())).min(0xffff) as u64
+        // Fewest orders first; then those that most failing runs keep, so that a cause stands for many; then those of steps
+        // that are near each other.
+        let far = at(second).abs_diff(at(first)).min(0xfff) as u64;
+        (common.missing(order) as u64) << 12 | far
     };
     core(&broken, says, cost)
 }
@@ -124,6 +193,6 @@ fn ended_before(course: &Course, key: Key) -> bool {
     course.steps.last().is_some_and(|step| step.ends == Ends::Process) && !course.steps.iter().any(|step| step.key == key)
 }
 
-fn places(course: &Course) -> rustc_hash::FxHashMap<Key, usize> {
+fn places(course: &Course) -> FxHashMap<Key, usize> {
     course.steps.iter().enumerate().map(|(index, step)| (step.key, index)).collect()
 }

@@ -90,13 +90,15 @@ impl<E: Executor> Gatherer<'_, E> {
     /// All classes, or as many as the effort allows.
     pub fn gather(&mut self, effort: &Effort) -> Gathered {
         let mut visible = self.learn();
+        let started = Instant::now();
+        let all = left(effort.until);
         loop {
-            match self.exhaust(&visible, effort) {
+            match self.exhaust(&visible, effort, started + all / 2) {
                 Ok(mut gathered) => {
                     if !gathered.exhausted {
-                        self.sample(&mut gathered, effort);
+                        self.sample(&mut gathered, effort, started + all / 3 * 2);
                         gathered.left_out.push(format!(
-                            "other classes than the {} that were executed: there are more than there was time for",
+                            "other classes of schedules than the {} that were executed",
                             gathered.passing.len() + gathered.failing.len()
                         ));
                     }
@@ -125,6 +127,7 @@ impl<E: Executor> Gatherer<'_, E> {
         &mut self,
         visible: &VisibleSet,
         effort: &Effort,
+        until: Instant,
     ) -> Result<Gathered, VisibleSet> {
         let mut gathered = Gathered { visible: visible.clone(), ..Gathered::default() };
         let mut search = Exhaustive::new(0, 1);
@@ -146,7 +149,7 @@ impl<E: Executor> Gatherer<'_, E> {
             if gathered.passing.len() + gathered.failing.len() >= effort.classes
                 || gathered.steps >= MOST_STEPS
                 || work >= EXHAUSTIVE_WORK
-                || Instant::now() >= effort.until
+                || Instant::now() >= until
                 || self.is_to_stop()
             {
                 return Ok(gathered);
@@ -161,11 +164,11 @@ impl<E: Executor> Gatherer<'_, E> {
     }
 
     /// Adds classes that schedules drawn at random show.
-    fn sample(&mut self, gathered: &mut Gathered, effort: &Effort) {
+    fn sample(&mut self, gathered: &mut Gathered, effort: &Effort, until: Instant) {
         let visible = gathered.visible.clone();
         let events = gathered.most_events.max(1);
         for index in 0..effort.samples {
-            if Instant::now() >= effort.until || gathered.steps >= MOST_STEPS || self.is_to_stop() {
+            if Instant::now() >= until || gathered.steps >= MOST_STEPS || self.is_to_stop() {
                 return;
             }
             let seed = Rng::derive(1, index);

@@ -19,8 +19,9 @@ use crate::watch::{Course, Watch};
 
 /// Failing runs that are diagnosed.
 const MOST_DIAGNOSED: usize = 24;
-/// How long one diagnosis may take, as a share of what is left.
+/// How long one diagnosis may take, as a share of what is left, and at least.
 const SHARE: u32 = 3;
+const LEAST: Duration = Duration::from_secs(3);
 /// The share of the time that goes into finding a failure, if none has been met.
 const SEARCH_SHARE: u32 = 2;
 
@@ -81,7 +82,8 @@ pub fn diagnose_each<E: Executor>(
         (course.switches(), course.steps.len())
     });
     while let Some(&failing) = open.first() {
-        if tried >= MOST_DIAGNOSED || left(effort.until).is_zero() {
+        // One failing run is diagnosed, however late it is.
+        if tried >= MOST_DIAGNOSED || tried > 0 && left(effort.until).is_zero() {
             break;
         }
         tried += 1;
@@ -119,7 +121,7 @@ fn diagnose_one<E: Executor>(
     let judge = Judge::silent(rules).ok()?;
     let input = run.input(gatherer.input);
     let visible = run.schedule.visible.clone();
-    let deadline = Instant::now() + left(effort.until) / SHARE;
+    let deadline = Instant::now() + (left(effort.until) / SHARE).max(LEAST);
     let mut subject = Subject::new(&mut *gatherer.executor, judge, input, visible)
         .until(Some(deadline), Some(gatherer.interrupted));
     let mut solver = Heeding::new(SolverChoice::default().make(), gatherer.interrupted);

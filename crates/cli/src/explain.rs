@@ -55,7 +55,7 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     let sources = Sources::under(&loaded.reference.cwd);
     let files = Files::new(&flags.out, &explanation.program);
     let time = flags.repair_time.unwrap_or(REPAIR_TIME);
-    if !time.is_zero() && calls_for_repair(&explanation) && has_sources(&loaded.reference) {
+    if !time.is_zero() && calls_for_repair(&explanation) && has_sources(&loaded) {
         // Whatever happens to this process on the way, what is known is kept.
         files.write(&explanation, &sources)?;
         go_on(&mut explanation, loaded, flags, time, &mut progress)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use unravel_causes::Budget;
 use unravel_repair::{Effort, Request};
-use unravel_trace::{ProgramRef, Repairs};
+use unravel_trace::Repairs;
 
 use crate::causes::{analyse, keep_traces, words};
 use crate::error::CliError;
@@ -58,7 +58,8 @@ impl Remedy {
             directory,
         };
         let request = Request {
-            root: Path::new(&reference.cwd),
+            // Names of files are relative to where they were compiled.
+            root: built.spec.directory.as_deref().unwrap_or(Path::new(&reference.cwd)),
             input: &input,
             rules: &rules,
             effort: self.effort,
@@ -72,10 +73,12 @@ impl Remedy {
     }
 }
 
-/// Whether all that was named can be read as text: of bitcode, and of what `unravel build` made, nothing can be patched.
-pub fn has_sources(reference: &ProgramRef) -> bool {
-    let base = Path::new(&reference.cwd);
-    reference.sources.iter().all(|source| std::fs::read_to_string(base.join(source)).is_ok())
+/// Whether all that the program was built from can be read as text: in bitcode nothing can be patched.
+pub fn has_sources(loaded: &Loaded) -> bool {
+    let spec = &loaded.built.spec;
+    let base = spec.directory.as_deref().unwrap_or(Path::new(&loaded.reference.cwd));
+    let is_text = |source: &PathBuf| std::fs::read_to_string(base.join(source)).is_ok();
+    !spec.sources.is_empty() && spec.sources.iter().all(is_text)
 }
 
 /// Writes each diff to a file of its own; returns their names.

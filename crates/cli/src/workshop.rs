@@ -8,7 +8,7 @@ use unravel_explore::RaceChecked;
 use unravel_program::build::{BuildError, BuildSpec, Builder, Built};
 use unravel_program::weave;
 use unravel_repair::Workshop;
-use unravel_trace::{Input, PatchedFile, ProgramRef, Rules};
+use unravel_trace::{Input, PatchedFile, ProgramRef, Rules, Site};
 use unravel_vm::Vm;
 
 use crate::interrupt::INTERRUPTED;
@@ -63,34 +63,62 @@ impl Workshop for Variants<'_> {
     }
 
     fn compile(&mut self, files: &[PatchedFile]) -> Result<Self::Machine, String> {
-        let mut flags = self.reference.flags.clone();
-        for file in files {
-            let copy = self.copy_of(&file.path);
-            if let Some(parent) = copy.parent() {
-                std::fs::create_dir_all(parent).map_err(|error| error.to_string())?;
-                flags.push(format!("-iquote{}", parent.display()));
-            }
-            std::fs::write(&copy, &file.text).map_err(|error| error.to_string())?;
-        }
-        // All sources are copied: what one of them includes by its own directory may be patched.
-        let mut sources = Vec::new();
-        for source in &self.reference.sources {
-            let copy = self.copy_of(source);
-            if !files.iter().any(|file| file.path == *source) {
-                if let Some(parent) = copy.parent() {
-                    std::fs::create_dir_all(parent).map_err(|error| error.to_string())?;
-                }
-                std::fs::copy(source, &copy).map_err(|error| error.to_string())?;
-            }
-            sources.push(copy);
-            let own = Path::new(source).parent().filter(|p| !p.as_os_str().is_empty());
-            flags.push(format!("-iquote{}", own.unwrap_or(Path::new(".")).display()));
-        }
-        let spec = BuildSpec::new(sources).with_flags(flags);
+        let spec = self.patched(files)?;
         let built = Builder::from_env().open(&spec).map_err(|error| match error {
             BuildError::Compile { stderr, .. } | BuildError::Link { stderr, .. } => stderr,
             other => other.to_string(),
         })?;
-        program::machine(&built, &self.reference.name, self.rules).map_err(|error| error.to_string())
+        let program = unravel_program::load(&built.bitcode).map_err(|error| error.to_string())?;
+        // A check of the unpatched source would be worth nothing.
+        for file in files {
+            let copy = self.copy_of(&file.path);
+            let is_there = |site: &Site| Path::new(&*site.place.file) == copy;
+            if !program.sites.iter().any(is_there) {
+                return Err(format!("error: the compiler did not read the patched {}", file.path));
+            }
+        }
+        program::machine_of(program, &built, &self.reference.name, self.rules)
+            .map_err(|error| error.to_string())
     }
+}
+
+impl Variants<'_> {
+    /// Writes the patched files, and all sources beside them: what a source includes from its own directory may be
+    /// patched.
+    fn patched(&self, files: &[PatchedFile]) -> Result<BuildSpec, String> {
+        let spec = &self.built.spec;
+        if spec.sources.is_empty() {
+            return Err("error: the program was not built from sources that are known".to_owned());
+        }
+        let base = spec.directory.clone().unwrap_or_else(|| PathBuf::from(&self.reference.cwd));
+        let mut flags = Vec::new();
+        for file in files {
+            let copy = self.copy_of(&file.path);
+            put(&copy, &file.text)?;
+            flags.extend(copy.parent().map(|parent| format!("-I{}", parent.display())));
+        }
+        let mut sources = Vec::new();
+        for source in &spec.sources {
+            let original = base.join(source);
+            let patched = files.iter().find(|file| base.join(&file.path) == original);
+            let copy = match patched {
+                Some(file) => self.copy_of(&file.path),
+                None => {
+                    let copy = self.copy_of(&source.display().to_string());
+                    let text = std::fs::read(&original).map_err(|error| error.to_string())?;
+                    put(&copy, &text)?;
+                    copy
+                }
+            };
+            sources.push(copy);
+            flags.extend(original.parent().map(|own| format!("-iquote{}", own.display())));
+        }
+        flags.extend(spec.flags.iter().cloned());
+        Ok(BuildSpec { sources, flags, ..spec.clone() })
+    }
+}
+
+fn put(path: &Path, text: impl AsRef<[u8]>) -> Result<(), String> {
+    let directory = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    directory.and_then(|()| std::fs::write(path, text)).map_err(|error| error.to_string())
 }

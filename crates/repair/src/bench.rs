@@ -81,6 +81,7 @@ impl<'b, W: Workshop> Bench<'b, W> {
         let title = Self::title(cover);
         match self.checked(cover, files) {
             Ok(repair) => {
+                let (repair, cover) = self.leaner(repair, cover, files);
                 if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
                     let price = cover.iter().map(|candidate| candidate.cost).sum();
                     self.found.push(Stood { repair, price });
@@ -88,6 +89,26 @@ impl<'b, W: Workshop> Bench<'b, W> {
             }
             Err(reason) => self.rejected.push(Rejected { title, reason }),
         }
+    }
+
+    /// The same repair without measures that it does not need: a measure may do more than its cause asks for.
+    fn leaner<'c>(
+        &mut self,
+        mut repair: Repair,
+        cover: &[&'c Candidate],
+        files: &Files,
+    ) -> (Repair, Vec<&'c Candidate>) {
+        let mut cover = cover.to_vec();
+        let mut index = 0;
+        while cover.len() > 1 && index < cover.len() && !self.is_over() {
+            let mut fewer = cover.clone();
+            fewer.remove(index);
+            match self.checked(&fewer, files) {
+                Ok(leaner) => (repair, cover) = (leaner, fewer),
+                Err(_) => index += 1,
+            }
+        }
+        (repair, cover)
     }
 
     /// The repair that a cover makes, if it stands every check.

@@ -42,8 +42,9 @@ fn nothing_fails(causes: &Causes) -> String {
     let pace = format!("{}, {:.1} s", schedules(extent), elapsed.as_secs_f64());
     let events = count(extent.most_events, "event");
     let size = format!("up to {events}, {}; sequential consistency", bound(extent));
-    if extent.schedules == 0 {
-        format!("{program}: inconclusive because no run ended within {pace}")
+    if extent.passing == 0 {
+        let why = extent.left_out.first().map_or("no run came to its end", String::as_str);
+        format!("{program}: inconclusive: {why} ({pace})")
     } else if extent.complete {
         let all = count(extent.passing + extent.failing, "class of schedules");
         format!("{program}: no failure: all {all} explored, in {pace} ({size})")
@@ -66,8 +67,10 @@ pub fn extent(extent: &Extent) -> String {
         (grouped(all), if all == 1 { "class of schedules" } else { "classes of schedules" });
     let steps = bound(extent);
     if extent.complete {
+        let inputs =
+            if extent.inputs > 1 { format!("of {} inputs", extent.inputs) } else { "of this input".to_owned() };
         let all = if all == 1 { "the only".to_owned() } else { format!("all {number}") };
-        return format!("complete: {all} {classes} of this input, {steps}");
+        return format!("complete: {all} {classes} {inputs}, {steps}");
     }
     let seen = format!("not complete: {number} {classes} seen in {}, {steps}", schedules(extent));
     match extent.left_out.is_empty() {
@@ -212,16 +215,31 @@ pub fn lines(class: &CauseClass) -> Vec<(String, String)> {
 /// The counts of table 5.2: what each is called, and the number.
 pub fn counts(causes: &Causes) -> Vec<(&'static str, String)> {
     let counts = &causes.counts;
-    vec![
+    let mut told = vec![
         ("iterations", grouped(counts.iterations)),
-        ("orders in a failing schedule", format!("{:.1}", counts.constraints)),
         ("orders a cause", format!("{:.1}", counts.core)),
         ("unique orders", grouped(counts.unique)),
-        ("reduction ratio", format!("{:.1}%", counts.reduction() * 100.0)),
-    ]
+    ];
+    // Where each failing run was diagnosed by itself, nobody counted the others.
+    if counts.constraints > 0.0 {
+        told.insert(1, ("orders in a failing schedule", format!("{:.1}", counts.constraints)));
+        told.push(("reduction ratio", format!("{:.1}%", counts.reduction() * 100.0)));
+    }
+    told
 }
 
 /// The command that repairs what `causes` found; `None` if these causes were not found by that command.
 pub fn repair_command(command: &str) -> Option<String> {
-    command.strip_prefix("unravel causes ").map(|rest| format!("unravel repair {rest}"))
+    let words: Vec<&str> = command.strip_prefix("unravel causes ")?.split(' ').collect();
+    let mut kept: Vec<&str> = Vec::new();
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        match word {
+            // It writes no graph.
+            "--dot" => drop(words.next()),
+            _ if word.starts_with("--dot=") => {}
+            _ => kept.push(word),
+        }
+    }
+    Some(format!("unravel repair {}", kept.join(" ")))
 }

@@ -6,7 +6,7 @@ use support::{caused, explained};
 use unicode_width::UnicodeWidthStr as _;
 use unravel_report::Sources;
 use unravel_report::terminal::{self, Style};
-use unravel_trace::{Causes, Extent, Pattern, Repairs};
+use unravel_trace::{Causes, Explanation, Extent, Pattern, Repairs};
 
 fn causes((causes, sources): (Causes, Sources), style: Style) -> String {
     terminal::causes(&causes, &sources, style, Some("unravel-out/bank.html"))
@@ -357,7 +357,9 @@ fn where_there_is_no_repair_it_says_why() {
 #[test]
 fn an_explanation_goes_on_with_all_causes_and_the_best_repair() {
     let (mut made, sources) = explained::repaired();
-    let told = |made| terminal::explanation(made, &sources, Style::default(), None);
+    let told = |made: &Explanation| {
+        terminal::explanation(made, &sources, Style::default(), None)
+    };
     let text = told(&made);
     assert_has(
         &text,

@@ -191,6 +191,7 @@ pub fn incomplete() -> (Causes, Sources) {
         passing: 1_200,
         failing: 34,
         fixed_inputs: true,
+        inputs: 1,
         left_out: vec!["the time was up".into(), "T0.2 waits with a timeout".into()],
         ..made.extent
     };
