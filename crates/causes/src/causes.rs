@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use unravel_explore::{Apart, Judge, Random, Received};
 use unravel_trace::{
-    BugId, CausalOrder, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, Detail, EventStack, Executor, Extent,
-    FailureKind, Input, Nondet, Rng, Rules, Run, Schedule, VisibleSet, Want,
+    BugId, CausalOrder, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, Detail, EventStack,
+    Executor, Extent, FailureKind, Input, Nondet, Rng, Rules, Run, Schedule, VisibleSet, Want,
 };
 
 use crate::classes::{Worded, classes, unique};
@@ -70,7 +70,10 @@ pub struct Analysis {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Progress {
     /// Classes of schedules that pass and that fail.
-    Exploring { passing: u64, failing: u64 },
+    Exploring {
+        passing: u64,
+        failing: u64,
+    },
     Enumerating,
 }
 
@@ -142,7 +145,8 @@ pub fn here<E: Executor>(
     let mut summary = Summary::default();
     let mut words = Words::default();
     let mut pairs = Pairs::default();
-    let inputs = if asks_for_values(executor, request.input) { request.budget.inputs.max(1) } else { 1 };
+    let inputs =
+        if asks_for_values(executor, request.input) { request.budget.inputs.max(1) } else { 1 };
     for number in 0..inputs {
         let input = input_of(request.input, number);
         let share = request.budget.time / inputs * (number + 1);
@@ -244,8 +248,7 @@ impl Summary {
             }
         }
         self.inputs += 1;
-        self.sequential +=
-            u64::from(gathered.passing.is_empty() && !gathered.failing.is_empty());
+        self.sequential += u64::from(gathered.passing.is_empty() && !gathered.failing.is_empty());
     }
 
     /// Adds causes that were diagnosed one by one.
@@ -369,7 +372,10 @@ impl Summary {
     ) {
         let failing = &gathered.failing[found.failing];
         let Some(seen) = teller.see(&failing.member.course) else {
-            self.notes.push("a failing schedule did not come out the same again; its cause is not told".to_owned());
+            self.notes.push(
+                "a failing schedule did not come out the same again; its cause is not told"
+                    .to_owned(),
+            );
             return;
         };
         let mut orders = Vec::new();
@@ -465,7 +471,9 @@ impl Summary {
         }
         if self.unlooked > 0 {
             self.extent.complete = false;
-            self.extent.left_out.push(format!("{} failing classes that no cause accounts for", self.unlooked));
+            self.extent
+                .left_out
+                .push(format!("{} failing classes that no cause accounts for", self.unlooked));
         }
         if verdict == CausesVerdict::Concurrent && self.sequential > 0 && !self.races_only() {
             self.notes.push(format!(

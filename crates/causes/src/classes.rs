@@ -88,8 +88,10 @@ fn regions(orders: &[CausalOrder]) -> Vec<CauseRegion> {
 /// Whether two causes are about the same stretches of code, whoever executes them.
 fn is_same(one: &[CauseRegion], other: &[CauseRegion]) -> bool {
     let places = |regions: &[CauseRegion]| {
-        let mut places: Vec<(Place, Place)> =
-            regions.iter().map(|r| (r.from.clone().min(r.to.clone()), r.to.clone().max(r.from.clone()))).collect();
+        let mut places: Vec<(Place, Place)> = regions
+            .iter()
+            .map(|r| (r.from.clone().min(r.to.clone()), r.to.clone().max(r.from.clone())))
+            .collect();
         places.sort();
         places.iter().map(|(from, to)| (from.file.clone(), from.line, to.line)).collect::<Vec<_>>()
     };

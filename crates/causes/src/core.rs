@@ -93,10 +93,7 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn open<'a>(&'a self, chosen: &'a [OrderId]) -> impl Iterator<Item = &'a OrderSet> {
-        self.sets
-            .iter()
-            .copied()
-            .filter(|set| !chosen.iter().any(|order| set.contains(*order)))
+        self.sets.iter().copied().filter(|set| !chosen.iter().any(|order| set.contains(*order)))
     }
 
     /// What meets the most sets that are left, again and again.

@@ -113,7 +113,9 @@ fn leave_out_implied(found: &mut Vec<Found>, cores: &[OrderSet], kept: &[OrderSe
     // The one that the fewest runs keep goes first, of these the longest, the latest.
     let mut order: Vec<usize> = (0..cores.len()).collect();
     let runs = |core: usize| causes_of.iter().filter(|causes| causes.contains(&core)).count();
-    order.sort_by_cached_key(|core| (runs(*core), usize::MAX - cores[*core].len(), usize::MAX - core));
+    order.sort_by_cached_key(|core| {
+        (runs(*core), usize::MAX - cores[*core].len(), usize::MAX - core)
+    });
     let mut implied = vec![false; cores.len()];
     for core in order {
         implied[core] = causes_of.iter().all(|causes| !causes.contains(&core) || causes.len() > 1);
@@ -190,7 +192,8 @@ fn core_of(
 }
 
 fn ended_before(course: &Course, key: Key) -> bool {
-    course.steps.last().is_some_and(|step| step.ends == Ends::Process) && !course.steps.iter().any(|step| step.key == key)
+    course.steps.last().is_some_and(|step| step.ends == Ends::Process)
+        && !course.steps.iter().any(|step| step.key == key)
 }
 
 fn places(course: &Course) -> FxHashMap<Key, usize> {

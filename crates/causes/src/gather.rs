@@ -159,7 +159,9 @@ impl<E: Executor> Gatherer<'_, E> {
         gathered.exhausted = true;
         // Values that are fixed are a bound, not a gap: the extent says so.
         gathered.left_out = summary.left_out;
-        gathered.left_out.retain(|what| !(gathered.asks_for_values && what.contains("nondeterministic")));
+        gathered
+            .left_out
+            .retain(|what| !(gathered.asks_for_values && what.contains("nondeterministic")));
         Ok(gathered)
     }
 

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashSet;
 use unravel_explore::{Apart, Class, Counted, Exhaustive, Judge, Received, Systematic};
 use unravel_trace::{
-    Alarm, Choice, Detail, Executed, Executor, Input, Observes, Outcome, Question, Rules, Scheduler,
-    SiteId, View, VisibleSet, Want,
+    Alarm, Choice, Detail, Executed, Executor, Input, Observes, Outcome, Question, Rules,
+    Scheduler, SiteId, View, VisibleSet, Want,
 };
 
 use crate::watch::without_place;
@@ -44,7 +44,11 @@ pub fn allowed_classes<E: Executor>(executor: &mut E, allowed: &Allowed<'_>) -> 
     None
 }
 
-fn explore<E: Executor>(executor: &mut E, mut judge: Judge, allowed: &Allowed<'_>) -> Option<Vec<u64>> {
+fn explore<E: Executor>(
+    executor: &mut E,
+    mut judge: Judge,
+    allowed: &Allowed<'_>,
+) -> Option<Vec<u64>> {
     let until = Instant::now() + allowed.time;
     let mut search = Exhaustive::new(0, 1);
     let mut classes = FxHashSet::default();

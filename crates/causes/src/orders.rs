@@ -46,7 +46,9 @@ impl OrderSet {
 
     pub fn iter(&self) -> impl Iterator<Item = OrderId> + '_ {
         self.0.iter().enumerate().flat_map(|(index, word)| {
-            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| OrderId(index as u32 * 64 + bit))
+            (0..64)
+                .filter(move |bit| word >> bit & 1 == 1)
+                .map(move |bit| OrderId(index as u32 * 64 + bit))
         })
     }
 
@@ -88,7 +90,7 @@ impl Pairs {
     /// The first and the second step of an order.
     pub fn keys(&self, order: OrderId) -> (Key, Key) {
         let (a, b) = self.pairs[order.0 as usize / 2];
-        if order.0 % 2 == 0 { (a, b) } else { (b, a) }
+        if order.0.is_multiple_of(2) { (a, b) } else { (b, a) }
     }
 
     pub fn says(&self, order: OrderId) -> Says {

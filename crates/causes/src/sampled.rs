@@ -126,7 +126,8 @@ fn diagnose_one<E: Executor>(
         .until(Some(deadline), Some(gatherer.interrupted));
     let mut solver = Heeding::new(SolverChoice::default().make(), gatherer.interrupted);
     let options = Options::default();
-    let diagnosis = diagnose(&mut subject, program, run, &mut solver, &options, &mut |_| {}).ok()?;
+    let diagnosis =
+        diagnose(&mut subject, program, run, &mut solver, &options, &mut |_| {}).ok()?;
     let Diagnosis { failing, root_cause, .. } = diagnosis;
     let root_cause = root_cause.filter(|cause| !cause.orders.is_empty())?;
     let cause = Cause {
@@ -166,8 +167,7 @@ fn stacks_of<E: Executor>(
     let mut stacks = Vec::new();
     for (index, step) in course.steps.iter().enumerate() {
         let (thread, site, occurrence) = gatherer.words.keys.parts(step.key);
-        let key =
-            EventKey { thread: gatherer.words.keys.name(thread).clone(), site, occurrence };
+        let key = EventKey { thread: gatherer.words.keys.name(thread).clone(), site, occurrence };
         let is_wanted =
             |order: &unravel_trace::CausalOrder| order.first.key == key || order.second.key == key;
         if cause.orders.iter().any(is_wanted) {

@@ -199,7 +199,10 @@ fn does(trace: &Trace, event: u32) -> Does {
 /// Of the events of two steps those that touch the same memory, else the first of each.
 fn shared_event(first: &[Does], second: &[Does]) -> (usize, usize) {
     let overlap = |a: &Does, b: &Does| {
-        a.bytes > 0 && b.bytes > 0 && a.address < b.address + b.bytes && b.address < a.address + a.bytes
+        a.bytes > 0
+            && b.bytes > 0
+            && a.address < b.address + b.bytes
+            && b.address < a.address + a.bytes
     };
     let pairs = (0..first.len()).flat_map(|a| (0..second.len()).map(move |b| (a, b)));
     pairs.into_iter().find(|(a, b)| overlap(&first[*a], &second[*b])).unwrap_or((0, 0))

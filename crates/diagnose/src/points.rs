@@ -52,6 +52,10 @@ impl Keys {
     pub fn len(&self) -> usize {
         self.points.len()
     }
+
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
 }
 
 /// Numbers the points of one run as they come.

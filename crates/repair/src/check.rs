@@ -45,8 +45,7 @@ pub fn explore<E: Executor>(
         rules: rules.clone(),
         known: Vec::new(),
     };
-    let mut check =
-        Check { how, complete: false, schedules: 0, classes: 0, left_out: Vec::new() };
+    let mut check = Check { how, complete: false, schedules: 0, classes: 0, left_out: Vec::new() };
     for strategy in [Strategy::Exhaustive, Strategy::Portfolio] {
         if strategy == Strategy::Portfolio {
             plan = Plan { strategy, schedules: effort.schedules, time: Some(effort.time), ..plan };
@@ -62,7 +61,9 @@ pub fn explore<E: Executor>(
         let followed = tally.schedules - tally.inconclusive - tally.discarded;
         if followed == 0 && strategy == Strategy::Portfolio {
             let reason = tally.reason.clone();
-            return Explored::Unknown(reason.unwrap_or_else(|| "no run came to its end".to_owned()));
+            return Explored::Unknown(
+                reason.unwrap_or_else(|| "no run came to its end".to_owned()),
+            );
         }
         check.schedules += tally.schedules;
         check.classes = check.classes.max(result.explored.covered.classes);
@@ -87,7 +88,9 @@ pub fn explore<E: Executor>(
         }
     }
     if check.left_out.is_empty() {
-        check.left_out.push("there are more classes of schedules than there was time for".to_owned());
+        check
+            .left_out
+            .push("there are more classes of schedules than there was time for".to_owned());
     }
     Explored::Passes(check)
 }

@@ -39,7 +39,10 @@ pub fn covers(
             |cause: &&usize| !chosen.iter().any(|m: &usize| measures[*m].covers.contains(*cause));
         let Some(open) = coverable.iter().find(is_open) else {
             let known = |(_, other): &(u64, Vec<usize>)| other.iter().all(|m| chosen.contains(m));
-            if !chosen.is_empty() && !found.iter().any(known) && is_irredundant(&chosen, &coverable, measures) {
+            if !chosen.is_empty()
+                && !found.iter().any(known)
+                && is_irredundant(&chosen, &coverable, measures)
+            {
                 found.push((cost, chosen));
             }
             continue;

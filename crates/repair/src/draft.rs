@@ -96,7 +96,8 @@ impl<'f> Draft<'f> {
     fn speaks_cpp(&self, files: &[&str]) -> Result<bool, DraftError> {
         for file in files {
             let source = self.source(file)?;
-            let uses = ["std::thread", "std::mutex", "std::async", "std::jthread", "<thread>", "<mutex>"];
+            let uses =
+                ["std::thread", "std::mutex", "std::async", "std::jthread", "<thread>", "<mutex>"];
             let is_cpp = source.language() == Language::Cpp
                 && uses.iter().any(|word| source.text().contains(word));
             if !is_cpp {

@@ -3,8 +3,8 @@
 use unravel_program::weave;
 use unravel_trace::RepairKind;
 
-use crate::locks::{Lock, holding};
 use crate::lock_order::LockOrder;
+use crate::locks::{Lock, holding};
 use crate::moved::Move;
 use crate::source::{Source, Update};
 use crate::spots::{Files, Stretch};
@@ -19,7 +19,7 @@ pub enum Measure {
     /// Each of these updates is one atomic operation.
     Atomic { updates: Vec<AtomicUpdate> },
     /// Locks are taken in another order.
-    LockOrder(LockOrder),
+    LockOrder(Box<LockOrder>),
     /// A statement goes elsewhere.
     Move(Move),
     /// Waits that test again, signals that wake all.
@@ -31,7 +31,10 @@ pub enum Measure {
 pub enum LockChoice {
     New,
     /// One that the program has, in the words of each stretch. `widens`: some stretch has operations on it inside.
-    Existing { locks: Vec<Lock>, widens: bool },
+    Existing {
+        locks: Vec<Lock>,
+        widens: bool,
+    },
 }
 
 /// An update in a file.
@@ -72,7 +75,8 @@ impl Measure {
                 format!("a new lock around {}", names(stretches))
             }
             Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } } => {
-                let texts: Vec<String> = locks.iter().map(|lock| format!("`{}`", lock.text)).collect();
+                let texts: Vec<String> =
+                    locks.iter().map(|lock| format!("`{}`", lock.text)).collect();
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 let texts = distinct(&texts).join(" and ");
                 format!("hold {texts} throughout {}", names(stretches))
@@ -87,7 +91,11 @@ impl Measure {
             Measure::Atomic { updates } => {
                 let places: Vec<Stretch> = updates.iter().map(|u| u.stretch.clone()).collect();
                 let targets: Vec<&str> = updates.iter().map(|u| u.update.target.as_str()).collect();
-                format!("{} is updated atomically in {}", distinct(&targets).join(", "), names(&places))
+                format!(
+                    "{} is updated atomically in {}",
+                    distinct(&targets).join(", "),
+                    names(&places)
+                )
             }
             Measure::LockOrder(order) => order.title(),
             Measure::Move(change) => change.title(),
@@ -98,14 +106,19 @@ impl Measure {
     pub fn woven(&self, number: u32, files: &Files) -> Option<Vec<weave::Measure>> {
         match self {
             Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } }
-                if !stretches.iter().zip(locks).all(|(stretch, lock)| is_untouched(stretch, lock, files)) =>
+                if !stretches
+                    .iter()
+                    .zip(locks)
+                    .all(|(stretch, lock)| is_untouched(stretch, lock, files)) =>
             {
                 None
             }
             Measure::Signalling { .. } => None,
             Measure::Exclude { stretches, .. } => stretches
                 .iter()
-                .map(|stretch| Some(weave::Measure::Hold { lock: number, span: span(stretch, files)? }))
+                .map(|stretch| {
+                    Some(weave::Measure::Hold { lock: number, span: span(stretch, files)? })
+                })
                 .collect(),
             Measure::Order { first, times: 1, then } => Some(vec![
                 weave::Measure::Raise { flag: number, span: span(first, files)? },

@@ -68,11 +68,12 @@ fn sweeping(candidates: &[Candidate], classes: usize) -> Vec<Candidate> {
         matches!(candidate.measure, Measure::Move(_) | Measure::LockOrder(_))
             && candidate.covers.len() < classes
     };
-    let sweeping = candidates.iter().filter(is_moved).take(MOST_SWEEPING).map(|candidate| Candidate {
-        measure: candidate.measure.clone(),
-        covers: (0..classes).collect(),
-        cost: candidate.cost + DOUBT,
-    });
+    let sweeping =
+        candidates.iter().filter(is_moved).take(MOST_SWEEPING).map(|candidate| Candidate {
+            measure: candidate.measure.clone(),
+            covers: (0..classes).collect(),
+            cost: candidate.cost + DOUBT,
+        });
     sweeping.collect()
 }
 
@@ -340,7 +341,8 @@ fn by_frame(spot: &Spot, files: &mut Files) -> Vec<Stretch> {
             continue;
         }
         let Some(source) = files.get(&file) else { continue };
-        let regions = [source.region(&[position(place)]), source.body_without_return(position(place))];
+        let regions =
+            [source.region(&[position(place)]), source.body_without_return(position(place))];
         for region in regions.into_iter().flatten() {
             let stretch = Stretch { file: file.clone(), region };
             if !found.contains(&stretch) {

@@ -30,7 +30,8 @@ pub trait Workshop {
     fn causes(&mut self, machine: &mut Self::Machine) -> Option<Analysis>;
 
     /// The program with these files instead of the user's.
-    fn compile(&mut self, files: &[PatchedFile]) -> Result<Self::Machine, String>;}
+    fn compile(&mut self, files: &[PatchedFile]) -> Result<Self::Machine, String>;
+}
 
 /// What to repair.
 #[derive(Clone, Debug)]

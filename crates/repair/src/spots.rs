@@ -37,8 +37,11 @@ impl Files {
 
     /// All files that were opened and parsed, by name.
     pub fn opened(&self) -> impl Iterator<Item = (&str, &Source)> {
-        let mut opened: Vec<(&str, &Source)> =
-            self.parsed.iter().filter_map(|(name, source)| Some((name.as_str(), source.as_ref()?))).collect();
+        let mut opened: Vec<(&str, &Source)> = self
+            .parsed
+            .iter()
+            .filter_map(|(name, source)| Some((name.as_str(), source.as_ref()?)))
+            .collect();
         opened.sort_by_key(|(name, _)| *name);
         opened.into_iter()
     }

@@ -400,7 +400,7 @@ No repair found: 1 candidate tried, none stood the checks
     made.repairs.as_mut().expect("it has repairs").causes = caused::sequential().0;
     let text = told(&made);
     assert_has(&text, "\nFails under every schedule: this is a sequential bug, not one of concurrency");
-    assert!(!text.contains("epair"), "nothing helps: {text}");
+    assert!(!text.contains("unravel repair"), "nothing helps: {text}");
     made.repairs = None;
     assert!(!told(&made).contains("sequential bug"));
 }

@@ -179,7 +179,9 @@ fn made_up_programs_keep_all_promises() {
         // What threads read and leave behind decides, in a way that means nothing.
         let (factor, modulus) = (u64::from(3 + rng.below(5)), u64::from(2 + rng.below(3)));
         causes(&threads, |seen| {
-            seen.iter().fold(1, |sum: u64, value| sum.wrapping_mul(factor).wrapping_add(*value)) % modulus != 0
+            seen.iter().fold(1, |sum: u64, value| sum.wrapping_mul(factor).wrapping_add(*value))
+                % modulus
+                != 0
         });
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn lock_orders(
     }
     let candidate = |order: LockOrder| {
         let cost = order.cost();
-        Candidate { measure: Measure::LockOrder(order), covers: vec![index], cost }
+        Candidate { measure: Measure::LockOrder(Box::new(order)), covers: vec![index], cost }
     };
     orders.into_iter().map(candidate).collect()
 }
@@ -245,7 +245,7 @@ mod tests {
         let nesting = nesting(name.to_owned(), source, [at(held), at(wanted)]);
         let orders = nesting.map_or_else(Vec::new, |nesting| nesting.orders(by_others));
         let texts = orders.into_iter().map(|order| {
-            let written = write(&[Measure::LockOrder(order)], &files).expect("it can be written");
+            let written = write(&[Measure::LockOrder(Box::new(order))], &files).expect("it can be written");
             written.files[0].text.clone()
         });
         texts.collect()

@@ -257,7 +257,11 @@ impl Canvas {
     }
 
     fn text(&mut self, row: usize, column: usize, text: &str, tone: Tone) {
-        self.row(row).texts.push((column, text.to_owned(), tone));
+        let texts = &mut self.row(row).texts;
+        // Two arrows may end in one head.
+        if !texts.iter().any(|(there, known, _)| *there == column && known == text) {
+            texts.push((column, text.to_owned(), tone));
+        }
     }
 
     fn stroke(&mut self, row: usize, column: usize, strokes: u8, tone: Tone) {
