@@ -183,10 +183,10 @@ fn core_of(
     let cost = |order: OrderId| {
         let (first, second) = pairs.keys(order);
         let at = |key: Key| place.get(&key).copied().unwrap_or(place.len());
-        // Fewest orders first; then those that most failing runs keep, so that a cause stands for many; then those of steps
-        // that are near each other.
-        let far = at(second).abs_diff(at(first)).min(0xfff) as u64;
-        (common.missing(order) as u64) << 12 | far
+        // Fewest orders first; then those of steps that are near each other, which tell the story of this run; then those
+        // that most failing runs keep.
+        let far = at(second).abs_diff(at(first)).min(0xffff) as u64;
+        far << 32 | common.missing(order) as u64
     };
     core(&broken, says, cost)
 }

@@ -24,8 +24,7 @@ pub fn causes(flags: &CausesFlags) -> Result<Exit, CliError> {
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
     let mut show = |now| progress.show(&words(now));
-    let mut analysis =
-        analyse(&mut loaded, budget(&flags.extent), output::command(), &mut show)?;
+    let mut analysis = analyse(&mut loaded, budget(&flags.extent), output::command(), &mut show)?;
     drop(progress);
     keep_traces(&mut analysis, &loaded, &flags.out)?;
     let causes = &analysis.causes;

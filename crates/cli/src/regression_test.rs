@@ -31,7 +31,10 @@ pub fn write(
         std::fs::copy(trace, &copy).map_err(|source| CliError::Write { path: copy, source })?;
         traces.push(file.to_string_lossy().into_owned());
     }
-    put(&directory.join(format!("{name}-regression.sh")), &script(directory, repairs, reference, flags, &traces))?;
+    put(
+        &directory.join(format!("{name}-regression.sh")),
+        &script(directory, repairs, reference, flags, &traces),
+    )?;
     let entry = format!(
         "# Written by `unravel repair`. include() this file after enable_testing().\n\
          add_test(NAME unravel-{name} COMMAND sh \"${{CMAKE_CURRENT_LIST_DIR}}/{name}-regression.sh\")\n"
@@ -46,7 +49,9 @@ fn script(
     flags: &ProgramFlags,
     traces: &[String],
 ) -> String {
-    let mut text = String::from("#!/bin/sh\n# Written by `unravel repair`: fails as long as the program can fail like this:\n");
+    let mut text = String::from(
+        "#!/bin/sh\n# Written by `unravel repair`: fails as long as the program can fail like this:\n",
+    );
     for bug in &repairs.causes.bugs {
         let places = bug.id.places.join(", ");
         let _ = writeln!(text, "#   {} at {places}", bug.id.kind.name());
@@ -103,7 +108,8 @@ mod tests {
 
     #[test]
     fn the_way_back_is_relative() {
-        let way = |from: &str, to: &str| way_back(Path::new(from), Path::new(to)).display().to_string();
+        let way =
+            |from: &str, to: &str| way_back(Path::new(from), Path::new(to)).display().to_string();
         assert_eq!(way("/a/b/tests/x", "/a/b"), "../..");
         assert_eq!(way("/a/b", "/a/b"), ".");
         assert_eq!(way("/a/t", "/a/b/c"), "../b/c");

@@ -54,8 +54,20 @@ mod tests {
     #[test]
     fn what_was_typed_can_be_typed_again() {
         let typed = [
-            "unravel", "repair", "-I", "inc", "--cflag=-std=c11", "--races", "--stdin", "a file",
-            "--nondet=1,-2", "x.c", "y.c", "--", "-n", "it's",
+            "unravel",
+            "repair",
+            "-I",
+            "inc",
+            "--cflag=-std=c11",
+            "--races",
+            "--stdin",
+            "a file",
+            "--nondet=1,-2",
+            "x.c",
+            "y.c",
+            "--",
+            "-n",
+            "it's",
         ];
         let parsed = |words: &[&str]| match Cli::try_parse_from(words).expect("it parses").command {
             Command::Repair(flags) => flags.program,

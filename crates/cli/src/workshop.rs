@@ -31,8 +31,10 @@ pub struct Variants<'a> {
 impl Variants<'_> {
     /// The copy of a file.
     fn copy_of(&self, path: &str) -> PathBuf {
-        let relative: PathBuf =
-            Path::new(path).components().filter(|c| matches!(c, std::path::Component::Normal(_))).collect();
+        let relative: PathBuf = Path::new(path)
+            .components()
+            .filter(|c| matches!(c, std::path::Component::Normal(_)))
+            .collect();
         self.directory.path().join(relative)
     }
 }
@@ -41,7 +43,8 @@ impl Workshop for Variants<'_> {
     type Machine = RaceChecked<Vm>;
 
     fn weave(&mut self, measures: &[weave::Measure]) -> Result<Self::Machine, String> {
-        let program = unravel_program::load(&self.built.bitcode).map_err(|error| error.to_string())?;
+        let program =
+            unravel_program::load(&self.built.bitcode).map_err(|error| error.to_string())?;
         let woven = weave::weave(&program, measures).map_err(|error| error.to_string())?;
         program::machine_of(woven, self.built, &self.reference.name, self.rules)
             .map_err(|error| error.to_string())

@@ -67,8 +67,11 @@ pub fn extent(extent: &Extent) -> String {
         (grouped(all), if all == 1 { "class of schedules" } else { "classes of schedules" });
     let steps = bound(extent);
     if extent.complete {
-        let inputs =
-            if extent.inputs > 1 { format!("of {} inputs", extent.inputs) } else { "of this input".to_owned() };
+        let inputs = if extent.inputs > 1 {
+            format!("of {} inputs", extent.inputs)
+        } else {
+            "of this input".to_owned()
+        };
         let all = if all == 1 { "the only".to_owned() } else { format!("all {number}") };
         return format!("complete: {all} {classes} {inputs}, {steps}");
     }

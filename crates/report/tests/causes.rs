@@ -216,7 +216,7 @@ fn where_nothing_fails_it_says_what_was_explored() {
     assert_has(&text.replace('\n', " "), "a run; left: the time was up");
     made.extent = Extent::default();
     let text = terminal::causes(&made, &Sources::none(), Style::default(), None);
-    assert_has(&text, "bank: inconclusive because no run ended within 0 schedules");
+    assert_has(&text, "bank: inconclusive: no run came to its end (0 schedules, 0.1 s)");
 }
 
 #[test]
@@ -295,7 +295,7 @@ a new mutex around bank.c:5 to 6 and bank.c:10 to 11
   checked    virtually: all 12 classes of schedules pass
              patched and compiled: all 9 classes of schedules pass
   cost       4 lines added, 0 removed; keeps 6 of 8 passing classes; longest critical section 3
-             events
+             lines
   rules out  both causes
   note       the mutex is in bank.c, other files cannot see it
   apply      patch -p1 < unravel-out/repair-1.diff
@@ -357,9 +357,7 @@ fn where_there_is_no_repair_it_says_why() {
 #[test]
 fn an_explanation_goes_on_with_all_causes_and_the_best_repair() {
     let (mut made, sources) = explained::repaired();
-    let told = |made: &Explanation| {
-        terminal::explanation(made, &sources, Style::default(), None)
-    };
+    let told = |made: &Explanation| terminal::explanation(made, &sources, Style::default(), None);
     let text = told(&made);
     assert_has(
         &text,
@@ -399,7 +397,10 @@ No repair found: 1 candidate tried, none stood the checks
     );
     made.repairs.as_mut().expect("it has repairs").causes = caused::sequential().0;
     let text = told(&made);
-    assert_has(&text, "\nFails under every schedule: this is a sequential bug, not one of concurrency");
+    assert_has(
+        &text,
+        "\nFails under every schedule: this is a sequential bug, not one of concurrency",
+    );
     assert!(!text.contains("unravel repair"), "nothing helps: {text}");
     made.repairs = None;
     assert!(!told(&made).contains("sequential bug"));

@@ -296,5 +296,9 @@ fn the_best_repair_is_a_fix_in_whole_lines() {
             "insertedContent": { "text": "lock();\n2\n" },
         }])
     );
-    assert_eq!(fixes(&Sources::none()), Value::Null, "nothing is known of the lines that are there");
+    assert_eq!(
+        fixes(&Sources::none()),
+        Value::Null,
+        "nothing is known of the lines that are there"
+    );
 }

@@ -245,7 +245,8 @@ mod tests {
         let nesting = nesting(name.to_owned(), source, [at(held), at(wanted)]);
         let orders = nesting.map_or_else(Vec::new, |nesting| nesting.orders(by_others));
         let texts = orders.into_iter().map(|order| {
-            let written = write(&[Measure::LockOrder(Box::new(order))], &files).expect("it can be written");
+            let written =
+                write(&[Measure::LockOrder(Box::new(order))], &files).expect("it can be written");
             written.files[0].text.clone()
         });
         texts.collect()

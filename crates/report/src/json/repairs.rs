@@ -51,9 +51,18 @@ pub struct Repair {
 
 fn kinds() -> Vec<String> {
     use trace::RepairKind::*;
-    [AtomicUpdate, WiderSection, ExistingLock, Signalling, NewLock, LockOrder, MovedStatement, Order]
-        .map(kind_name)
-        .to_vec()
+    [
+        AtomicUpdate,
+        WiderSection,
+        ExistingLock,
+        Signalling,
+        NewLock,
+        LockOrder,
+        MovedStatement,
+        Order,
+    ]
+    .map(kind_name)
+    .to_vec()
 }
 
 /// The name of a kind in files: `new-lock`.

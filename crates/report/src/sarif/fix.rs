@@ -6,9 +6,7 @@
 use similar::{DiffOp, capture_diff_slices};
 use unravel_trace::{PatchedFile, Repair};
 
-use super::log::{
-    ArtifactChange, ArtifactLocation, Content, DeletedRegion, Fix, Replacement,
-};
+use super::log::{ArtifactChange, ArtifactLocation, Content, DeletedRegion, Fix, Replacement};
 use super::message;
 use super::place::uri;
 use crate::source::Sources;
@@ -24,12 +22,11 @@ pub fn fix(repair: &Repair, sources: &Sources) -> Option<Fix> {
 fn change(file: &PatchedFile, sources: &Sources) -> Option<ArtifactChange> {
     let old = sources.lines(&file.path)?;
     let new: Vec<String> = file.text.lines().map(str::to_owned).collect();
-    let replacements: Vec<Replacement> =
-        capture_diff_slices(similar::Algorithm::Myers, &old, &new)
-            .iter()
-            .filter(|change| !matches!(change, DiffOp::Equal { .. }))
-            .map(|change| replacement(change, &new))
-            .collect();
+    let replacements: Vec<Replacement> = capture_diff_slices(similar::Algorithm::Myers, &old, &new)
+        .iter()
+        .filter(|change| !matches!(change, DiffOp::Equal { .. }))
+        .map(|change| replacement(change, &new))
+        .collect();
     let location = ArtifactLocation { uri: uri(&file.path), index: None };
     // A change has at least one replacement.
     (!replacements.is_empty())
@@ -39,8 +36,7 @@ fn change(file: &PatchedFile, sources: &Sources) -> Option<ArtifactChange> {
 /// Whole lines, from the beginning of the first to that of the one after the last; none are deleted if these are the same.
 fn replacement(change: &DiffOp, new: &[String]) -> Replacement {
     let line = |index: usize| index as u32 + 1;
-    let inserted: String =
-        new[change.new_range()].iter().map(|line| format!("{line}\n")).collect();
+    let inserted: String = new[change.new_range()].iter().map(|line| format!("{line}\n")).collect();
     Replacement {
         deleted_region: DeletedRegion {
             start_line: line(change.old_range().start),
