@@ -145,8 +145,10 @@ pub fn here<E: Executor>(
     let mut summary = Summary::default();
     let mut words = Words::default();
     let mut pairs = Pairs::default();
-    let inputs =
-        if asks_for_values(executor, request.input) { request.budget.inputs.max(1) } else { 1 };
+    let inputs = match asks_for_values(executor, &mut judge, request.input) {
+        true => request.budget.inputs.max(1),
+        false => 1,
+    };
     for number in 0..inputs {
         let input = input_of(request.input, number);
         let share = request.budget.time / inputs * (number + 1);
@@ -164,7 +166,8 @@ pub fn here<E: Executor>(
             interrupted,
             progress: &mut |passing, failing| progress(Progress::Exploring { passing, failing }),
         };
-        let gathered = gatherer.gather(&effort);
+        let mut gathered = gatherer.gather(&effort);
+        summary.notes.extend(gathered.set_sequential_aside());
         let is_one_of_many =
             gathered.asks_for_values && matches!(request.input.nondet, Nondet::Seed(_));
         summary.count(&gatherer, &gathered);
@@ -188,11 +191,15 @@ fn is_same(one: &[CausalOrder], other: &[CausalOrder]) -> bool {
 }
 
 /// Whether the program asks for values that we may choose.
-fn asks_for_values<E: Executor>(executor: &mut E, input: &Input) -> bool {
+fn asks_for_values<E: Executor>(executor: &mut E, judge: &mut Judge, input: &Input) -> bool {
+    if !matches!(input.nondet, Nondet::Seed(_)) {
+        return false;
+    }
     let want = Want::only(Detail::Outcome);
-    let visible = VisibleSet::default();
-    matches!(input.nondet, Nondet::Seed(_))
-        && !executor.run(input, &visible, &mut Random::new(0), want).nondet.is_empty()
+    let mut run = executor.run(input, &VisibleSet::default(), &mut Random::new(0), want);
+    // Its output is not the next run's.
+    judge.judge(&mut run);
+    !run.nondet.is_empty()
 }
 
 /// Input number `number`: as given, then with other nondeterministic values.

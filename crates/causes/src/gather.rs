@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
-use unravel_explore::{Counted, Exhaustive, Judge, Pct, Pos, Random, Systematic};
+use unravel_explore::{Counted, Exhaustive, Judge, Pct, Pos, Random, Systematic, YoungestFirst};
 use unravel_trace::{
-    Detail, Executor, Failure, Input, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
+    BugId, Detail, Executor, Failure, Input, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
 };
 
 use crate::orders::{OrderSet, Pairs};
@@ -80,6 +80,26 @@ pub struct Gatherer<'a, E> {
 }
 
 impl Gathered {
+    /// Where nothing passes but failures differ, the commonest is what every schedule runs into sooner or later: with
+    /// respect to the others, who gets so far passes. Says so.
+    pub fn set_sequential_aside(&mut self) -> Option<String> {
+        let bugs: Vec<BugId> = self.failing.iter().map(|failing| failing.failure.id()).collect();
+        let count = |bug: &BugId| bugs.iter().filter(|other| *other == bug).count();
+        let commonest = bugs.iter().max_by_key(|bug| count(bug))?.clone();
+        if !self.passing.is_empty() || count(&commonest) == bugs.len() {
+            return None;
+        }
+        let (aside, rest) = std::mem::take(&mut self.failing)
+            .into_iter()
+            .partition(|failing: &FailingMember| failing.failure.id() == commonest);
+        self.failing = rest;
+        let aside: Vec<FailingMember> = aside;
+        self.passing = aside.into_iter().map(|failing| failing.member).collect();
+        Some(format!(
+            "every schedule that gets there fails with {commonest}: that is sequential, and was set aside"
+        ))
+    }
+
     /// Whether no class is missing.
     pub fn is_complete(&self) -> bool {
         self.exhausted && self.left_out.is_empty()
@@ -114,9 +134,16 @@ impl<E: Executor> Gatherer<'_, E> {
     fn learn(&mut self) -> VisibleSet {
         let all = self.executor.all_sites();
         let mut visible = VisibleSet::default();
-        for seed in 0..LEARNING_RUNS {
+        let random =
+            (0..LEARNING_RUNS).map(|seed| Box::new(Random::new(seed)) as Box<dyn Scheduler>);
+        // What a program does before its threads get anywhere is the same in most runs.
+        let mut schedulers: Vec<Box<dyn Scheduler>> = vec![Box::new(YoungestFirst)];
+        schedulers.extend(random);
+        for mut scheduler in schedulers {
             let want = Want { learn: true, ..Want::only(Detail::Outcome) };
-            let run = self.executor.run(self.input, &all, &mut Random::new(seed), want);
+            let mut run = self.executor.run(self.input, &all, &mut *scheduler, want);
+            // Its output is not the next run's.
+            self.judge.judge(&mut run);
             visible.merge(&run.learned);
         }
         visible

@@ -165,13 +165,15 @@ fn stacks_of<E: Executor>(
     gatherer.executor.run(gatherer.input, &schedule.visible, &mut watch, want);
     let course = watch.finish();
     let mut stacks = Vec::new();
-    for (index, step) in course.steps.iter().enumerate() {
+    let mut number = 0;
+    for step in &course.steps {
+        number += u64::from(!step.continues);
         let (thread, site, occurrence) = gatherer.words.keys.parts(step.key);
         let key = EventKey { thread: gatherer.words.keys.name(thread).clone(), site, occurrence };
         let is_wanted =
             |order: &unravel_trace::CausalOrder| order.first.key == key || order.second.key == key;
         if cause.orders.iter().any(is_wanted) {
-            let stack = gatherer.executor.stack(index as u64 + 1, site);
+            let stack = gatherer.executor.stack(number, site);
             stacks.push(EventStack { key, stack });
         }
     }

@@ -17,7 +17,7 @@ pub struct Course {
     pub class: u64,
 }
 
-/// One step of a thread.
+/// One step of a thread: an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     pub key: Key,
@@ -26,6 +26,9 @@ pub struct Step {
     pub touches: u32,
     /// What ends with it.
     pub ends: Ends,
+    /// It came with the step before it, with no chance for others in between: in an atomic section, or because nobody
+    /// else was alive. In other runs it may stand alone, so it has a name of its own.
+    pub continues: bool,
 }
 
 /// What a step is the end of.
@@ -62,6 +65,11 @@ pub enum Says {
 }
 
 impl Touched {
+    fn new(touch: &Touch, says: Says) -> Touched {
+        let Touch { address, bytes, writes } = *touch;
+        Touched { address, bytes, writes, says }
+    }
+
     pub fn conflicts(&self, other: &Touched) -> bool {
         let touch = |t: &Touched| Touch { address: t.address, bytes: t.bytes, writes: t.writes };
         touch(self).conflicts(&touch(other))
@@ -108,8 +116,6 @@ pub struct Watch<'a> {
     /// By thread of this run.
     threads: Vec<ThreadKey>,
     number: u64,
-    /// What the present step has touched so far.
-    touched: Vec<Touched>,
     stacks: bool,
 }
 
@@ -123,7 +129,6 @@ impl<'a> Watch<'a> {
             course: Course::default(),
             threads: Vec::new(),
             number: 0,
-            touched: Vec::new(),
             stacks: false,
         }
     }
@@ -135,16 +140,8 @@ impl<'a> Watch<'a> {
     }
 
     pub fn finish(mut self) -> Course {
-        self.end_step();
         self.course.class = self.words.class.value();
         self.course
-    }
-
-    fn end_step(&mut self) {
-        if let Some(last) = self.course.steps.last_mut() {
-            last.touches = self.words.touches.number(&self.touched);
-        }
-        self.touched.clear();
     }
 
     fn know(&mut self, names: &[ThreadName]) {
@@ -181,28 +178,26 @@ impl Scheduler for Watch<'_> {
         }
         self.words.class.add(&without_place(executed));
         let Executed { number, thread, what, names } = executed;
-        if *number != self.number {
-            self.end_step();
-            self.number = *number;
-            self.know(names);
-            let thread = self.threads[thread.index()];
-            let occurrence = self.counter.advance(thread, what.site);
-            let key = self.words.keys.key(thread, what.site, occurrence);
-            let ends = match what.op {
+        self.know(names);
+        let continues = *number == self.number;
+        self.number = *number;
+        let thread = self.threads[thread.index()];
+        let occurrence = self.counter.advance(thread, what.site);
+        let touched: Vec<Touched> = says(what.op)
+            .into_iter()
+            .flat_map(|says| touches(what).map(move |touch| Touched::new(&touch, says)))
+            .collect();
+        self.course.steps.push(Step {
+            key: self.words.keys.key(thread, what.site, occurrence),
+            thread,
+            touches: self.words.touches.number(&touched),
+            ends: match what.op {
                 Op::Exit => Ends::Thread,
                 Op::End => Ends::Process,
                 _ => Ends::Nothing,
-            };
-            self.course.steps.push(Step { key, thread, touches: 0, ends });
-        }
-        if let Some(says) = says(what.op) {
-            self.touched.extend(touches(what).map(|touch| Touched {
-                address: touch.address,
-                bytes: touch.bytes,
-                writes: touch.writes,
-                says,
-            }));
-        }
+            },
+            continues,
+        });
         None
     }
 }

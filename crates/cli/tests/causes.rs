@@ -233,3 +233,109 @@ fn a_deadlock_is_caused_by_the_orders_of_its_locks() {
     assert_eq!(orders(&said), [set(&["T0.1:34 -> T0.2:46", "T0.2:45 -> T0.1:35"])]);
     assert_eq!(said["classes"][0]["pattern"], "deadlock");
 }
+
+/// Only the first failure of a run is seen, so what fails before any thread has done anything must not look as if it
+/// always did.
+#[test]
+fn a_read_before_the_thread_has_begun_is_an_order_violation() {
+    let directory = directory("causes-too-early");
+    let text = "#include <assert.h>
+#include <pthread.h>
+static int n;
+static void *work(void *arg) { n = 1; return arg; }
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, 0, work, 0);
+	assert(n == 1);
+	pthread_join(thread, 0);
+	return 0;
+}
+";
+    write(&directory, "early.c", text);
+    let said = causes(&directory, &["early.c"], FINDING);
+    assert_eq!(said["verdict"], "concurrent", "{said:#}");
+    assert_eq!(orders(&said), [set(&["T0:9 -> T0.1:4"])], "{said:#}");
+}
+
+/// A thread that is alone does several things in one step, which others would see one by one.
+#[test]
+fn an_update_by_the_last_thread_alive_is_still_a_read_and_a_write() {
+    let directory = directory("causes-alone");
+    let text = "#include <assert.h>
+#include <pthread.h>
+static int n;
+static void *look(void *arg) { assert(n == 0); return arg; }
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, 0, look, 0);
+	n++;
+	pthread_join(thread, 0);
+	return 0;
+}
+";
+    write(&directory, "alone.c", text);
+    let said = causes(&directory, &["alone.c"], FINDING);
+    assert_eq!(orders(&said), [set(&["T0:9 -> T0.1:4"])], "{said:#}");
+}
+
+#[test]
+fn what_always_fails_in_the_end_does_not_hide_what_fails_sometimes() {
+    let directory = directory("causes-both");
+    let text = "#include <assert.h>
+#include <pthread.h>
+static int n, bad;
+static void *add(void *arg)
+{
+	int seen = n;
+	n = seen + 1;
+	return arg;
+}
+int main(void)
+{
+	pthread_t one, other;
+	pthread_create(&one, 0, add, 0);
+	pthread_create(&other, 0, add, 0);
+	pthread_join(one, 0);
+	pthread_join(other, 0);
+	assert(n == 2);
+	assert(bad == 1);
+	return 0;
+}
+";
+    write(&directory, "both.c", text);
+    let said = causes(&directory, &["both.c"], FINDING);
+    assert_eq!(said["verdict"], "concurrent", "{said:#}");
+    assert_eq!(list(&said["classes"]).len(), 1, "{said:#}");
+    assert!(said["notes"].to_string().contains("sequential"), "{said:#}");
+}
+
+#[test]
+fn each_run_is_judged_by_its_own_output() {
+    let directory = directory("causes-output");
+    let text = "#include <pthread.h>
+#include <stdio.h>
+static int n;
+static void *add(void *arg)
+{
+	int seen = n;
+	n = seen + 1;
+	return arg;
+}
+int main(void)
+{
+	pthread_t one, other;
+	pthread_create(&one, 0, add, 0);
+	pthread_create(&other, 0, add, 0);
+	pthread_join(one, 0);
+	pthread_join(other, 0);
+	printf(\"%d\\n\", n);
+	return 0;
+}
+";
+    write(&directory, "told.c", text);
+    write(&directory, "wanted", "2\n");
+    let said = causes(&directory, &["--expect-output", "wanted", "told.c"], FINDING);
+    assert_eq!((&said["extent"]["passing"], &said["extent"]["failing"]), (&2.into(), &2.into()));
+}

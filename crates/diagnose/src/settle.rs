@@ -5,7 +5,7 @@
 //! it and a few runs at random find to be shared is the new visible set, and the failing run is steered to once
 //! more, in terms of that.
 
-use unravel_explore::Random;
+use unravel_explore::{Random, YoungestFirst};
 use unravel_trace::{BugId, Choice, Detail, Question, Schedule, Scheduler, View, VisibleSet};
 
 use crate::points::{Counter, Keys, Point, Touch};
@@ -42,6 +42,8 @@ pub fn settle(subject: &mut Subject<'_>, recorded: &Schedule, bug: &BugId) -> Op
             subject.run_seeing(visible, &mut Random::new(seed), Detail::Outcome, true).learned;
         shared.merge(&learned);
     }
+    let youngest = subject.run_seeing(&all, &mut YoungestFirst, Detail::Outcome, true);
+    shared.merge(&youngest.learned);
     let positions = Positions::new(&points);
     let mut steer = Steer::new(&mut keys, &[], &positions, &recorded.choices, Mode::Follow);
     let mut run = subject.run_seeing(&shared, &mut steer, Detail::Outcome, false);

@@ -29,6 +29,7 @@ mod strategy;
 mod systematic;
 mod uniform;
 mod worker;
+mod youngest_first;
 
 pub use blind_spots::BlindSpots;
 pub use bounding::Bounding;
@@ -53,3 +54,4 @@ pub use shard::Shard;
 pub use strategy::{Strategy, UnknownStrategy};
 pub use systematic::{Counted, Systematic};
 pub use uniform::Uniform;
+pub use youngest_first::YoungestFirst;

@@ -143,7 +143,7 @@ impl<'b, W: Workshop> Bench<'b, W> {
                 classes_kept,
                 longest_section: longest.unwrap_or(0),
             },
-            notes: Vec::new(),
+            notes: notes(&measures),
         })
     }
 
@@ -216,6 +216,21 @@ fn woven(measures: &[Measure], files: &Files) -> Option<Vec<weave::Measure>> {
         .map(|(number, measure)| measure.woven(number as u32 + 1, files))
         .collect();
     each.map(|measures| measures.concat())
+}
+
+/// What exploring one input cannot find out.
+fn notes(measures: &[Measure]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for measure in measures {
+        if let Measure::Order { first, times, .. } = measure {
+            notes.push(format!(
+                "whoever waits does so for ever if {} is not reached{}; make sure that it is on every input",
+                first.name(),
+                if *times > 1 { format!(" {times} times") } else { String::new() }
+            ));
+        }
+    }
+    notes
 }
 
 /// How a candidate fails.

@@ -3,6 +3,7 @@
 mod atomic;
 mod exclusion;
 mod existing;
+mod hidden;
 mod lock_order;
 mod moved;
 mod order;
@@ -24,6 +25,8 @@ pub enum DraftError {
     Patch(#[from] PatchError),
     #[error(transparent)]
     Hold(#[from] HoldError),
+    #[error("`{name}` at line {line} may leave with the lock held")]
+    HiddenExit { name: String, line: u32 },
     #[error("the source of {file} is not at hand")]
     NoSource { file: String },
 }
@@ -49,6 +52,7 @@ pub struct Draft<'f> {
 pub fn write(measures: &[Measure], files: &Files) -> Result<Written, DraftError> {
     let mut draft = Draft { files, patches: BTreeMap::new(), names: Vec::new() };
     for measure in measures {
+        draft.refuse_hidden_exits(measure.sections())?;
         match measure {
             Measure::Exclude { stretches, lock: LockChoice::New } => draft.new_lock(stretches)?,
             Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } } => {
@@ -114,7 +118,8 @@ impl<'f> Draft<'f> {
             let old = self.source(path)?.text();
             let text = patch.apply()?;
             let change = line_change(old, &text);
-            written.diff.push_str(&unified_diff(path, old, &text));
+            let name = self.files.name_in_diff(path);
+            written.diff.push_str(&unified_diff(&name, old, &text));
             written.lines_added += change.added;
             written.lines_removed += change.removed;
             written.files.push(PatchedFile { path: path.clone(), text });

@@ -46,6 +46,22 @@ impl Files {
         opened.into_iter()
     }
 
+    /// What a diff calls a file: relative names as they are, unless they lead out of the directory; those, and absolute
+    /// ones, from the root.
+    pub fn name_in_diff(&self, name: &str) -> String {
+        if !name.starts_with("../") {
+            return name.trim_start_matches("./").to_owned();
+        }
+        let mut path = PathBuf::new();
+        for component in self.root.join(name).components() {
+            match component {
+                std::path::Component::ParentDir => drop(path.pop()),
+                other => path.push(other),
+            }
+        }
+        path.display().to_string()
+    }
+
     /// A file that was opened.
     pub fn get(&self, name: &str) -> Option<&Source> {
         self.parsed.get(name)?.as_ref()

@@ -136,3 +136,11 @@ mod tests {
         assert_eq!(kinds, [File, File, Hunk, Context, Removed, Added, File]);
     }
 }
+
+/// The command that applies a repair's diff. Files that are not below this directory are named from the root.
+pub fn apply_command(repair: &Repair, patch: &str) -> String {
+    let is_elsewhere = |path: &str| path.starts_with('/') || path.starts_with("../");
+    let elsewhere = repair.files.iter().any(|file| is_elsewhere(&file.path));
+    let directory = if elsewhere { "-d / " } else { "" };
+    format!("patch {directory}-p1 < {}", unravel_trace::shell_word(patch))
+}

@@ -44,6 +44,7 @@ fn gather(threads: &[Vec<Act>], passes: impl Fn(&[u64]) -> bool) -> (Gathered, W
                 thread: key,
                 touches: words.touches.number(&[touched]),
                 ends: Ends::Nothing,
+                continues: false,
             });
             at[thread] += 1;
         }

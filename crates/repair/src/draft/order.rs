@@ -29,6 +29,7 @@ impl Draft<'_> {
         let linkage = if files.len() == 1 { "static " } else { "" };
         let names = Names { flag: &name, announce: &announce, wait: &wait, linkage };
         let text = if is_cpp { cpp(&names, times) } else { c(&names, times) };
+        let text = text.replace('\t', self.source(&first.file)?.indent_unit());
         let headers: &[&str] =
             if is_cpp { &["<condition_variable>", "<mutex>"] } else { &["<pthread.h>"] };
         let first_use = if files.len() == 1 {

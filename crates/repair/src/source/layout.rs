@@ -71,6 +71,11 @@ impl Source {
         self.text[byte..].find('\n').map_or(self.text.len(), |newline| byte + newline + 1)
     }
 
+    /// One step of indentation in this file.
+    pub fn indent_unit(&self) -> &str {
+        &self.layout.unit
+    }
+
     /// The blanks at the start of a byte's line.
     pub(super) fn indent_at(&self, byte: usize) -> &str {
         indentation(&self.text, byte)

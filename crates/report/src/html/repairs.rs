@@ -1,7 +1,7 @@
 //! Repairs: each with its diff, what was checked and what it costs; then what was tried and is no repair.
 
 use maud::{Markup, html};
-use unravel_trace::{Repair, Repairs, shell_word};
+use unravel_trace::{Repair, Repairs};
 
 use super::facts;
 use crate::escape::visible;
@@ -45,7 +45,7 @@ fn section(all: &Repairs, index: usize, repair: &Repair, patch: Option<&String>)
                 section {
                     @if let Some(patch) = patch {
                         h3 { "Apply" }
-                        (facts::command(&format!("patch -p1 < {}", shell_word(patch))))
+                        (facts::command(&said::apply_command(repair, patch)))
                     }
                     (facts::notes(&repair.notes))
                 }

@@ -1,7 +1,7 @@
 //! Repairs: the causes in short, then each repair with its diff, what was checked and what it costs, then what was tried
 //! and is no repair.
 
-use unravel_trace::{Causes, CausesVerdict, Repair, Repairs, shell_word};
+use unravel_trace::{Causes, CausesVerdict, Repair, Repairs};
 
 use super::line::{Line, Tone};
 use super::page::Page;
@@ -107,7 +107,7 @@ fn section(page: &mut Page, all: &Repairs, repair: &Repair, patch: Option<&Strin
     }
     repair.notes.iter().for_each(|note| said_of(page, "note", note, Tone::Plain));
     if let Some(patch) = patch {
-        page.row("apply", &format!("patch -p1 < {}", shell_word(patch)));
+        page.row("apply", &said::apply_command(repair, patch));
     }
 }
 
