@@ -124,6 +124,14 @@ fn hunk(line: &str) -> Option<(u32, u32)> {
     Some((old, length(parts.next()?)?))
 }
 
+/// The command that applies a repair's diff. Files that are not below this directory are named from the root.
+pub fn apply_command(repair: &Repair, patch: &str) -> String {
+    let is_elsewhere = |path: &str| path.starts_with('/') || path.starts_with("../");
+    let elsewhere = repair.files.iter().any(|file| is_elsewhere(&file.path));
+    let directory = if elsewhere { "-d / " } else { "" };
+    format!("patch {directory}-p1 < {}", unravel_trace::shell_word(patch))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,12 +143,4 @@ mod tests {
         let kinds: Vec<DiffLine> = diff_lines(diff).into_iter().map(|(kind, _)| kind).collect();
         assert_eq!(kinds, [File, File, Hunk, Context, Removed, Added, File]);
     }
-}
-
-/// The command that applies a repair's diff. Files that are not below this directory are named from the root.
-pub fn apply_command(repair: &Repair, patch: &str) -> String {
-    let is_elsewhere = |path: &str| path.starts_with('/') || path.starts_with("../");
-    let elsewhere = repair.files.iter().any(|file| is_elsewhere(&file.path));
-    let directory = if elsewhere { "-d / " } else { "" };
-    format!("patch {directory}-p1 < {}", unravel_trace::shell_word(patch))
 }
