@@ -55,14 +55,14 @@ pub fn enumerate(
     if gathered.passing.is_empty() {
         return result;
     }
-    let kept: Vec<OrderSet> = gathered
-        .failing
-        .iter()
-        .map(|failing| {
-            let Member { course, kept } = &failing.member;
-            pairs.kept_until_failure(course, kept, keys)
-        })
-        .collect();
+    let mut kept: Vec<OrderSet> = Vec::new();
+    for failing in &gathered.failing {
+        let Member { course, kept: own } = &failing.member;
+        let mut all = pairs.kept_until_failure(course, own, keys);
+        // It came to its last step before the process ended.
+        all.extend(course.steps.last().map(|last| pairs.before_end(last.key)));
+        kept.push(all);
+    }
     let common = Common::of(&kept);
     let mut cores: Vec<OrderSet> = Vec::new();
     let mut open: Vec<usize> = (0..gathered.failing.len()).collect();
@@ -85,13 +85,15 @@ pub fn enumerate(
         } else {
             open.iter().partition(|index| set.is_subset_of(&kept[**index]))
         };
+        assert!(blocks.contains(&failing), "a failing run keeps the orders of its own core");
         open = rest;
         if core.orders.is_empty() {
             continue;
         }
         result.found.push(Found {
             failing,
-            constraints: kept[failing].len(),
+            // Without that of the process's end.
+            constraints: kept[failing].len() - 1,
             orders,
             witnesses: core.witnesses,
             blocks,

@@ -16,6 +16,7 @@ mod gather;
 mod kept;
 mod orders;
 mod sampled;
+mod summary;
 mod tell;
 mod watch;
 

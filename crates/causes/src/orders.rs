@@ -70,10 +70,16 @@ impl OrderSet {
     }
 }
 
+impl Extend<OrderId> for OrderSet {
+    fn extend<I: IntoIterator<Item = OrderId>>(&mut self, orders: I) {
+        orders.into_iter().for_each(|order| self.insert(order));
+    }
+}
+
 impl FromIterator<OrderId> for OrderSet {
     fn from_iter<I: IntoIterator<Item = OrderId>>(orders: I) -> OrderSet {
         let mut set = OrderSet::default();
-        orders.into_iter().for_each(|order| set.insert(order));
+        set.extend(orders);
         set
     }
 }

@@ -152,7 +152,7 @@ impl<'t, 'g, E: Executor> Teller<'t, 'g, E> {
                     site: unravel_trace::SiteId(0),
                     occurrence: 0,
                 },
-                place: unknown(),
+                place: Place { function: "main".into(), ..unknown() },
                 verb: "ends the process".to_owned(),
                 event: None,
             };

@@ -339,3 +339,29 @@ int main(void)
     let said = causes(&directory, &["--expect-output", "wanted", "told.c"], FINDING);
     assert_eq!((&said["extent"]["passing"], &said["extent"]["failing"]), (&2.into(), &2.into()));
 }
+
+/// Who ends the process in time passes too: no order of accesses tells that from the failure, only that of the end.
+#[test]
+fn the_end_of_the_process_is_in_the_order_too() {
+    let directory = directory("causes-end");
+    let text = "#include <pthread.h>
+#include <stdlib.h>
+static int *buffer;
+static void *fill(void *arg) { buffer[0] = 1; return arg; }
+int main(void)
+{
+	pthread_t thread;
+	buffer = malloc(16);
+	pthread_create(&thread, 0, fill, 0);
+	pthread_detach(thread);
+	free(buffer);
+	return 0;
+}
+";
+    write(&directory, "end.c", text);
+    let said = causes(&directory, &["end.c"], FINDING);
+    assert_eq!(said["extent"]["complete"], true, "{said:#}");
+    let found = orders(&said);
+    assert_eq!(found.len(), 1, "{said:#}");
+    assert!(found[0].contains("T0:11 -> T0.1:4"), "{said:#}");
+}

@@ -1,0 +1,300 @@
+//! What the inputs of a program showed, put together: its bugs, its causes with names, and how far all that goes.
+
+use std::time::Duration;
+
+use unravel_diagnose::describe;
+use unravel_trace::{
+    BugId, CausalOrder, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, EventStack, Executor,
+    Extent, FailureKind, Run, Schedule, VisibleSet,
+};
+
+use crate::causes::{Analysis, Request};
+use crate::classes::{Worded, classes, unique};
+use crate::enumerate::{Enumerated, Found};
+use crate::gather::{Effort, FailingMember, Gathered, Gatherer};
+use crate::sampled::{Diagnosed, diagnose_each, find_failures};
+use crate::tell::{Teller, schedule};
+
+/// What several inputs showed.
+#[derive(Default)]
+pub struct Summary {
+    bugs: Vec<CausedBug>,
+    /// By bug.
+    runs: Vec<Run>,
+    visible: VisibleSet,
+    passing: Vec<u64>,
+    causes: Vec<Worded>,
+    stacks: Vec<EventStack>,
+    extent: Extent,
+    inputs: u64,
+    /// Inputs with which everything fails.
+    sequential: u64,
+    iterations: u64,
+    untold: usize,
+    unlooked: usize,
+    pub notes: Vec<String>,
+}
+
+impl Summary {
+    pub fn count<E>(&mut self, gatherer: &Gatherer<'_, E>, gathered: &Gathered) {
+        let extent = &mut self.extent;
+        extent.complete = gathered.is_complete() && (self.inputs == 0 || extent.complete);
+        extent.schedules += gathered.schedules;
+        extent.passing += gathered.passing.len() as u64;
+        extent.failing += gathered.failing.len() as u64;
+        extent.max_steps = gatherer.input.limits.max_steps;
+        extent.most_events = extent.most_events.max(gathered.most_events);
+        extent.fixed_inputs |= gathered.asks_for_values;
+        for what in &gathered.left_out {
+            if !extent.left_out.contains(what) {
+                extent.left_out.push(what.clone());
+            }
+        }
+        if self.inputs == 0 {
+            self.visible = gathered.visible.clone();
+            if gathered.exhausted {
+                self.passing = gathered.passing.iter().map(|member| member.course.class).collect();
+            }
+        }
+        self.inputs += 1;
+        self.sequential += u64::from(gathered.passing.is_empty() && !gathered.failing.is_empty());
+    }
+
+    /// Adds causes that were diagnosed one by one.
+    pub fn sample<E: Executor>(
+        &mut self,
+        gatherer: &mut Gatherer<'_, E>,
+        gathered: &Gathered,
+        request: &Request<'_>,
+        effort: &Effort,
+    ) {
+        if gathered.passing.is_empty() {
+            return self.add(gatherer, gathered, Enumerated::default());
+        }
+        let found = find_failures(gatherer, gathered, request.rules, effort);
+        let visible = &gathered.visible;
+        let (diagnosed, left) = diagnose_each(
+            gatherer,
+            gathered,
+            found,
+            request.rules,
+            effort,
+            request.program,
+            |gatherer, course| schedule(course, &gatherer.words.keys, visible),
+        );
+        self.add(gatherer, gathered, Enumerated { left, ..Enumerated::default() });
+        for Diagnosed { mut worded, stacks, run } in diagnosed {
+            let Some(failure) = run.outcome.failure() else { continue };
+            let id = failure.id();
+            let index = self.bugs.iter().position(|bug| bug.id == id);
+            let index = index.unwrap_or_else(|| {
+                self.bugs.push(CausedBug {
+                    id,
+                    failure: failure.clone(),
+                    classes: 1,
+                    schedule: run.schedule.clone(),
+                    trace: None,
+                });
+                self.extent.failing += 1;
+                self.bugs.len() - 1
+            });
+            if index == self.runs.len() {
+                self.runs.push(run);
+            }
+            worded.bugs.push(index);
+            self.iterations += 1;
+            self.causes.push(worded);
+            self.stacks.extend(stacks);
+        }
+    }
+
+    pub fn add<E: Executor>(
+        &mut self,
+        gatherer: &mut Gatherer<'_, E>,
+        gathered: &Gathered,
+        enumerated: Enumerated,
+    ) {
+        self.untold += enumerated.untold;
+        self.iterations += enumerated.iterations as u64;
+        self.unlooked += enumerated.left;
+        let mut teller = Teller::new(gatherer, &gathered.visible);
+        let mut simplest = vec![None; self.bugs.len()];
+        let bug_of: Vec<usize> = gathered
+            .failing
+            .iter()
+            .map(|member| self.bug(member, &teller, &mut simplest))
+            .collect();
+        for (bug, schedule) in simplest.into_iter().enumerate() {
+            let Some(run) = schedule.map(|schedule| teller.run(&schedule)) else { continue };
+            match self.runs.get_mut(bug) {
+                Some(known) => *known = run,
+                None => self.runs.push(run),
+            }
+        }
+        for found in &enumerated.found {
+            self.tell(&mut teller, gathered, found, &bug_of);
+        }
+    }
+
+    /// The number of a run's failure. The simplest schedule of each is kept, also in `simplest` if it is new.
+    fn bug<E: Executor>(
+        &mut self,
+        failing: &FailingMember,
+        teller: &Teller<'_, '_, E>,
+        simplest: &mut Vec<Option<Schedule>>,
+    ) -> usize {
+        let id: BugId = failing.failure.id();
+        let course = &failing.member.course;
+        let index = self.bugs.iter().position(|bug| bug.id == id).unwrap_or(self.bugs.len());
+        let known = self.bugs.get_mut(index);
+        let is_simpler =
+            known.as_ref().is_none_or(|bug| course.switches() < bug.schedule.context_switches());
+        if is_simpler {
+            simplest.resize(simplest.len().max(index + 1), None);
+            simplest[index] = Some(teller.schedule(course));
+        }
+        match known {
+            Some(bug) => {
+                bug.classes += 1;
+                if is_simpler {
+                    bug.schedule = teller.schedule(course);
+                    bug.failure = (*failing.failure).clone();
+                }
+            }
+            None => self.bugs.push(CausedBug {
+                id,
+                failure: (*failing.failure).clone(),
+                classes: 1,
+                schedule: teller.schedule(course),
+                trace: None,
+            }),
+        }
+        index
+    }
+
+    fn tell<E: Executor>(
+        &mut self,
+        teller: &mut Teller<'_, '_, E>,
+        gathered: &Gathered,
+        found: &Found,
+        bug_of: &[usize],
+    ) {
+        let failing = &gathered.failing[found.failing];
+        let Some(seen) = teller.see(&failing.member.course) else {
+            self.notes.push(
+                "a failing schedule did not come out the same again; its cause is not told"
+                    .to_owned(),
+            );
+            return;
+        };
+        let mut orders = Vec::new();
+        for (order, witness) in found.orders.iter().zip(&found.witnesses) {
+            let course = &gathered.passing[*witness].course;
+            teller.see(course);
+            let schedule = teller.schedule(course);
+            orders.push(teller.order(*order, &seen, Some(schedule)));
+            self.stacks.extend([order.0, order.1].into_iter().filter_map(|key| teller.stack(key)));
+        }
+        orders.sort_by_key(|o| {
+            (o.first.event.unwrap_or(u32::MAX), o.second.event.unwrap_or(u32::MAX))
+        });
+        let words = describe(&failing.failure, &orders, &seen.trace);
+        // Another input may have shown the same.
+        let is_known = |known: &Worded| is_same(&known.cause.orders, &orders);
+        if let Some(known) = self.causes.iter_mut().find(|known| is_known(known)) {
+            known.cause.blocks += found.blocks.len() as u64;
+            return;
+        }
+        let mut bugs: Vec<usize> = found.blocks.iter().map(|index| bug_of[*index]).collect();
+        bugs.sort_unstable();
+        bugs.dedup();
+        self.causes.push(Worded {
+            cause: Cause {
+                minimal: orders.iter().all(|order| order.witness.is_some()),
+                orders,
+                failing: teller.schedule(&failing.member.course),
+                constraints: found.constraints as u64,
+                blocks: found.blocks.len() as u64,
+            },
+            words,
+            bugs,
+        });
+    }
+
+    pub fn finish(mut self, request: &Request<'_>, elapsed: Duration) -> Analysis {
+        let iterations = self.iterations;
+        let told = self.causes.len();
+        let mean = |sum: u64| if told == 0 { 0.0 } else { sum as f64 / told as f64 };
+        let constraints = mean(self.causes.iter().map(|w| w.cause.constraints).sum());
+        let core = mean(self.causes.iter().map(|w| w.cause.orders.len() as u64).sum());
+        let classes = classes(std::mem::take(&mut self.causes));
+        let unique = unique(&classes);
+        let verdict = if self.bugs.is_empty() {
+            CausesVerdict::NothingFails
+        } else if self.sequential == self.inputs && !self.races_only() {
+            CausesVerdict::Sequential
+        } else {
+            CausesVerdict::Concurrent
+        };
+        self.extent.inputs = self.inputs;
+        self.note_gaps(verdict);
+        self.stacks.sort_by(|a, b| a.key.cmp(&b.key));
+        self.stacks.dedup_by(|a, b| a.key == b.key);
+        Analysis {
+            causes: Causes {
+                program: request.program.to_owned(),
+                command: request.command.clone(),
+                bugs: self.bugs,
+                verdict,
+                counts: CauseCounts { iterations, constraints, core, unique: unique.len() as u64 },
+                classes,
+                unique,
+                extent: self.extent,
+                notes: self.notes,
+                elapsed,
+            },
+            stacks: self.stacks,
+            runs: self.runs,
+            visible: self.visible,
+            passing: self.passing,
+        }
+    }
+
+    /// A race needs no particular order: it is there whatever the schedule, and still no sequential bug.
+    fn races_only(&self) -> bool {
+        self.bugs.iter().all(|bug| bug.id.kind == FailureKind::DataRace)
+    }
+
+    fn note_gaps(&mut self, verdict: CausesVerdict) {
+        if verdict == CausesVerdict::Concurrent && self.sequential == self.inputs {
+            self.notes.push(
+                "every schedule has this race, so no order is its cause: nothing orders the two accesses".to_owned(),
+            );
+        }
+        if self.untold > 0 {
+            self.notes.push(format!(
+                "{} failing classes differ from some passing class in no order of events, but in which waiter was woken \
+                 or which timeout came",
+                self.untold
+            ));
+        }
+        if self.unlooked > 0 {
+            self.extent.complete = false;
+            self.extent
+                .left_out
+                .push(format!("{} failing classes that no cause accounts for", self.unlooked));
+        }
+        if verdict == CausesVerdict::Concurrent && self.sequential > 0 && !self.races_only() {
+            self.notes.push(format!(
+                "with {} of {} inputs every schedule fails: that is no bug of concurrency",
+                self.sequential, self.inputs
+            ));
+        }
+    }
+}
+
+/// Whether two sets of orders are between the same events.
+fn is_same(one: &[CausalOrder], other: &[CausalOrder]) -> bool {
+    let keys = |order: &CausalOrder| (order.first.key.clone(), order.second.key.clone());
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| keys(a) == keys(b))
+}
