@@ -103,10 +103,14 @@ pub fn pattern_name(pattern: Pattern) -> String {
 pub const WAITS: &str = "waits here for ever";
 /// What is said of an event that a run lacks.
 pub const NOT_REACHED: &str = "not reached";
+const FAILS: &str = "fails here";
 
 /// Why an event of a cause is not in the run that fails so.
 pub fn absent(who: &Participant, failure: Option<&Failure>) -> &'static str {
     let Some(failure) = failure else { return NOT_REACHED };
+    if is_what_failed(who, failure) {
+        return FAILS;
+    }
     let waits =
         !matches!(who.verb.as_str(), "reads" | "writes" | "updates" | "signals" | "unlocks");
     let stuck = waits && matches!(failure.kind, FailureKind::Deadlock | FailureKind::Livelock);
@@ -116,6 +120,14 @@ pub fn absent(who: &Participant, failure: Option<&Failure>) -> &'static str {
     } else {
         NOT_REACHED
     }
+}
+
+/// An access that fails is the last thing of its thread, and no event: it never had an effect.
+fn is_what_failed(who: &Participant, failure: &Failure) -> bool {
+    use FailureKind::{DoubleFree, NullDereference, UseAfterFree};
+    matches!(failure.kind, UseAfterFree | NullDereference | DoubleFree)
+        && who.key.thread == failure.thread
+        && failure.place().is_some_and(|p| p.file == who.place.file && p.line == who.place.line)
 }
 
 /// The places that a person should look at: those of the projection and of the orders, each line once.
