@@ -161,13 +161,14 @@ pub fn here<E: Executor>(
             words: &mut words,
             pairs: &mut pairs,
             interrupted,
-            progress: &mut |passing, failing| progress(Progress::Exploring { passing, failing }),
+            progress: &mut *progress,
         };
         let mut gathered = gatherer.gather(&effort);
         summary.notes.extend(gathered.set_sequential_aside());
         let is_one_of_many =
             gathered.asks_for_values && matches!(request.input.nondet, Nondet::Seed(_));
         summary.count(&gatherer, &gathered);
+        (gatherer.progress)(Progress::Enumerating);
         if gathered.exhausted {
             let enumerated = enumerate(gatherer.pairs, &gatherer.words.keys, &gathered, &effort);
             summary.add(&mut gatherer, &gathered, enumerated);

@@ -10,6 +10,7 @@ use unravel_trace::{
     BugId, Detail, Executor, Failure, Input, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
 };
 
+use crate::causes::Progress;
 use crate::orders::{OrderSet, Pairs};
 use crate::watch::{Course, Watch, Words};
 
@@ -75,8 +76,7 @@ pub struct Gatherer<'a, E> {
     pub words: &'a mut Words,
     pub pairs: &'a mut Pairs,
     pub interrupted: &'a AtomicBool,
-    /// Told how many classes pass and fail so far.
-    pub progress: &'a mut dyn FnMut(u64, u64),
+    pub progress: &'a mut dyn FnMut(Progress),
 }
 
 impl Gathered {
@@ -248,7 +248,10 @@ impl<E: Executor> Gatherer<'_, E> {
         }
         let classes = gathered.passing.len() + gathered.failing.len();
         if classes.is_multiple_of(256) {
-            (self.progress)(gathered.passing.len() as u64, gathered.failing.len() as u64);
+            (self.progress)(Progress::Exploring {
+                passing: gathered.passing.len() as u64,
+                failing: gathered.failing.len() as u64,
+            });
         }
         true
     }
