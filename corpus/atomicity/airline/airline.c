@@ -1,15 +1,17 @@
 /*
- * airline: the main thread opens ticket counters as long as sales are not
- * stopped; every counter sells one seat, and the one that sells the last seat
- * of the plane stops the sales.
+ * airline: the main thread opens a ticket counter for every ticket; a counter
+ * sells one seat unless sales have stopped, and the sale of the last seat of the
+ * plane stops them.
  *
  * Modelled on `airline` of the IBM ConTest suite as studied by Symbiosis
- * (table I), Cortex (table 5.1) and the MaxSMT paper. More tickets are issued
- * than the plane has seats, on the assumption that sales stop in time.
+ * (table I), Cortex (table 5.1, schedule-dependent only) and the MaxSMT paper.
+ * More tickets are issued than the plane has seats, on the assumption that sales
+ * stop in time.
  *
- * Bug (atomicity violation, check then act): main reads StopSales == false
- * and opens one more counter, although the counters that are already open are
- * about to sell the last seat. The plane is oversold.
+ * Bug (atomicity violation, check then act): a counter reads StopSales == false
+ * and sells its seat in a second critical section, although the other counters
+ * are about to sell the last one. The plane is oversold. What was read is added
+ * and not branched on, so all runs take the same path.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -23,22 +25,24 @@ static int Num_Of_Seats_Sold;
 static bool StopSales;
 static pthread_mutex_t desk = PTHREAD_MUTEX_INITIALIZER;
 
-static bool sales_stopped(void)
+/* How many seats a counter may sell: none once sales have stopped. */
+static int seats_on_offer(void)
 {
 	pthread_mutex_lock(&desk);
-	bool stopped = StopSales;
+	int seats = !StopSales;
 	pthread_mutex_unlock(&desk);
-	return stopped;
+	return seats;
 }
 
 /* One ticket counter. */
 static void *sale(void *arg)
 {
 	(void)arg;
+	int seats = seats_on_offer();
+
 	pthread_mutex_lock(&desk);
-	Num_Of_Seats_Sold++;
-	if (Num_Of_Seats_Sold == Maximum_Capacity)
-		StopSales = true;
+	Num_Of_Seats_Sold += seats;
+	StopSales = Num_Of_Seats_Sold >= Maximum_Capacity;
 	pthread_mutex_unlock(&desk);
 	return NULL;
 }
@@ -46,15 +50,10 @@ static void *sale(void *arg)
 int main(void)
 {
 	pthread_t counters[Num_of_tickets_issued];
-	int opened = 0;
 
-	while (opened < Num_of_tickets_issued) {
-		if (sales_stopped())
-			break;
-		pthread_create(&counters[opened], NULL, sale, NULL);
-		opened++;
-	}
-	for (int i = 0; i < opened; i++)
+	for (int i = 0; i < Num_of_tickets_issued; i++)
+		pthread_create(&counters[i], NULL, sale, NULL);
+	for (int i = 0; i < Num_of_tickets_issued; i++)
 		pthread_join(counters[i], NULL);
 
 	printf("%d of %d seats sold\n", Num_Of_Seats_Sold, Maximum_Capacity);

@@ -1,7 +1,6 @@
 /*
- * The fixed twin of airline.c: a counter sells a seat only if there is one left,
- * tested in the critical section that sells it. Opening a counter too many no
- * longer matters.
+ * The fixed twin of airline.c: whether sales have stopped is tested in the
+ * critical section that sells the seat.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -15,23 +14,15 @@ static int Num_Of_Seats_Sold;
 static bool StopSales;
 static pthread_mutex_t desk = PTHREAD_MUTEX_INITIALIZER;
 
-static bool sales_stopped(void)
-{
-	pthread_mutex_lock(&desk);
-	bool stopped = StopSales;
-	pthread_mutex_unlock(&desk);
-	return stopped;
-}
-
-/* One ticket counter. */
+/* One ticket counter: sells nothing once sales have stopped. */
 static void *sale(void *arg)
 {
 	(void)arg;
 	pthread_mutex_lock(&desk);
-	if (Num_Of_Seats_Sold < Maximum_Capacity)
-		Num_Of_Seats_Sold++;
-	if (Num_Of_Seats_Sold == Maximum_Capacity)
-		StopSales = true;
+	int seats = !StopSales;
+
+	Num_Of_Seats_Sold += seats;
+	StopSales = Num_Of_Seats_Sold >= Maximum_Capacity;
 	pthread_mutex_unlock(&desk);
 	return NULL;
 }
@@ -39,15 +30,10 @@ static void *sale(void *arg)
 int main(void)
 {
 	pthread_t counters[Num_of_tickets_issued];
-	int opened = 0;
 
-	while (opened < Num_of_tickets_issued) {
-		if (sales_stopped())
-			break;
-		pthread_create(&counters[opened], NULL, sale, NULL);
-		opened++;
-	}
-	for (int i = 0; i < opened; i++)
+	for (int i = 0; i < Num_of_tickets_issued; i++)
+		pthread_create(&counters[i], NULL, sale, NULL);
+	for (int i = 0; i < Num_of_tickets_issued; i++)
 		pthread_join(counters[i], NULL);
 
 	printf("%d of %d seats sold\n", Num_Of_Seats_Sold, Maximum_Capacity);

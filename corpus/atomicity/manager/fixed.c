@@ -35,18 +35,19 @@ static void release(struct block *b)
 	pthread_mutex_unlock(&released.lock);
 }
 
-/* Moves all released blocks to the free list. */
-static void collect(void)
+/* Moves a released block to the free list, if there is one. */
+static bool collect(void)
 {
 	pthread_mutex_lock(&released.lock);
-	int batch = released.count;
-	if (batch > 0) {
-		released.count = released.count - batch;
+	bool any = released.count > 0;
+	if (any) {
+		released.count = released.count - 1;
 		pthread_mutex_lock(&available.lock);
-		available.count += batch;
+		available.count++;
 		pthread_mutex_unlock(&available.lock);
 	}
 	pthread_mutex_unlock(&released.lock);
+	return any;
 }
 
 static void *releaser(void *arg)
@@ -79,7 +80,8 @@ int main(void)
 		pthread_join(releasers[i], NULL);
 	pthread_join(manage, NULL);
 
-	collect(); /* what was released after the last round */
+	while (collect())
+		; /* what was released after the last round */
 	assert(available.count == BLOCKS);
 	return 0;
 }

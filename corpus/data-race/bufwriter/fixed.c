@@ -4,11 +4,12 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
-#define SIZE 16
+#define SIZE 256
 #define SYNC_WRITERS 1
 #define BARE_WRITERS 1
-#define CHARS 2 /* per writer */
+#define WRITERS (SYNC_WRITERS + BARE_WRITERS)
 
 struct buffer {
 	pthread_mutex_t lock;
@@ -18,6 +19,7 @@ struct buffer {
 
 static struct buffer buff = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static atomic_int wasWritten;
+static int chars = 2; /* per writer */
 
 static void append(struct buffer *b, char c)
 {
@@ -29,7 +31,7 @@ static void append(struct buffer *b, char c)
 static void *SyncBufWriter(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < CHARS; i++) {
+	for (int i = 0; i < chars; i++) {
 		pthread_mutex_lock(&buff.lock);
 		append(&buff, 's');
 		pthread_mutex_unlock(&buff.lock);
@@ -40,7 +42,7 @@ static void *SyncBufWriter(void *arg)
 static void *BufWriter(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < CHARS; i++) {
+	for (int i = 0; i < chars; i++) {
 		pthread_mutex_lock(&buff.lock);
 		append(&buff, 'b');
 		pthread_mutex_unlock(&buff.lock);
@@ -48,20 +50,26 @@ static void *BufWriter(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of characters per writer. */
+int main(int argc, char **argv)
 {
-	pthread_t writers[SYNC_WRITERS + BARE_WRITERS];
+	pthread_t writers[WRITERS];
 	int filled = 0;
 
+	if (argc > 1)
+		chars = atoi(argv[1]);
+	if (chars > SIZE / WRITERS)
+		return 2;
 	for (int i = 0; i < SYNC_WRITERS; i++)
 		pthread_create(&writers[i], NULL, SyncBufWriter, NULL);
 	for (int i = 0; i < BARE_WRITERS; i++)
 		pthread_create(&writers[SYNC_WRITERS + i], NULL, BufWriter, NULL);
-	for (int i = 0; i < SYNC_WRITERS + BARE_WRITERS; i++)
+	for (int i = 0; i < WRITERS; i++)
 		pthread_join(writers[i], NULL);
 
-	while (filled < SIZE && buff.data[filled] != '\0')
-		filled++;
+	/* What is there is added and not branched on: all runs take the same path. */
+	for (int i = 0; i < chars * WRITERS; i++)
+		filled += buff.data[i] != '\0';
 	assert(filled == buff.pos && buff.pos == wasWritten);
 	return 0;
 }

@@ -39,6 +39,8 @@ static void *worker(void *arg)
 	if (!waitForManager())
 		return NULL;
 	enum task task = board.tasks[id];
+	if (task == NO_TASK) /* the board may not be complete yet */
+		task = board.tasks[id];
 	assert(task != NO_TASK);
 	atomic_fetch_add(&board.done, 1);
 	return NULL;

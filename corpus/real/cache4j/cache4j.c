@@ -16,9 +16,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #define OBJECTS 2
-#define SWEEPS 2
+#define SWEEPS 2 /* per round */
 
 struct CacheObject {
 	int value;
@@ -39,6 +40,7 @@ struct CacheCleaner {
 
 static struct Cache cache = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static struct CacheCleaner cleaner;
+static int rounds = 1;
 
 static void put(int id, int value)
 {
@@ -56,17 +58,19 @@ static void clean(void)
 	pthread_mutex_unlock(&cache.lock);
 }
 
-static void interrupt(struct CacheCleaner *c)
+/* No branch on `asleep`: runs take the same path whether it is set or not. */
+static void interrupt(struct CacheCleaner *c, bool asleep)
 {
-	assert(c->inTryBlock == true);
-	c->interrupted = true;
+	bool caught = c->inTryBlock;
+
+	assert(!asleep | caught);
+	c->interrupted = asleep;
 }
 
 static void setCleanInterval(struct CacheCleaner *c, int interval)
 {
 	c->cleanInterval = interval;
-	if (c->sleeping)
-		interrupt(c);
+	interrupt(c, c->sleeping);
 }
 
 /* The cleaner thread; the nap itself takes no time here. */
@@ -74,7 +78,7 @@ static void *run(void *arg)
 {
 	struct CacheCleaner *c = arg;
 
-	for (int i = 0; i < SWEEPS; i++) {
+	for (int i = 0; i < SWEEPS * rounds; i++) {
 		c->sleeping = true;
 		c->inTryBlock = true; /* try { sleep(cleanInterval); */
 		c->inTryBlock = false; /* } catch (InterruptedException e) { } */
@@ -87,16 +91,21 @@ static void *run(void *arg)
 static void *user(void *arg)
 {
 	(void)arg;
-	put(0, 10);
-	setCleanInterval(&cleaner, 5);
-	put(1, 20);
+	for (int i = 0; i < rounds; i++) {
+		put(0, 10);
+		setCleanInterval(&cleaner, 5);
+		put(1, 20);
+	}
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of rounds. */
+int main(int argc, char **argv)
 {
 	pthread_t cleaner_thread, user_thread;
 
+	if (argc > 1)
+		rounds = atoi(argv[1]);
 	cleaner.cleanInterval = 30;
 	pthread_create(&cleaner_thread, NULL, run, &cleaner);
 	pthread_create(&user_thread, NULL, user, NULL);

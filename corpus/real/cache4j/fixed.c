@@ -6,9 +6,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #define OBJECTS 2
-#define SWEEPS 2
+#define SWEEPS 2 /* per round */
 
 struct CacheObject {
 	int value;
@@ -30,6 +31,7 @@ struct CacheCleaner {
 
 static struct Cache cache = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static struct CacheCleaner cleaner = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static int rounds = 1;
 
 static void put(int id, int value)
 {
@@ -47,18 +49,20 @@ static void clean(void)
 	pthread_mutex_unlock(&cache.lock);
 }
 
-static void interrupt(struct CacheCleaner *c)
+/* No branch on `asleep`: runs take the same path whether it is set or not. */
+static void interrupt(struct CacheCleaner *c, bool asleep)
 {
-	assert(c->inTryBlock == true);
-	c->interrupted = true;
+	bool caught = c->inTryBlock;
+
+	assert(!asleep | caught);
+	c->interrupted = asleep;
 }
 
 static void setCleanInterval(struct CacheCleaner *c, int interval)
 {
 	c->cleanInterval = interval;
 	pthread_mutex_lock(&c->lock);
-	if (c->sleeping)
-		interrupt(c);
+	interrupt(c, c->sleeping);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -67,7 +71,7 @@ static void *run(void *arg)
 {
 	struct CacheCleaner *c = arg;
 
-	for (int i = 0; i < SWEEPS; i++) {
+	for (int i = 0; i < SWEEPS * rounds; i++) {
 		pthread_mutex_lock(&c->lock);
 		c->inTryBlock = true; /* try { */
 		c->sleeping = true;
@@ -84,16 +88,21 @@ static void *run(void *arg)
 static void *user(void *arg)
 {
 	(void)arg;
-	put(0, 10);
-	setCleanInterval(&cleaner, 5);
-	put(1, 20);
+	for (int i = 0; i < rounds; i++) {
+		put(0, 10);
+		setCleanInterval(&cleaner, 5);
+		put(1, 20);
+	}
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of rounds. */
+int main(int argc, char **argv)
 {
 	pthread_t cleaner_thread, user_thread;
 
+	if (argc > 1)
+		rounds = atoi(argv[1]);
 	cleaner.cleanInterval = 30;
 	pthread_create(&cleaner_thread, NULL, run, &cleaner);
 	pthread_create(&user_thread, NULL, user, NULL);

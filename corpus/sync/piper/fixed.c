@@ -28,7 +28,7 @@ static void fillPlane(int passenger)
 	pthread_mutex_lock(&plane.monitor);
 	plane.queue[(plane.first + plane.waiting) % SEATS] = passenger;
 	plane.waiting++;
-	pthread_cond_broadcast(&plane.changed);
+	pthread_cond_signal(&plane.changed);
 	pthread_mutex_unlock(&plane.monitor);
 }
 

@@ -8,7 +8,9 @@
  * Bug (ordering violation): a thread that waited does not test its condition
  * again ("if" instead of "while"). A consumer waits for a passenger, the
  * producer adds one and wakes it; before the woken consumer gets the monitor
- * back, the other consumer takes the passenger, and the first finds nobody.
+ * back, the other consumer takes the passenger, and the first finds nobody. Each
+ * passenger wakes one consumer, so nothing goes wrong where both of them wait:
+ * one has to wait and the other must not.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -37,7 +39,7 @@ static void fillPlane(int passenger)
 	pthread_mutex_lock(&plane.monitor);
 	plane.queue[(plane.first + plane.waiting) % SEATS] = passenger;
 	plane.waiting++;
-	pthread_cond_broadcast(&plane.changed);
+	pthread_cond_signal(&plane.changed);
 	pthread_mutex_unlock(&plane.monitor);
 }
 

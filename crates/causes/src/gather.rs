@@ -220,7 +220,7 @@ impl<E: Executor> Gatherer<'_, E> {
         prune_spins: bool,
     ) -> (Run, Course) {
         let mut watch = Watch::new(scheduler, self.words);
-        let want = Want { detail: Detail::Outcome, learn: prune_spins, prune_spins };
+        let want = Want { learn: prune_spins, prune_spins, ..Want::only(Detail::Outcome) };
         let mut run = self.executor.run(self.input, visible, &mut watch, want);
         let course = watch.finish();
         self.judge.judge(&mut run);

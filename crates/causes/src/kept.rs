@@ -58,7 +58,7 @@ fn explore<E: Executor>(
         class.clear();
         let mut look =
             Look { inner: &mut *scheduler, class: &mut class, woven_from: allowed.woven_from };
-        let want = Want { detail: Detail::Outcome, learn: false, prune_spins: true };
+        let want = Want { prune_spins: true, ..Want::only(Detail::Outcome) };
         let mut run = executor.run(allowed.input, allowed.visible, &mut look, want);
         drop(scheduler);
         judge.judge(&mut run);

@@ -164,7 +164,7 @@ impl Lab {
     }
 
     fn run(&mut self, scheduler: &mut dyn Scheduler) -> Run {
-        let want = Want { detail: Detail::Outcome, learn: true, prune_spins: true };
+        let want = Want { learn: true, prune_spins: true, ..Want::only(Detail::Outcome) };
         self.vm.run(&Input::default(), &self.visible, scheduler, want)
     }
 

@@ -101,7 +101,7 @@ impl Explored {
 /// Explores a program, from the start again whenever more turns out to be shared.
 fn explore(mut executor: impl Executor) -> Explored {
     let mut visible = VisibleSet::default();
-    let want = Want { detail: Detail::Outcome, learn: true, prune_spins: true };
+    let want = Want { learn: true, prune_spins: true, ..Want::only(Detail::Outcome) };
     'again: loop {
         let mut search = Exhaustive::new(0, 1);
         let mut failure = None;

@@ -136,11 +136,8 @@ impl<'a, E: Executor> Errands<'a, E> {
             let Some(mut scheduler) = explorer.search.scheduler() else { break };
             self.noticed.clear(false);
             let mut watched = Watched { inner: &mut *scheduler, noticed: &mut self.noticed };
-            let want = Want {
-                detail: Detail::Outcome,
-                learn: true,
-                prune_spins: method == Method::Exhaustive,
-            };
+            let prune_spins = method == Method::Exhaustive;
+            let want = Want { learn: true, prune_spins, ..Want::only(Detail::Outcome) };
             self.current.store(index, Ordering::Relaxed);
             let visible = &explorer.visible;
             let mut run = self.executor.run(self.input, visible, &mut watched, want);

@@ -6,6 +6,7 @@ pub mod build;
 pub mod code;
 mod debug;
 mod disassemble;
+pub mod doom;
 mod ir;
 pub mod layout;
 mod load;

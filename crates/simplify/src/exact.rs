@@ -163,7 +163,7 @@ impl Exact<'_, '_> {
         let mut todo: Vec<(Option<ThreadId>, Vec<u32>)> = vec![(None, Vec::new())];
         while let Some((thread, own_answers)) = todo.pop() {
             let mut walk = Walk::new(&way, &answers, &own_answers, thread);
-            let want = Want { detail: Detail::Outcome, learn: true, prune_spins: true };
+            let want = Want { learn: true, prune_spins: true, ..Want::only(Detail::Outcome) };
             self.trial.counts.proof_executions += 1;
             let run = self.trial.run(&mut walk, want);
             let Walk { mut options, chosen, revealed, questions, hazards, mut blind, .. } = walk;

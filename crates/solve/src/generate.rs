@@ -158,7 +158,14 @@ impl Recording {
         let after = self.trace.events.len() as u32 - 1;
         let Event { thread, site, .. } = self.trace.events[after as usize];
         let why = ConditionKind::Branch;
-        self.symbolic.conditions.push(Condition { thread, after, holds, site, why });
+        self.symbolic.conditions.push(Condition {
+                thread,
+                after,
+                holds,
+                site,
+                why,
+                otherwise: Otherwise::Unknown,
+            });
     }
 
     fn made_true(&mut self, expr: ExprId) -> ExprId {

@@ -60,7 +60,7 @@ const LEVEL: u8 = 6;
 pub struct FormatVersion(pub u32);
 
 impl FormatVersion {
-    pub const CURRENT: FormatVersion = FormatVersion(4);
+    pub const CURRENT: FormatVersion = FormatVersion(5);
 }
 
 impl fmt::Display for FormatVersion {

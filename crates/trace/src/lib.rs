@@ -3,6 +3,7 @@
 
 mod causes;
 mod check;
+mod combine;
 mod command;
 mod diagnosis;
 mod event;
@@ -21,8 +22,10 @@ mod run;
 mod schedule;
 mod shape;
 mod symbolic;
+mod thread_trace;
 
 pub use causes::*;
+pub use combine::{Combined, Incompatible, combine};
 pub use command::{replay_command, shell_word};
 pub use diagnosis::*;
 pub use event::*;
@@ -42,3 +45,4 @@ pub use run::*;
 pub use schedule::*;
 pub use shape::Shape;
 pub use symbolic::*;
+pub use thread_trace::{ThreadTrace, separate};

@@ -62,6 +62,8 @@ pub enum Nondet {
     Seed(u64),
     /// These values in order of the calls, then zeros.
     List(Vec<u64>),
+    /// The values of each thread in order of its own calls, then zeros: for orders of threads that nobody has run yet.
+    ByThread(Vec<(ThreadName, Vec<u64>)>),
 }
 
 impl Default for Nondet {
@@ -77,6 +79,9 @@ pub enum Detail {
     Events,
     /// Events with expressions: [`Run::symbolic`].
     Symbolic,
+    /// The same, so that each thread's part stands by itself ([`crate::ThreadTrace`]): every visible access is kept, also
+    /// to what nobody else touches in this run.
+    Separable,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -129,12 +134,25 @@ pub struct Want {
     /// A thread that is back in a state it was in, having changed nothing in between, waits until another changes
     /// something: for searches that would otherwise try every number of rounds of a busy wait.
     pub prune_spins: bool,
+    /// Which inputs are symbols, with [`Detail::Separable`].
+    pub free: FreeInput,
+}
+
+/// Inputs that a symbolic run leaves open: its conditions are over them as over what was read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+pub enum FreeInput {
+    #[default]
+    None,
+    /// What `__VERIFIER_nondet_*` returns.
+    Nondet,
+    /// That, and numbers that the program reads from its arguments and from standard input.
+    All,
 }
 
 impl Want {
     /// So much of a run, and nothing else.
     pub fn only(detail: Detail) -> Want {
-        Want { detail, learn: false, prune_spins: false }
+        Want { detail, learn: false, prune_spins: false, free: FreeInput::None }
     }
 }
 
@@ -160,6 +178,11 @@ pub trait Executor {
     /// The paths of the last run, if it was executed with [`Detail::Symbolic`] and failed.
     fn paths(&self, _failed: &Outcome) -> Option<Paths> {
         None
+    }
+
+    /// Which way each thread went in the last run, if it was executed with at least [`Detail::Symbolic`], by thread.
+    fn branches(&self) -> Vec<Vec<u32>> {
+        Vec::new()
     }
 
     /// The calls that led to event `number` (counted from 1) at this site of the last run, innermost first, if its

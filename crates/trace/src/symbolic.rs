@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ExprId, Exprs, LocationId, SiteId, ThreadId};
+use crate::{ExprId, Exprs, LocationId, SiteId, ThreadId, ThreadName};
 
 /// The symbolic side of one run. Belongs to [`crate::Run::trace`].
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct Symbolic {
     /// Sync objects in use when recording began (before it nothing leaves an event): semaphores and barriers that
     /// were set up, locks that were held. What is not listed is inferred from the events.
     pub sync: Vec<InitialSync>,
+    /// Cells that are inputs of the program rather than memory, where these are symbols ([`crate::FreeInput`]). Their
+    /// initial values are unknown: any input will do.
+    pub inputs: Vec<InputCell>,
     pub bug: Bug,
     /// The branch that decided the bug, where the failure itself came only after further branches: a run that
     /// passes takes another path from here.
@@ -108,6 +111,21 @@ pub struct Condition {
     pub holds: ExprId,
     pub site: SiteId,
     pub why: ConditionKind,
+    pub otherwise: Otherwise,
+}
+
+/// What its thread does where a condition does not hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Otherwise {
+    /// Nobody knows: another address, another answer of a library function.
+    #[default]
+    Unknown,
+    /// It takes the other side of the branch with this number in its path ([`crate::ThreadPath::outcomes`]).
+    Turns(u32),
+    /// It fails, whatever else happens: an assertion, a use of freed memory.
+    Fails,
+    /// The process ends with another exit code.
+    Exits,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -121,6 +139,29 @@ pub enum ConditionKind {
     Fixed,
     /// An object was alive when it was accessed.
     Alive,
+}
+
+/// A cell that stands for an input. Each has an address of its own at or above [`SYNTHETIC`], the same in every run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct InputCell {
+    pub address: u64,
+    pub bytes: u8,
+    pub what: InputSource,
+    /// What it was in this run.
+    pub value: u64,
+}
+
+/// Which input a cell is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum InputSource {
+    /// What a thread's nth call (from 0) of `__VERIFIER_nondet_*` returned.
+    Nondet { thread: ThreadName, index: u32 },
+    /// The number that an argument (from 0, the program's name left out) spells, signed.
+    Argument { index: u32 },
+    /// The nth number (from 0) read from standard input by `scanf` and its like, signed.
+    Number { index: u32 },
+    /// A byte of standard input.
+    Byte { offset: u32 },
 }
 
 /// Memory before the run.

@@ -88,6 +88,10 @@ impl Executor for Vm {
         self.machine.paths(failed)
     }
 
+    fn branches(&self) -> Vec<Vec<u32>> {
+        self.machine.branches()
+    }
+
     fn guided(
         &mut self,
         input: &Input,

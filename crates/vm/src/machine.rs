@@ -325,7 +325,8 @@ impl Machine {
             self.sharing.begin_run();
         }
         self.recorder.begin(want.detail >= Detail::Events);
-        self.concolic.begin(want.detail >= Detail::Symbolic);
+        let separable = want.detail >= Detail::Separable;
+        self.concolic.begin(want.detail >= Detail::Symbolic, separable);
         if self.concolic.is_on() {
             self.prepare_treatments();
         }

@@ -84,7 +84,7 @@ fn end(run: &Run, watch: &Watch<'_>) -> End {
 /// Executes a toy program once.
 pub fn execute(toy: &mut Toy, scheduler: &mut dyn Scheduler) -> (Run, End, u64) {
     let mut watch = Watch { inner: scheduler, events: Vec::new(), names: Vec::new() };
-    let want = Want { detail: Detail::Outcome, learn: true, prune_spins: true };
+    let want = Want { learn: true, prune_spins: true, ..Want::only(Detail::Outcome) };
     let run = toy.run(&Input::default(), &VisibleSet::default(), &mut watch, want);
     let (end, class) = (end(&run, &watch), watch.class());
     (run, end, class)

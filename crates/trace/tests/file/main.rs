@@ -61,7 +61,7 @@ fn the_format_is_pinned() {
         Outcome::Discarded,
         Outcome::Inconclusive { reason: "x".into(), at: None },
     ];
-    let nondet = [Nondet::Seed(1), Nondet::List(vec![2])];
+    let nondet = [Nondet::Seed(1), Nondet::List(vec![2]), Nondet::ByThread(Vec::new())];
     let bugs = symbolic::every_bug();
     let stored = (sample(), every_kind(), outcomes, nondet, FailureKind::ALL, bugs);
     let payload = postcard::to_stdvec(&stored).expect("encodes");

@@ -32,12 +32,19 @@ pub fn sample() -> Symbolic {
             holds,
             site: SiteId(12),
             why: ConditionKind::Branch,
+            otherwise: Otherwise::Turns(3),
         }],
         parted_at: Some(SiteId(12)),
         initial: vec![
             Initial { address: 0x1000, bytes: 4, value: Some(7) },
             Initial { address: 0x1004, bytes: 5, value: None },
         ],
+        inputs: vec![InputCell {
+            address: SYNTHETIC | 1,
+            bytes: 4,
+            what: InputSource::Nondet { thread: ThreadName::main(), index: 0 },
+            value: 5,
+        }],
         sync: vec![
             sync(SyncState::Semaphore(3)),
             sync(SyncState::Barrier(2)),
@@ -207,7 +214,14 @@ impl Make<'_> {
             let site = self.trace.events[after as usize].site;
             use ConditionKind::*;
             let why = *self.rng.pick(&[Branch, Address, Fixed, Alive]);
-            self.out.conditions.push(Condition { thread, after, holds, site, why });
+            self.out.conditions.push(Condition {
+                thread,
+                after,
+                holds,
+                site,
+                why,
+                otherwise: Otherwise::Unknown,
+            });
         }
     }
 

@@ -1,6 +1,9 @@
 //! The intrinsics of verification competitions and their relatives.
 
-use unravel_trace::{EventKind, FailureKind, Nondet, Outcome, Rng};
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+use unravel_trace::{EventKind, FailureKind, Nondet, Outcome, Rng, ThreadName};
 
 use super::{Args, Family, Flow, OK};
 use crate::machine::Machine;
@@ -76,26 +79,34 @@ pub(crate) fn is_nondet(name: &str) -> bool {
 pub(crate) struct NondetSource {
     random: Rng,
     list: Option<Vec<u64>>,
+    /// By thread, what is left.
+    by_thread: Option<FxHashMap<ThreadName, VecDeque<u64>>>,
     log: Vec<u64>,
 }
 
 impl NondetSource {
     pub fn begin(&mut self, from: &Nondet) {
-        self.log.clear();
+        *self = NondetSource::default();
         match from {
-            Nondet::Seed(seed) => {
-                self.random = Rng::new(*seed);
-                self.list = None;
-            }
+            Nondet::Seed(seed) => self.random = Rng::new(*seed),
             Nondet::List(values) => self.list = Some(values.clone()),
+            Nondet::ByThread(threads) => {
+                let values = |(name, values): &(ThreadName, Vec<u64>)| {
+                    (name.clone(), values.iter().copied().collect())
+                };
+                self.by_thread = Some(threads.iter().map(values).collect());
+            }
         }
     }
 
-    fn next(&mut self, bits: u8) -> u64 {
-        let value = match &self.list {
-            Some(values) => values.get(self.log.len()).copied().unwrap_or(0),
+    fn next(&mut self, thread: &ThreadName, bits: u8) -> u64 {
+        let value = match (&self.list, &mut self.by_thread) {
+            (Some(values), _) => values.get(self.log.len()).copied().unwrap_or(0),
+            (None, Some(threads)) => {
+                threads.get_mut(thread).and_then(VecDeque::pop_front).unwrap_or(0)
+            }
             // Mostly small numbers: programs compare them with small constants. Sometimes any.
-            None => match self.random.word() % 8 {
+            (None, None) => match self.random.word() % 8 {
                 0 => self.random.word(),
                 1 => 0u64.wrapping_sub(self.random.word() % 16),
                 _ => self.random.word() % 16,
@@ -111,13 +122,19 @@ impl NondetSource {
     }
 }
 
+/// The next value of the current thread.
+fn next(m: &mut Machine, bits: u8) -> u64 {
+    let name = m.names[m.current].clone();
+    m.nondet.next(&name, bits)
+}
+
 pub(crate) fn nondet(m: &mut Machine, a: Args) -> Flow {
     let bits = a.result_bits().min(64);
     let value = match a.result() {
         unravel_program::Abi::Pointer => 0,
-        unravel_program::Abi::F64 => f64::from(m.nondet.next(32) as i32).to_bits(),
-        unravel_program::Abi::F32 => u64::from((m.nondet.next(32) as i32 as f32).to_bits()),
-        _ => m.nondet.next(bits),
+        unravel_program::Abi::F64 => f64::from(next(m, 32) as i32).to_bits(),
+        unravel_program::Abi::F32 => u64::from((next(m, 32) as i32 as f32).to_bits()),
+        _ => next(m, bits),
     };
     Flow::Return(value)
 }
@@ -126,7 +143,7 @@ fn nondet_memory(m: &mut Machine, a: Args) -> Flow {
     let (address, bytes) = (a.word(0), a.word(1));
     m.check_sync(address, bytes, true);
     for i in 0..bytes {
-        let byte = m.nondet.next(8) as u8;
+        let byte = next(m, 8) as u8;
         // SAFETY: checked.
         unsafe { *((address + i) as *mut u8) = byte };
     }

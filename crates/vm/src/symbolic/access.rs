@@ -6,7 +6,7 @@
 
 use unravel_program::Reg;
 use unravel_program::code::RmwOp;
-use unravel_trace::{BinaryOp, CompareOp, ConditionKind, ExprId, FloatOp};
+use unravel_trace::{BinaryOp, CompareOp, ConditionKind, ExprId, FloatOp, Otherwise};
 
 use super::{Byte, Recorded};
 use crate::machine::Machine;
@@ -307,7 +307,7 @@ impl Machine {
     /// A library function decided by a condition, which is now known to have been so.
     pub fn shadow_went(&mut self, condition: Option<ExprId>, taken: bool) {
         if let Some(condition) = condition {
-            self.add_branch(condition, taken);
+            self.add_branch(condition, taken, Otherwise::Unknown);
         }
     }
 
@@ -408,7 +408,9 @@ impl Machine {
         let mut result = self.concolic.graph.bytes(old, bytes);
         result.push(Byte::Known(u8::from(equal)));
         self.frame_at(fp).insert_bytes(dst, 0, &result);
-        self.add_branch(same, equal);
+        // What comes of it shows at the next branch.
+        let next = self.branches_taken();
+        self.add_branch(same, equal, Otherwise::Turns(next));
     }
 }
 

@@ -7,8 +7,9 @@
 //! *Not modelled*: results of printing (a number of characters, a state of a stream) as functions of what is printed.
 
 use rustc_hash::FxHashSet;
+use unravel_program::doom::Doom;
 use unravel_program::{Abi, CallId, CallSite, FunctionId, Program, Reg};
-use unravel_trace::ConditionKind;
+use unravel_trace::{ConditionKind, Otherwise};
 
 use super::graph::Owner;
 use super::intrinsics::Intrinsic;
@@ -28,8 +29,8 @@ pub(super) enum Treatment {
     Ignore,
     /// Prints if its first argument is one of the standard streams of C++.
     PrintIfStandard,
-    /// Its first argument is a condition.
-    Condition,
+    /// Its first argument is a condition; otherwise this.
+    Condition(Otherwise),
     /// Its first argument is the exit code.
     ExitCode,
     Intrinsic(Intrinsic),
@@ -78,11 +79,11 @@ fn treatment(name: &str) -> Treatment {
         "__VERIFIER_assume"
         | "__ESBMC_assume"
         | "__CPROVER_assume"
-        | "assume_abort_if_not"
-        | "__VERIFIER_assert"
+        | "assume_abort_if_not" => Treatment::Condition(Otherwise::Unknown),
+        "__VERIFIER_assert"
         | "__ESBMC_assert"
         | "__CPROVER_assert"
-        | "assert" => Treatment::Condition,
+        | "assert" => Treatment::Condition(Otherwise::Fails),
         "exit" | "_exit" | "_Exit" | "quick_exit" => Treatment::ExitCode,
         _ if ["_ZNSo", "_ZStls", "_ZSt4endl", "_ZSt16__ostream_insert", "_ZSt5flush"]
             .iter()
@@ -104,6 +105,7 @@ impl Machine {
         if self.concolic.treatments.is_empty() {
             let functions = &self.program.functions;
             self.concolic.treatments = functions.iter().map(|f| treatment(&f.name)).collect();
+            self.concolic.doom = Doom::new(&self.program);
         }
     }
 
@@ -209,15 +211,15 @@ impl Machine {
                     self.keep_reachable(site, fp);
                 }
             }
-            Treatment::Condition => {
+            Treatment::Condition(otherwise) => {
                 if let Some(arg) = site.args.first() {
                     let bits = crate::models::bits_of(&arg.abi).min(64);
-                    self.branch_on_truth(fp, arg.reg, bits);
+                    self.branch_on_truth(fp, arg.reg, bits, otherwise);
                 }
             }
             Treatment::ExitCode => {
                 if let Some(arg) = site.args.first() {
-                    self.branch_on_truth(fp, arg.reg, 8);
+                    self.branch_on_truth(fp, arg.reg, 8, Otherwise::Exits);
                 }
             }
             Treatment::Intrinsic(intrinsic) => {
@@ -323,7 +325,7 @@ impl Machine {
     }
 
     /// The low `bits` bits of a slot are zero, or are not, and that decides.
-    fn branch_on_truth(&mut self, fp: *const u64, reg: Reg, bits: u8) {
+    fn branch_on_truth(&mut self, fp: *const u64, reg: Reg, bits: u8, otherwise: Otherwise) {
         let mut frame = self.frame_at(fp);
         if frame.is_symbolic(reg) {
             let value = frame.operand(reg, bits);
@@ -331,7 +333,7 @@ impl Machine {
             let truth = graph.differs(value, 0);
             let taken = graph.value(value) != 0;
             let taken = self.guided_truth(fp, reg, taken);
-            self.add_branch(truth, taken);
+            self.add_branch(truth, taken, otherwise);
         }
     }
 
@@ -343,7 +345,7 @@ impl Machine {
             let truth = graph.differs(code, 0);
             let taken = graph.value(code) != 0;
             let taken = taken || self.expects_exit_code();
-            self.add_branch(truth, taken);
+            self.add_branch(truth, taken, Otherwise::Exits);
         }
     }
 

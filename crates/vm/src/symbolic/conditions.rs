@@ -2,8 +2,8 @@
 //!
 //! A condition that a thread has asserted before is not kept again: symbols do not change.
 
-use unravel_program::Reg;
-use unravel_trace::{Condition, ConditionKind, ExprId, ThreadId};
+use unravel_program::{Inst, Reg};
+use unravel_trace::{Condition, ConditionKind, ExprId, Otherwise, ThreadId};
 
 use super::Byte;
 use super::registers::Frame;
@@ -12,6 +12,10 @@ use crate::machine::Machine;
 impl Machine {
     /// The current thread went on because this holds.
     pub(super) fn add_condition(&mut self, holds: ExprId, why: ConditionKind) {
+        self.add_condition_or(holds, why, Otherwise::Unknown);
+    }
+
+    fn add_condition_or(&mut self, holds: ExprId, why: ConditionKind, otherwise: Otherwise) {
         let (thread, site) = (self.current, self.current_site());
         let concolic = &mut self.concolic;
         if concolic.graph.exprs.as_const(holds).is_some() {
@@ -29,15 +33,53 @@ impl Machine {
         concolic.thread(thread).plain_branches = 0;
         if index == next {
             let thread = ThreadId(thread as u32);
-            concolic.conditions.push(Condition { thread, after, holds, site, why });
+            concolic.conditions.push(Condition { thread, after, holds, site, why, otherwise });
         }
     }
 
     /// A one-bit expression was true or false.
-    pub(super) fn add_branch(&mut self, condition: ExprId, taken: bool) {
+    pub(super) fn add_branch(&mut self, condition: ExprId, taken: bool, otherwise: Otherwise) {
         let holds = if taken { condition } else { self.concolic.graph.exprs.not(condition) };
         self.note_branch(holds);
-        self.add_condition(holds, ConditionKind::Branch);
+        self.add_condition_or(holds, ConditionKind::Branch, otherwise);
+    }
+
+    /// What the branch that is being executed does if it goes another way than it went.
+    pub(super) fn otherwise(&mut self) -> Otherwise {
+        let number = self.branches_taken();
+        if self.avoids_failure() { Otherwise::Fails } else { Otherwise::Turns(number - 1) }
+    }
+
+    /// How many branches the current thread has taken.
+    pub(super) fn branches_taken(&mut self) -> u32 {
+        let me = self.current;
+        match self.concolic.guide.is_on() {
+            true => self.guided_branches(me),
+            false => self.concolic.thread(me).outcomes.len() as u32,
+        }
+    }
+
+    /// Whether the side of the current branch that was not taken leads to a failure, whatever comes.
+    fn avoids_failure(&self) -> bool {
+        let thread = &self.threads[self.current];
+        let Some(frame) = thread.frames.last() else { return false };
+        let Some(body) = &self.program.function(frame.function).body else { return false };
+        // SAFETY: the position is inside this function's code.
+        let index = unsafe { thread.at.pc.offset_from(body.code.as_ptr()) } as usize;
+        let went = self.concolic.direction != 0;
+        let avoided = match body.code.get(index) {
+            // Its condition is that of equality, see `shadow_step`.
+            Some(Inst::BranchNe { then, other, .. }) => if went { then } else { other },
+            Some(
+                Inst::Branch { then, other, .. }
+                | Inst::BranchEq { then, other, .. }
+                | Inst::BranchSlt32 { then, other, .. }
+                | Inst::BranchSlt64 { then, other, .. }
+                | Inst::BranchUlt { then, other, .. },
+            ) => if went { other } else { then },
+            _ => return false,
+        };
+        self.concolic.doom.is_doomed(frame.function, *avoided)
     }
 
     /// Keeps an expression at the value it has.

@@ -33,7 +33,10 @@ impl Machine {
 impl Concolic {
     fn finish(&mut self, events: usize, verdict: Verdict) -> Symbolic {
         let uses = Uses::of(&self.accesses);
-        let mut kept = uses.kept(&self.accesses);
+        let mut kept = match self.separable {
+            true => vec![true; self.accesses.len()],
+            false => uses.kept(&self.accesses),
+        };
         self.keep_for_bug(&verdict, &uses, &mut kept);
         let mut order: Vec<usize> = (0..kept.len()).filter(|i| kept[*i]).collect();
         order.sort_by_key(|i| (self.accesses[*i].event, self.accesses[*i].write));
@@ -41,8 +44,13 @@ impl Concolic {
         for (number, access) in order.iter().enumerate() {
             numbers.insert(*access as u32, number as u32);
         }
-        let mut rebuilt =
-            Rebuilt { exprs: Exprs::default(), ids: FxHashMap::default(), numbers: &numbers };
+        let mut rebuilt = Rebuilt {
+            exprs: Exprs::default(),
+            ids: FxHashMap::default(),
+            numbers: &numbers,
+            reader: self.separable.then_some(0),
+            foreign: FxHashSet::default(),
+        };
         let mut symbolic = Symbolic {
             shadows: shadows(&self.accesses, &order, events),
             steps: std::mem::take(&mut self.steps),
@@ -51,12 +59,14 @@ impl Concolic {
             ..Symbolic::default()
         };
         for access in &order {
-            let Recorded { address, bytes, value, .. } = self.accesses[*access];
+            let Recorded { address, bytes, value, thread, .. } = self.accesses[*access];
+            rebuilt.read_by(thread);
             let value = rebuilt.expr(self, value);
             symbolic.accesses.push(Access { address, bytes, value });
         }
         let last = self.last_conditions();
         for condition in std::mem::take(&mut self.conditions) {
+            rebuilt.read_by(condition.thread.index());
             let holds = rebuilt.expr(self, condition.holds);
             match rebuilt.exprs.as_const(holds) {
                 None => symbolic.conditions.push(Condition { holds, ..condition }),
@@ -64,10 +74,32 @@ impl Concolic {
                 Some(value) => debug_assert_eq!(value, 1, "a condition holds in this run"),
             }
         }
+        self.keep_foreign(&mut rebuilt, &mut symbolic);
         symbolic.conditions.sort_by_key(|condition| condition.after);
         self.decide(verdict, &last, &mut rebuilt, &mut symbolic);
         symbolic.exprs = rebuilt.exprs;
         symbolic
+    }
+
+    /// What a thread read and another went on with, unseen: it stays as it is.
+    fn keep_foreign(&self, rebuilt: &mut Rebuilt<'_>, symbolic: &mut Symbolic) {
+        let mut foreign: Vec<u32> = std::mem::take(&mut rebuilt.foreign).into_iter().collect();
+        foreign.sort_unstable();
+        for symbol in foreign {
+            let access = &self.accesses[symbol as usize];
+            rebuilt.read_by(access.thread);
+            let read = rebuilt.expr(self, access.value);
+            let bits = rebuilt.exprs.bits(read);
+            let value = rebuilt.exprs.constant(self.graph.known(SymbolId(symbol)), bits);
+            symbolic.conditions.push(Condition {
+                thread: ThreadId(access.thread as u32),
+                after: access.event,
+                holds: rebuilt.exprs.compare(CompareOp::Eq, read, value),
+                site: SiteId(0),
+                why: ConditionKind::Fixed,
+                otherwise: Otherwise::Unknown,
+            });
+        }
     }
 
     /// What each thread asserted last, which it may have asserted before.
@@ -89,6 +121,7 @@ impl Concolic {
                 return;
             }
             Verdict::Fails { thread, after, fails } => {
+                rebuilt.read_by(thread);
                 let fails = rebuilt.expr(self, fails);
                 let thread = ThreadId(thread as u32);
                 if rebuilt.exprs.as_const(fails).is_none() {
@@ -99,6 +132,7 @@ impl Concolic {
             }
             Verdict::LastOf { thread, otherwise } => (thread, otherwise),
         };
+        rebuilt.read_by(thread);
         let last = last.get(thread).copied().flatten().map(|holds| rebuilt.expr(self, holds));
         let decides = |c: &Condition| c.thread.index() == thread && c.why != ConditionKind::Alive;
         let conditions = &mut symbolic.conditions;
@@ -237,23 +271,32 @@ fn shadows(accesses: &[Recorded], order: &[usize], events: usize) -> Vec<Shadow>
 struct Rebuilt<'a> {
     exprs: Exprs,
     /// The old nodes that were built already.
-    ids: FxHashMap<ExprId, ExprId>,
+    ids: FxHashMap<(Option<usize>, ExprId), ExprId>,
     numbers: &'a FxHashMap<u32, u32>,
+    /// In separable runs, the thread whose expressions are being built: what others read is a constant to it.
+    reader: Option<usize>,
+    /// Symbols that became constants so.
+    foreign: FxHashSet<u32>,
 }
 
 impl Rebuilt<'_> {
+    fn read_by(&mut self, thread: usize) {
+        self.reader = self.reader.map(|_| thread);
+    }
+
     /// Builds an old expression, operands first.
     fn expr(&mut self, old: &Concolic, id: ExprId) -> ExprId {
         let mut todo = vec![id];
         while let Some(&next) = todo.last() {
-            if self.ids.contains_key(&next) {
+            let reader = self.reader;
+            if self.ids.contains_key(&(reader, next)) {
                 todo.pop();
                 continue;
             }
             let node = old.graph.exprs.node(next);
             let mut missing = Vec::new();
             let mut need = |of: ExprId| {
-                if !self.ids.contains_key(&of) {
+                if !self.ids.contains_key(&(reader, of)) {
                     missing.push(of);
                 }
             };
@@ -265,20 +308,29 @@ impl Rebuilt<'_> {
             }
             if missing.is_empty() {
                 let new = self.build(old, &old.graph, next, node);
-                self.ids.insert(next, new);
+                self.ids.insert((reader, next), new);
                 todo.pop();
             } else {
                 todo.extend(missing);
             }
         }
-        self.ids[&id]
+        self.ids[&(self.reader, id)]
+    }
+
+    fn is_foreign(&self, old: &Concolic, symbol: SymbolId) -> bool {
+        let thread = old.accesses[symbol.0 as usize].thread;
+        self.reader.is_some_and(|reader| reader != thread)
     }
 
     fn build(&mut self, old: &Concolic, graph: &Graph, id: ExprId, node: Node) -> ExprId {
         let bits = graph.exprs.bits(id);
-        let new = |of: ExprId| self.ids[&of];
+        let new = |of: ExprId| self.ids[&(self.reader, of)];
         match node {
             Node::Const(value) => self.exprs.constant(value, bits),
+            Node::Symbol(symbol) if self.is_foreign(old, symbol) => {
+                self.foreign.insert(symbol.0);
+                self.exprs.constant(graph.known(symbol), bits)
+            }
             Node::Symbol(symbol) => match self.numbers.get(&symbol.0) {
                 Some(number) => self.exprs.symbol(SymbolId(*number), bits),
                 None => new(old.accesses[symbol.0 as usize].memory),

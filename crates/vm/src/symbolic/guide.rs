@@ -285,6 +285,11 @@ impl Machine {
         went
     }
 
+    /// How many branches a thread has taken.
+    pub(super) fn guided_branches(&mut self, index: usize) -> u32 {
+        self.guided(index).next as u32
+    }
+
     /// Where the current thread is, for people.
     pub(super) fn place_now(&self) -> String {
         let stack = self.stack_of(self.current);

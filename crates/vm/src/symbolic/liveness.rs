@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use unravel_trace::{Condition, ConditionKind, EventKind, ExprId, ThreadId, Trace, liveness_cell};
+use unravel_trace::{
+    Condition, ConditionKind, EventKind, ExprId, Otherwise, ThreadId, Trace, liveness_cell,
+};
 
 use super::Recorded;
 use crate::machine::Machine;
@@ -30,7 +32,8 @@ impl Machine {
         for (object, history) in self.histories(trace, failing) {
             let several = history.uses.iter().any(|(_, thread, _)| *thread != history.uses[0].1);
             let fails_here = history.uses.iter().any(|(event, ..)| Some(*event) == failing);
-            if history.freed && !history.reused && (several || fails_here) {
+            let matters = history.freed && (several || fails_here);
+            if !history.reused && (matters || self.concolic.separable) {
                 let last = self.follow(trace, object, &history, failing);
                 found = found.or(last);
             }
@@ -87,6 +90,7 @@ impl Machine {
                 holds: concolic.graph.equals(value, 1),
                 site: trace.events[event as usize].site,
                 why: ConditionKind::Alive,
+                otherwise: Otherwise::Fails,
             });
             if frees {
                 alive = 0;

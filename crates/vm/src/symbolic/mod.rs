@@ -31,6 +31,7 @@ mod threads;
 mod turns;
 
 use rustc_hash::FxHashMap;
+use unravel_program::doom::Doom;
 use unravel_trace::{Condition, ExprId, Step};
 
 pub(crate) use bug::Fault;
@@ -52,6 +53,8 @@ enum Byte {
 #[derive(Debug, Default)]
 pub(crate) struct Concolic {
     on: bool,
+    /// Every access that is an event is kept: [`unravel_trace::Detail::Separable`].
+    separable: bool,
     graph: Graph,
     memory: MemoryShadow,
     threads: Vec<ThreadShadow>,
@@ -66,6 +69,8 @@ pub(crate) struct Concolic {
     steps: Vec<Step>,
     /// How calls of each function without a body are followed; made once for a program.
     treatments: Vec<Treatment>,
+    /// Where the program can only fail; made once, too.
+    doom: Doom,
     /// What the failing access was, if an access failed.
     fault: Option<Fault>,
     /// Which way the branch goes that is being executed.
@@ -115,11 +120,12 @@ struct Recorded {
 
 impl Concolic {
     /// Forgets the last run.
-    pub fn begin(&mut self, on: bool) {
+    pub fn begin(&mut self, on: bool, separable: bool) {
         if self.on || on {
             let treatments = std::mem::take(&mut self.treatments);
+            let doom = std::mem::take(&mut self.doom);
             let guide = std::mem::take(&mut self.guide);
-            *self = Concolic { on, treatments, guide, ..Concolic::default() };
+            *self = Concolic { on, separable, treatments, doom, guide, ..Concolic::default() };
         }
     }
 

@@ -31,6 +31,11 @@ impl Machine {
         Some(Paths { threads: (0..self.names.len()).map(path).collect(), failure })
     }
 
+    /// Which way each thread went.
+    pub fn branches(&self) -> Vec<Vec<u32>> {
+        (0..self.names.len()).map(|thread| self.concolic.outcomes(thread).to_vec()).collect()
+    }
+
     /// One attempt at leading every thread along its path.
     pub fn run_guided(
         &mut self,

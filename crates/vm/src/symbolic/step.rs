@@ -4,7 +4,7 @@
 
 use unravel_program::code::{BinOp, Convert, FloatKind, FloatOp, Pred};
 use unravel_program::{Inst, Reg};
-use unravel_trace::{BinaryOp, CompareOp, ConditionKind, ConvertOp, ExprId};
+use unravel_trace::{Otherwise, BinaryOp, CompareOp, ConditionKind, ConvertOp, ExprId};
 
 use super::registers::Frame;
 use crate::machine::Machine;
@@ -195,7 +195,8 @@ impl Machine {
                 let taken = frame.value(cond) & 1 != 0;
                 let taken = self.direct(u32::from(taken), bit.is_some()) != 0;
                 if let Some(bit) = bit {
-                    self.add_branch(bit, taken)
+                    let otherwise = self.otherwise();
+                    self.add_branch(bit, taken, otherwise)
                 }
             }
             Inst::BranchEq { a, b, .. } => {
@@ -302,12 +303,12 @@ impl Machine {
             && (32..=64).contains(&bits)
             && graph.value(a) == smallest
             && graph.value(b) == unravel_trace::mask(bits);
-        self.add_branch(zero, is_zero);
+        self.add_branch(zero, is_zero, Otherwise::Fails);
         if overflows {
             let graph = &mut self.concolic.graph;
             let (x, y) = (graph.equals(a, smallest), graph.equals(b, unravel_trace::mask(bits)));
             let both = graph.exprs.and(x, y);
-            self.add_branch(both, true);
+            self.add_branch(both, true, Otherwise::Unknown);
         }
         is_zero || overflows
     }
@@ -360,7 +361,8 @@ impl Machine {
         let taken = holds(frame.value(a), frame.value(b));
         let taken = self.direct(u32::from(taken), symbolic) != 0;
         if let Some(condition) = condition {
-            self.add_branch(condition, taken);
+            let otherwise = self.otherwise();
+            self.add_branch(condition, taken, otherwise);
         }
     }
 
@@ -388,7 +390,8 @@ impl Machine {
             let is = graph.equals(id, u128::from(case));
             any = graph.exprs.binary(BinaryOp::Or, any, is);
         }
-        self.add_branch(any, !by_default);
+        let otherwise = self.otherwise();
+        self.add_branch(any, !by_default, otherwise);
     }
 
     /// The shadow says what the registers say, in debug builds.

@@ -10,7 +10,7 @@ use super::threads::Threads;
 use super::{ImportError, infix, kquery};
 use crate::{
     Access, Bug, Condition, ConditionKind, Event, EventKind, ExprId, Failure, FailureKind, Initial,
-    Input, KnownOrder, Location, Object, ObjectId, Outcome, Place, ProgramRef, Rules, Run,
+    Input, KnownOrder, Location, Object, ObjectId, Otherwise, Outcome, Place, ProgramRef, Rules, Run,
     Schedule, Shadow, Shape, Site, SiteId, Step, SymbolId, Symbolic, ThreadId, Trace, TraceFile,
     Value, VisibleSet,
 };
@@ -287,7 +287,14 @@ impl<'a, 'f> Assembly<'a, 'f> {
             }
             let site = self.trace.events[after as usize].site;
             let why = ConditionKind::Branch;
-            self.symbolic.conditions.push(Condition { thread, after, holds, site, why });
+            self.symbolic.conditions.push(Condition {
+                thread,
+                after,
+                holds,
+                site,
+                why,
+                otherwise: Otherwise::Unknown,
+            });
         }
         Ok(())
     }
