@@ -19,9 +19,13 @@ pub enum CliError {
     #[error(transparent)]
     Causes(#[from] unravel_causes::CausesError),
     #[error(transparent)]
+    Hunt(#[from] unravel_hunt::HuntError),
+    #[error(transparent)]
     Explain(#[from] unravel_explain::ExplainError),
     #[error(transparent)]
     Trace(#[from] unravel_trace::FileError),
+    #[error(transparent)]
+    Database(#[from] unravel_database::DatabaseError),
     #[error(transparent)]
     Part(#[from] unravel_trace::PartError),
     #[error(transparent)]

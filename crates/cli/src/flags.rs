@@ -1,6 +1,8 @@
 //! The command line, as typed. [`crate::program`] and the commands turn it into what they need.
 
 mod causes;
+mod database;
+mod hunt;
 mod program;
 mod search;
 mod trace;
@@ -8,6 +10,8 @@ mod trace;
 use clap::{Args, Parser, Subcommand};
 
 pub use causes::{CausesFlags, ExtentFlags, RepairFlags};
+pub use database::{DbCommand, DbFlags, DbMergeFlags, DbStatsFlags};
+pub use hunt::HuntFlags;
 pub use program::{BuildFlags, CompileFlags, InputFlags, ProgramFlags, RuleFlags};
 pub use search::{ExplainFlags, FindFlags, MergeFlags, RunFlags, SearchFlags, parse_time};
 pub use trace::{
@@ -47,6 +51,9 @@ pub enum Command {
     /// Propose patches against every cause, each of them checked.
     #[command(after_long_help = include_str!("help/repair.txt"))]
     Repair(RepairFlags),
+    /// Expose failures that never happened yet, from runs that passed.
+    #[command(after_long_help = include_str!("help/hunt.txt"))]
+    Hunt(HuntFlags),
     /// Run the program once, under one schedule.
     #[command(after_long_help = include_str!("help/run.txt"))]
     Run(RunFlags),
@@ -55,6 +62,9 @@ pub enum Command {
     MergeFindings(MergeFlags),
     /// Look into a trace.
     Trace(TraceFlags),
+    /// Look into, merge and compact databases of thread traces.
+    #[command(after_long_help = include_str!("help/db.txt"))]
+    Db(DbFlags),
     /// Compile a program once, for later commands.
     #[command(after_long_help = include_str!("help/build.txt"))]
     Build(BuildFlags),

@@ -5,6 +5,7 @@ mod causes;
 mod compiler_flags;
 mod completions;
 mod config;
+mod db;
 mod diagnose;
 mod doctor;
 mod error;
@@ -12,6 +13,7 @@ mod exit;
 mod explain;
 mod find;
 mod flags;
+mod hunt;
 mod import;
 mod interrupt;
 mod merge_findings;
@@ -67,6 +69,8 @@ fn main() -> ExitCode {
         Command::Simplify(flags) => simplify::run(&flags),
         Command::Causes(flags) => causes::causes(&flags),
         Command::Repair(flags) => repair::repair(&flags),
+        Command::Db(flags) => db::db(&flags.command),
+        Command::Hunt(flags) => hunt::hunt(&flags),
         Command::Import(flags) => import::import(&flags.command),
         Command::Doctor(flags) => doctor::doctor(&flags),
         Command::Completions(flags) => completions::completions(&flags),

@@ -232,3 +232,25 @@ impl Found {
 pub fn rank(candidate: &Candidate) -> (bool, Distance) {
     (!candidate.same_path, candidate.distance)
 }
+
+/// A failing run beside one that passed, whichever: what differs between them, as Cortex compares the failure that it
+/// exposes with the run it was derived from (thesis §5.2.3). Nothing is claimed to be minimal.
+pub fn compare(
+    failing: &Observed,
+    symbolic: Option<&Symbolic>,
+    passing: Observed,
+) -> unravel_trace::Alternate {
+    let mut reference = Reference::new(failing.clone(), symbolic);
+    let candidate = reference.measure(passing, None, "derived");
+    let failing = Side { trace: &reference.observed.trace, lineup: &reference.lineup };
+    let side = Side { trace: &candidate.observed.trace, lineup: &candidate.lineup };
+    let projection = project(&reference.keys, &reference.branches, failing, side);
+    unravel_trace::Alternate {
+        same_path: candidate.same_path,
+        minimality: unravel_trace::Minimality::BestFound { gap: candidate.distance.data_flow },
+        run: candidate.observed,
+        distance: candidate.distance,
+        projection,
+        goal: candidate.goal.to_owned(),
+    }
+}

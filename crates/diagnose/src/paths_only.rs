@@ -14,13 +14,14 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use unravel_solve::{Evaluator, Model, Solver, StepId};
+use unravel_solve::{Model, Solver, StepId};
 use unravel_trace::{
-    Bug, BugId, Condition, ConditionKind, Detail, Diagnosis, Effort, EventKind, FailureKind, Guess,
-    Guided, Outcome, Paths, Rng, Run, Schedule, Segment, Symbolic, Trace, VisibleSet,
+    Bug, BugId, Condition, ConditionKind, Detail, Diagnosis, Effort, FailureKind, Guess, Guided,
+    Outcome, Paths, Rng, Run, Symbolic, Trace,
 };
 
 use crate::diagnose::{DiagnoseError, Options, Stage, diagnose};
+use crate::executable::Steps;
 use crate::imported::{failing_schedule, reduce_fully, walk_at_random};
 use crate::settle::settle;
 use crate::subject::{Subject, ending};
@@ -271,7 +272,13 @@ impl Executable<'_> {
         effort.evaluated += evaluated;
         let mut refused = String::new();
         for order in [reduced, order] {
-            let schedule = self.schedule(&order, subject.visible());
+            let steps = Steps {
+                model: self.model,
+                trace: self.trace,
+                symbolic: self.symbolic,
+                unscheduled: &self.guided.unscheduled,
+            };
+            let schedule = steps.schedule(&order, subject.visible());
             let run = subject.replay(&schedule, Detail::Outcome);
             if ending(&run.outcome, bug) == Ending::Failed {
                 return Ok(Box::new(run));
@@ -280,52 +287,4 @@ impl Executable<'_> {
         }
         Err(refused)
     }
-
-    /// In a real run an access is a point only while others are alive, which depends on the order; in a guided run
-    /// every access is.
-    fn schedule(&self, order: &[StepId], visible: &VisibleSet) -> Schedule {
-        let mut evaluator = Evaluator::new(self.model);
-        evaluator.evaluate(order);
-        let mut segments: Vec<Segment> = Vec::new();
-        let mut alive = 1;
-        for step in evaluator.performed().iter().filter(|s| !self.model.is_request(**s)) {
-            let events = &self.trace.events[self.symbolic.steps[step.index()].range()];
-            let first = events.first().map(|event| &event.kind);
-            let counts = !self.guided.unscheduled.contains(&(step.index() as u32))
-                && (alive > 1 || !first.is_some_and(needs_company));
-            let thread = self.model.owner(*step).0;
-            match segments.last_mut() {
-                Some(last) if last.thread == thread => last.events += u32::from(counts),
-                _ => segments.push(Segment { thread, events: u32::from(counts) }),
-            }
-            for event in events {
-                match event.kind {
-                    EventKind::Fork { .. } => alive += 1,
-                    EventKind::Exit => alive -= 1,
-                    _ => {}
-                }
-            }
-        }
-        segments.retain(|segment| segment.events > 0);
-        Schedule {
-            threads: self.trace.threads.clone(),
-            segments,
-            choices: evaluator.choices().to_vec(),
-            visible: visible.clone(),
-        }
-    }
-}
-
-/// Whether an event is a point only if more than one thread is alive.
-fn needs_company(kind: &EventKind) -> bool {
-    matches!(
-        kind,
-        EventKind::Read { .. }
-            | EventKind::Write { .. }
-            | EventKind::ReadModifyWrite { .. }
-            | EventKind::Fence
-            | EventKind::AtomicBegin
-            | EventKind::Free { .. }
-            | EventKind::External { .. }
-    )
 }

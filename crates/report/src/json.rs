@@ -1,4 +1,5 @@
-//! Documents for programs: `unravel.diagnosis/1`, `unravel.explanation/1`, `unravel.causes/1` and `unravel.repairs/1`.
+//! Documents for programs: `unravel.diagnosis/1`, `unravel.explanation/1`, `unravel.causes/1`, `unravel.repairs/1`
+//! and `unravel.database/1`.
 //!
 //! Names are resolved, so that nobody needs a trace to read one; indices of events count from 0 within their run.
 //! Within a version fields are added, never changed or removed: a reader passes over what it does not know, and refuses
@@ -8,6 +9,7 @@
 //! Nothing is left out and nothing is escaped here beyond what JSON demands: who shows it to people has to.
 
 mod causes;
+mod database;
 mod diagnosis;
 mod explanation;
 mod projection;
@@ -19,6 +21,7 @@ pub use causes::{
     Cause, CauseClass, CauseCounts, CauseRegion, CausedBug, CausesDocument, CausesVerdict, Extent,
     LineOrder,
 };
+pub use database::{DatabaseDamage, DatabaseDocument, DatabaseThread};
 pub use diagnosis::{
     Alternate, ContextSwitches, DiagnosisDocument, Distance, Effort, Minimality, Order,
     Participant, RootCause, Status, StatusKind,
@@ -39,6 +42,8 @@ pub const EXPLANATION: &str = "unravel.explanation/1";
 pub const CAUSES: &str = "unravel.causes/1";
 /// The name and version of [`RepairsDocument`].
 pub const REPAIRS: &str = "unravel.repairs/1";
+/// The name and version of [`DatabaseDocument`].
+pub const DATABASE: &str = "unravel.database/1";
 
 const MEMORY_MODEL: &str = "sequential consistency";
 
@@ -60,4 +65,9 @@ pub fn causes(causes: &unravel_trace::Causes) -> CausesDocument {
 /// Repairs as a document; its `Display` is the text.
 pub fn repairs(repairs: &unravel_trace::Repairs) -> RepairsDocument {
     repairs.into()
+}
+
+/// What is in a trace database as a document; its `Display` is the text.
+pub fn database(stats: &unravel_database::Stats) -> DatabaseDocument {
+    stats.into()
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use support::{caused, explained};
 use unravel_report::json::{
-    self, CausesDocument, DiagnosisDocument, ExplanationDocument, RepairsDocument,
+    self, CausesDocument, DatabaseDocument, DiagnosisDocument, ExplanationDocument, RepairsDocument,
 };
 use unravel_trace::{Diagnosis, Explanation};
 
@@ -32,6 +32,7 @@ fn the_committed_schemas_are_those_of_the_types() {
         ("unravel.explanation-1.json", ExplanationDocument::schema()),
         ("unravel.causes-1.json", CausesDocument::schema()),
         ("unravel.repairs-1.json", RepairsDocument::schema()),
+        ("unravel.database-1.json", DatabaseDocument::schema()),
     ] {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         let file = schema_file(name);

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::thread_trace::{Copied, Tables};
 use crate::{
-    Access, Condition, Event, EventKind, Initial, InitialSync, KnownOrder, Shadow, Step, SymbolId,
+    Access, Bug, Condition, Event, EventKind, Initial, InitialSync, KnownOrder, Shadow, Step, SymbolId,
     Symbolic, ThreadId, ThreadName, ThreadTrace, Trace,
 };
 
@@ -31,7 +31,7 @@ pub enum Incompatible {
 #[derive(Clone, Debug)]
 pub struct Combined {
     pub trace: Trace,
-    /// Of unknown order; no bug.
+    /// Of unknown order; without a bug, but for a thread that can only fail.
     pub symbolic: Symbolic,
     /// Steps that no point began.
     pub unscheduled: Vec<u32>,
@@ -121,6 +121,10 @@ impl Combined {
             let holds = copy.expr(&mut to.exprs, condition.holds);
             let after = places.get(condition.after as usize).copied().unwrap_or(0);
             to.conditions.push(Condition { holds, after, ..*condition });
+        }
+        if let Bug::Reached { thread, after } = part.symbolic.bug {
+            let after = places.get(after as usize).copied().unwrap_or(0);
+            to.bug = Bug::Reached { thread, after };
         }
         for input in &part.symbolic.inputs {
             if !to.inputs.iter().any(|other| other.address == input.address) {

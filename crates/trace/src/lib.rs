@@ -11,8 +11,10 @@ mod explanation;
 mod explored;
 mod expr;
 pub mod file;
+mod hunt;
 mod ids;
 pub mod import;
+mod inputs;
 mod outcome;
 mod part;
 mod paths;
@@ -35,7 +37,9 @@ pub use expr::{
     BinaryOp, CompareOp, ConvertOp, ExprId, Exprs, FloatOp, Node, SymbolId, mask, signed,
 };
 pub use file::{FileError, FormatError, FormatVersion, ProgramRef, TraceFile};
+pub use hunt::*;
 pub use ids::*;
+pub use inputs::words;
 pub use outcome::*;
 pub use part::{Part, PartError, PartFinding};
 pub use paths::*;
@@ -45,4 +49,4 @@ pub use run::*;
 pub use schedule::*;
 pub use shape::Shape;
 pub use symbolic::*;
-pub use thread_trace::{ThreadTrace, separate};
+pub use thread_trace::{Copied, ThreadTrace, separate};

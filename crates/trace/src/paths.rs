@@ -5,6 +5,9 @@
 //!
 //! What cannot be told from branches alone (the value behind a pointer, whether a `trylock` succeeded) is guessed.
 //! A [`Guess`] replaces one such value in the next attempt.
+//!
+//! After Cortex (thesis §5.2.2.2), runs that nobody has seen are made on the same machinery: a [`Lead`] says how threads
+//! begin, and from there they go on by themselves.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,5 +55,49 @@ pub struct Guided {
     /// Other values that might be tried, most promising first; each goes with the guesses of this attempt.
     pub others: Vec<Guess>,
     /// Steps of the symbolic side that no point began: no decision of a schedule counts them.
+    pub unscheduled: Vec<u32>,
+}
+
+/// What an execution is to be made of: how each thread begins, and whether it then goes on by itself. A thread that is
+/// not named goes free from its start.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Lead {
+    pub threads: Vec<LedThread>,
+}
+
+/// How one thread begins.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LedThread {
+    pub name: ThreadName,
+    /// As in [`ThreadPath::outcomes`]: its first branches.
+    pub outcomes: Vec<u32>,
+    pub then: Then,
+}
+
+/// What a thread does after the branches that it is led along.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Then {
+    /// Stops at its next branch.
+    Stop,
+    /// Goes on as its values say, to its end or where it can only fail.
+    #[default]
+    Free,
+}
+
+/// A run along a [`Lead`].
+#[derive(Debug)]
+pub struct Led {
+    /// Its symbolic side has an unknown order and can be taken apart ([`crate::separate`]). Exited with 0 if all threads
+    /// were led along what was given; failed, with [`crate::Bug::Reached`], if a thread fails on its path whatever it
+    /// reads; inconclusive if a thread could not be led.
+    pub run: Run,
+    /// By thread: the whole path that it took.
+    pub branches: Vec<Vec<u32>>,
+    /// By thread: the numbers of the branches it took by itself that depended on what it read, so could have gone
+    /// another way.
+    pub open: Vec<Vec<u32>>,
+    /// Other values that might be tried, as in [`Guided::others`].
+    pub others: Vec<Guess>,
+    /// As in [`Guided::unscheduled`].
     pub unscheduled: Vec<u32>,
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Guess, Guided, Outcome, Paths, Place, Schedule, SiteId, Symbolic, ThreadId, ThreadName, Trace,
-    VisibleSet,
+    Guess, Guided, Lead, Led, Outcome, Paths, Place, Schedule, SiteId, Symbolic, ThreadId,
+    ThreadName, Trace, VisibleSet,
 };
 
 /// What a run depends on besides its schedule.
@@ -199,6 +199,19 @@ pub trait Executor {
         _paths: &Paths,
         _guesses: &[Guess],
     ) -> Option<Guided> {
+        None
+    }
+
+    /// Leads every thread along the branches it begins with, in an order of its own, and lets it go on from there. No
+    /// failure is expected. `None` if this executor cannot.
+    fn lead(
+        &mut self,
+        _input: &Input,
+        _visible: &VisibleSet,
+        _lead: &Lead,
+        _guesses: &[Guess],
+        _free: FreeInput,
+    ) -> Option<Led> {
         None
     }
 

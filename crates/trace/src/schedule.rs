@@ -67,6 +67,11 @@ impl VisibleSet {
         grew
     }
 
+    /// Whether both have the same sites.
+    pub fn is_same(&self, other: &VisibleSet) -> bool {
+        self.without(other).is_empty() && other.without(self).is_empty()
+    }
+
     /// The sites that are not in `other`.
     pub fn without(&self, other: &VisibleSet) -> VisibleSet {
         let theirs = other.bits.iter().copied().chain(std::iter::repeat(0));

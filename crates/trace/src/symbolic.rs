@@ -6,7 +6,7 @@
 //! Given these and a total order of the steps, every value follows; no program is needed to tell how it ends.
 //!
 //! *Not modelled*: what happens after the recorded path is left; results of native calls (they keep their
-//! concrete values); inputs, which are constants.
+//! concrete values); inputs, which are constants unless the run was to leave them open ([`crate::FreeInput`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,7 @@ pub struct Shadow {
 /// One read or write of up to sixteen bytes.
 ///
 /// Addresses at or above [`SYNTHETIC`] are no memory but cells of our own: whether a heap object is alive
-/// ([`liveness_cell`]), what a thread returned ([`result_cell`]).
+/// ([`liveness_cell`]), what a thread returned ([`result_cell`]), an input ([`input_cell`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Access {
     pub address: u64,
@@ -83,6 +83,19 @@ pub fn liveness_cell(object: u64) -> u64 {
 /// Eight bytes: what a thread returned. Its exit writes them, joining it reads them.
 pub fn result_cell(thread: ThreadId) -> u64 {
     SYNTHETIC | 1 << 62 | u64::from(thread.0) << 3
+}
+
+/// Up to eight bytes: an input. What a thread was given by name is its own, and has the same cell in every run in which
+/// the thread has this number; arguments and standard input have one cell, whoever reads them.
+pub fn input_cell(what: &InputSource, reader: ThreadId) -> u64 {
+    let (kind, thread, number) = match what {
+        InputSource::Nondet { index, .. } => (0, reader.0, *index),
+        InputSource::Argument { index } => (1, 0, *index),
+        InputSource::Number { index } => (2, 0, *index),
+        InputSource::Byte { offset } => (3, 0, *offset),
+    };
+    // A machine has far fewer threads than the bits left for them.
+    SYNTHETIC | 1 << 61 | kind << 56 | u64::from(thread) << 35 | u64::from(number) << 3
 }
 
 /// Everything a thread does between two points: the visible event it was stopped before, and what comes with it.
@@ -158,7 +171,8 @@ pub enum InputSource {
     Nondet { thread: ThreadName, index: u32 },
     /// The number that an argument (from 0, the program's name left out) spells, signed.
     Argument { index: u32 },
-    /// The nth number (from 0) read from standard input by `scanf` and its like, signed.
+    /// The number that a word (from 0) of standard input spells, as `scanf` and its like read it, signed. Words are what
+    /// blanks part, numbers or not.
     Number { index: u32 },
     /// A byte of standard input.
     Byte { offset: u32 },

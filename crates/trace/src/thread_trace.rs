@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Access, Condition, Event, EventKind, ExprId, Exprs, Initial, KnownOrder, Location, LocationId,
+    Access, Bug, Condition, Event, EventKind, ExprId, Exprs, Initial, KnownOrder, Location, LocationId,
     Node, Object, ObjectId, Run, Shadow, SiteId, Step, SymbolId, Symbolic, ThreadId, ThreadName,
     Trace, Value,
 };
@@ -26,7 +26,8 @@ pub struct ThreadTrace {
     pub path: Vec<u32>,
     /// Its events, without values, and what they refer to.
     pub trace: Trace,
-    /// The same as functions of what was read. Conditions are in the order of the path; there is no bug.
+    /// The same as functions of what was read. Conditions are in the order of the path. There is no bug, but for a path that
+    /// can only fail ([`Bug::Reached`]).
     pub symbolic: Symbolic,
     /// Steps that no point began ([`crate::Guided::unscheduled`]), as indices of `symbolic.steps`.
     pub unscheduled: Vec<u32>,
@@ -123,6 +124,12 @@ impl<'a> Part<'a> {
             let holds = copy.expr(&mut to.exprs, condition.holds);
             let after = self.events.get(&condition.after).copied().unwrap_or(0);
             to.conditions.push(Condition { holds, after, ..*condition });
+        }
+        if let Bug::Reached { thread, after } = self.symbolic.bug
+            && thread == self.part.thread
+        {
+            let after = self.events.get(&after).copied().unwrap_or(0);
+            to.bug = Bug::Reached { thread, after };
         }
         let reads = |address: u64| {
             to.shadows.iter().any(|shadow| {
@@ -280,18 +287,20 @@ fn place_of<T: Clone + PartialEq>(table: &mut Vec<T>, what: &T) -> u32 {
 
 /// Expressions of one graph in another, with other symbols. A symbol that has no other is 0: the executor sees to it that
 /// a thread's expressions are over what it read itself.
-pub(crate) struct Copied<'a, F> {
+#[derive(Debug)]
+pub struct Copied<'a, F> {
     from: &'a Exprs,
     symbol: F,
     ids: HashMap<ExprId, ExprId>,
 }
 
 impl<'a, F: Fn(SymbolId) -> Option<SymbolId>> Copied<'a, F> {
-    pub(crate) fn new(from: &'a Exprs, symbol: F) -> Copied<'a, F> {
+    pub fn new(from: &'a Exprs, symbol: F) -> Copied<'a, F> {
         Copied { from, symbol, ids: HashMap::new() }
     }
 
-    pub(crate) fn expr(&mut self, to: &mut Exprs, id: ExprId) -> ExprId {
+    /// The same expression in the other graph.
+    pub fn expr(&mut self, to: &mut Exprs, id: ExprId) -> ExprId {
         let mut todo = vec![id];
         while let Some(&next) = todo.last() {
             let mut missing = Vec::new();

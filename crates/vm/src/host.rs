@@ -77,6 +77,8 @@ pub(crate) fn replace_stdin(bytes: Option<&[u8]>) {
             }
         };
         if fd > 0 {
+            // While it still has its descriptor, the stream can be made to forget what it read ahead.
+            libc::fflush(stdin);
             libc::dup2(fd, 0);
             libc::close(fd);
         }
@@ -105,6 +107,12 @@ pub(crate) fn rewind_stdin() {
         libc::rewind(stdin);
         libc::lseek(0, 0, libc::SEEK_SET);
     }
+}
+
+/// How much of standard input the stream has given out.
+pub(crate) fn stdin_position() -> Option<u64> {
+    // SAFETY: the C library's stream.
+    u64::try_from(unsafe { libc::ftell(stdin) }).ok()
 }
 
 /// Undoes `setvbuf` on the standard streams. (Their buffers are never the program's, which are gone by now.)

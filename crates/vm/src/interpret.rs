@@ -134,7 +134,9 @@ impl Machine {
                 check!(address, size_of::<$ty>() as u64, true);
                 let value = reg!($src) as $ty;
                 if SYMBOLIC {
-                    if self.is_event_after_all(address, size_of::<$ty>() as u64) {
+                    if self.is_event_after_all(address, size_of::<$ty>() as u64)
+                        || self.stores_input(fp, $src, size_of::<$ty>() as u32)
+                    {
                         flags |= RECORD;
                     }
                     if flags & RECORD != 0 {
@@ -348,7 +350,9 @@ impl Machine {
                         }
                         check!(address, count, true);
                         if SYMBOLIC {
-                            if self.is_event_after_all(address, count) {
+                            if self.is_event_after_all(address, count)
+                                || self.stores_input(fp, src, bytes)
+                            {
                                 flags |= RECORD;
                             }
                             if flags & RECORD != 0 {

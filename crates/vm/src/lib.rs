@@ -32,7 +32,8 @@ mod thread;
 
 use unravel_program::{AccessKind, Program};
 use unravel_trace::{
-    Executor, Guess, Guided, Input, Outcome, Paths, Place, Run, Scheduler, SiteId, VisibleSet, Want,
+    Executor, FreeInput, Guess, Guided, Input, Lead, Led, Outcome, Paths, Place, Run, Scheduler,
+    SiteId, VisibleSet, Want,
 };
 
 pub use error::VmError;
@@ -100,6 +101,17 @@ impl Executor for Vm {
         guesses: &[Guess],
     ) -> Option<Guided> {
         Some(self.machine.run_guided(input, visible, paths, guesses))
+    }
+
+    fn lead(
+        &mut self,
+        input: &Input,
+        visible: &VisibleSet,
+        lead: &Lead,
+        guesses: &[Guess],
+        free: FreeInput,
+    ) -> Option<Led> {
+        Some(self.machine.run_led(input, visible, lead, guesses, free))
     }
 
     fn stack(&self, number: u64, site: SiteId) -> Vec<Place> {

@@ -325,8 +325,7 @@ impl Machine {
             self.sharing.begin_run();
         }
         self.recorder.begin(want.detail >= Detail::Events);
-        let separable = want.detail >= Detail::Separable;
-        self.concolic.begin(want.detail >= Detail::Symbolic, separable);
+        self.concolic.begin(want);
         if self.concolic.is_on() {
             self.prepare_treatments();
         }

@@ -61,6 +61,8 @@ pub(crate) struct Natives {
     resets: Resets,
     pub generators: crate::models::random::Generators,
     args: Vec<String>,
+    /// Where the program finds them.
+    arguments_at: Vec<u64>,
 }
 
 /// What has to be undone in this process after a run.
@@ -140,6 +142,7 @@ impl Natives {
             resets,
             generators: crate::models::random::Generators::new(),
             args: Vec::new(),
+            arguments_at: Vec::new(),
         })
     }
 
@@ -274,6 +277,20 @@ impl Natives {
 
     pub fn args(&self) -> &[String] {
         &self.args
+    }
+
+    /// Which argument (from 0, the program's name left out) begins at this address and still is what it was.
+    pub fn argument_at(&self, address: u64) -> Option<u32> {
+        let index = self.arguments_at.iter().position(|at| *at == address)?;
+        // SAFETY: a string that was built there with its zero; its memory is never given back.
+        let text = unsafe { std::ffi::CStr::from_ptr(address as *const std::ffi::c_char) };
+        let same = self.args.get(index).is_some_and(|arg| arg.as_bytes() == text.to_bytes());
+        if same { (index as u32).checked_sub(1) } else { None }
+    }
+
+    /// What standard input holds; `None` if it is closed.
+    pub fn stdin(&self) -> Option<&[u8]> {
+        self.stdin.as_deref()
     }
 
     pub fn flush(&self) {
@@ -563,6 +580,7 @@ impl Machine {
         self.memory.claim(ARGUMENTS_SLOT);
         let site = unravel_trace::SiteId(0);
         let table = self.memory.allocate(ARGUMENTS_SLOT, (args.len() as u64 + 2) * 8, 16, site);
+        self.natives.arguments_at.clear();
         // SAFETY: memory just allocated, large enough.
         unsafe {
             for (i, arg) in args.iter().enumerate() {
@@ -570,6 +588,7 @@ impl Machine {
                 let at = self.memory.allocate(ARGUMENTS_SLOT, bytes.len() as u64, 16, site);
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len());
                 *(table as *mut u64).add(i) = at;
+                self.natives.arguments_at.push(at);
             }
             unsafe extern "C" {
                 static environ: u64;

@@ -481,7 +481,7 @@ impl Machine {
     }
 
     /// A hash of everything of its own that decides what a thread does next.
-    fn state_hash(&self, index: usize) -> u64 {
+    pub fn state_hash(&self, index: usize) -> u64 {
         let thread = &self.threads[index];
         let mut hasher = FxHasher::default();
         (thread.at.pc as usize).hash(&mut hasher);

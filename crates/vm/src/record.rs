@@ -92,9 +92,10 @@ impl Machine {
         self.callers_of(thread).find(|id| is_own(*id))
     }
 
-    /// Whether accesses of library functions are events now, as those at visible sites are.
+    /// Whether accesses of library functions are events now, as those at visible sites are. A thread that was always
+    /// alone needs none, unless others are to see what inputs it stored.
     pub fn records_accesses(&self) -> bool {
-        self.recorder.on && self.thread_count > 1
+        self.recorder.on && (self.thread_count > 1 || self.concolic.leaves_inputs_open())
     }
 
     /// Records an event about a sync object of `bytes` bytes at `address`.

@@ -4,8 +4,8 @@
 //! everywhere, and none of them knows of it.
 
 use unravel_trace::{
-    Alarm, Choice, Executed, Executor, Guess, Guided, Input, Observes, Outcome, Paths, Place,
-    Question, Rules, Run, Scheduler, SiteId, View, VisibleSet, Want,
+    Alarm, Choice, Executed, Executor, FreeInput, Guess, Guided, Input, Lead, Led, Observes,
+    Outcome, Paths, Place, Question, Rules, Run, Scheduler, SiteId, View, VisibleSet, Want,
 };
 
 use super::Detector;
@@ -60,6 +60,10 @@ impl<E: Executor> Executor for RaceChecked<E> {
         self.executor.paths(failed)
     }
 
+    fn branches(&self) -> Vec<Vec<u32>> {
+        self.executor.branches()
+    }
+
     fn guided(
         &mut self,
         input: &Input,
@@ -68,6 +72,17 @@ impl<E: Executor> Executor for RaceChecked<E> {
         guesses: &[Guess],
     ) -> Option<Guided> {
         self.executor.guided(input, visible, paths, guesses)
+    }
+
+    fn lead(
+        &mut self,
+        input: &Input,
+        visible: &VisibleSet,
+        lead: &Lead,
+        guesses: &[Guess],
+        free: FreeInput,
+    ) -> Option<Led> {
+        self.executor.lead(input, visible, lead, guesses, free)
     }
 
     fn stack(&self, number: u64, site: SiteId) -> Vec<Place> {

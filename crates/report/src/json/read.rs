@@ -12,8 +12,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    CAUSES, CausesDocument, DIAGNOSIS, DiagnosisDocument, EXPLANATION, ExplanationDocument,
-    REPAIRS, RepairsDocument,
+    CAUSES, CausesDocument, DATABASE, DIAGNOSIS, DatabaseDocument, DiagnosisDocument, EXPLANATION,
+    ExplanationDocument, REPAIRS, RepairsDocument,
 };
 
 /// Why a text is not the document that was asked for.
@@ -59,6 +59,7 @@ document!(DiagnosisDocument, DIAGNOSIS);
 document!(ExplanationDocument, EXPLANATION);
 document!(CausesDocument, CAUSES);
 document!(RepairsDocument, REPAIRS);
+document!(DatabaseDocument, DATABASE);
 
 fn read<D: DeserializeOwned>(text: &str, expected: &'static str) -> Result<D, ReadError> {
     let value: Value = serde_json::from_str(text).map_err(ReadError::NotJson)?;

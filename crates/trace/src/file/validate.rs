@@ -6,7 +6,9 @@ mod symbolic;
 use postcard::ser_flavors::Size;
 
 use super::{FormatError, TraceFile};
-use crate::{EventKind, LocationId, Schedule, SiteId, ThreadId, Trace, VisibleSet, WakeCause};
+use crate::{
+    EventKind, LocationId, Schedule, SiteId, ThreadId, ThreadTrace, Trace, VisibleSet, WakeCause,
+};
 
 /// A visible set takes at least a byte for each 64 sites. Ids of sites have 32 bits, so a longer
 /// one would name sites that do not exist.
@@ -23,6 +25,24 @@ impl TraceFile {
                 Some(symbolic) => symbolic::symbolic(&run.trace, symbolic),
                 None => Ok(()),
             })
+            .map_err(|what| FormatError::Inconsistent { what })
+    }
+}
+
+impl Schedule {
+    /// Checks that all segments refer to a thread.
+    pub fn validate(&self) -> Result<(), FormatError> {
+        schedule(self).map_err(|what| FormatError::Inconsistent { what })
+    }
+}
+
+impl ThreadTrace {
+    /// Checks that all ids refer to something, and that everything is this thread's own. A number in
+    /// [`crate::Otherwise::Turns`] may still lie behind the path: nobody branched on it any more.
+    pub fn validate(&self) -> Result<(), FormatError> {
+        thread(&self.trace, self.thread)
+            .and_then(|()| trace(&self.trace))
+            .and_then(|()| symbolic::part(self))
             .map_err(|what| FormatError::Inconsistent { what })
     }
 }

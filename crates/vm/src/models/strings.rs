@@ -117,7 +117,11 @@ impl Machine {
             self.threads[me].copied.clear();
             self.threads[me].copied.extend_from_slice(self::bytes(from, bytes));
         }
-        let flags = self.range(to, bytes, true, site);
+        let mut flags = self.range(to, bytes, true, site);
+        if flags & RECORD == 0 && self.copies_input(from, bytes) {
+            self.before_write(to, bytes);
+            flags |= RECORD;
+        }
         self.shadow_copy(from, to, bytes);
         let source = if is_point { self.threads[me].copied.as_ptr() } else { from as *const u8 };
         // SAFETY: both ranges were checked.

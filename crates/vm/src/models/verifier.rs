@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{EventKind, FailureKind, Nondet, Outcome, Rng, ThreadName};
+use unravel_trace::{EventKind, ExprId, FailureKind, Nondet, Outcome, Rng, ThreadName};
 
 use super::{Args, Family, Flow, OK};
 use crate::machine::Machine;
@@ -82,6 +82,8 @@ pub(crate) struct NondetSource {
     /// By thread, what is left.
     by_thread: Option<FxHashMap<ThreadName, VecDeque<u64>>>,
     log: Vec<u64>,
+    /// By thread, how many values it was given.
+    given: Vec<u32>,
 }
 
 impl NondetSource {
@@ -117,24 +119,46 @@ impl NondetSource {
         value
     }
 
+    /// The number of a thread's value, counted from 0.
+    fn count(&mut self, thread: usize) -> u32 {
+        if thread >= self.given.len() {
+            self.given.resize(thread + 1, 0);
+        }
+        self.given[thread] += 1;
+        self.given[thread] - 1
+    }
+
     pub fn take_log(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.log)
     }
 }
 
-/// The next value of the current thread.
-fn next(m: &mut Machine, bits: u8) -> u64 {
+/// The next value of the current thread, and its symbol if it is to be one.
+fn next(m: &mut Machine, bits: u8) -> (u64, Option<ExprId>) {
     let name = m.names[m.current].clone();
-    m.nondet.next(&name, bits)
+    let value = m.nondet.next(&name, bits);
+    let index = m.nondet.count(m.current);
+    (value, m.nondet_symbol(index, value, bits))
+}
+
+/// The next value as a number that becomes one of floating point, which is not followed.
+fn next_number(m: &mut Machine) -> i32 {
+    let (value, symbol) = next(m, 32);
+    m.keep_input(symbol);
+    value as i32
 }
 
 pub(crate) fn nondet(m: &mut Machine, a: Args) -> Flow {
     let bits = a.result_bits().min(64);
     let value = match a.result() {
         unravel_program::Abi::Pointer => 0,
-        unravel_program::Abi::F64 => f64::from(next(m, 32) as i32).to_bits(),
-        unravel_program::Abi::F32 => u64::from((next(m, 32) as i32 as f32).to_bits()),
-        _ => next(m, bits),
+        unravel_program::Abi::F64 => f64::from(next_number(m)).to_bits(),
+        unravel_program::Abi::F32 => u64::from((next_number(m) as f32).to_bits()),
+        _ => {
+            let (value, symbol) = next(m, bits);
+            m.shadow_result([symbol, None]);
+            value
+        }
     };
     Flow::Return(value)
 }
@@ -142,10 +166,12 @@ pub(crate) fn nondet(m: &mut Machine, a: Args) -> Flow {
 fn nondet_memory(m: &mut Machine, a: Args) -> Flow {
     let (address, bytes) = (a.word(0), a.word(1));
     m.check_sync(address, bytes, true);
-    for i in 0..bytes {
-        let byte = next(m, 8) as u8;
-        // SAFETY: checked.
-        unsafe { *((address + i) as *mut u8) = byte };
-    }
+    let values: Vec<(u8, Option<ExprId>)> = (0..bytes)
+        .map(|_| {
+            let (value, symbol) = next(m, 8);
+            (value as u8, symbol)
+        })
+        .collect();
+    m.store_inputs(address, &values, a.site());
     OK
 }

@@ -56,10 +56,17 @@ impl Machine {
             let memory = concolic.graph.value_of(&held);
             let value = concolic.graph.value(memory);
             let symbol = concolic.accesses.len() as u32;
-            let seen = if concolic.is_explained(address, value, bytes) {
+            // Memory that got an input unseen was not like this before the run with any input.
+            let input = concolic.graph.depends_on_input(memory);
+            let unseen = input && !concolic.is_followed(address, bytes);
+            let seen = if !unseen && concolic.is_explained(address, value, bytes) {
                 let value = self.guessed(symbol, value);
                 let concolic = &mut self.concolic;
-                let id = concolic.graph.symbol(symbol, 8 * bytes, value, thread);
+                // What was computed of inputs is followed further.
+                let id = match input {
+                    true => concolic.graph.input(symbol, 8 * bytes, value, thread),
+                    false => concolic.graph.symbol(symbol, 8 * bytes, value, thread),
+                };
                 concolic.accesses.push(Recorded {
                     event,
                     thread,
@@ -432,6 +439,11 @@ impl Machine {
 }
 
 impl super::Concolic {
+    /// Whether recorded accesses have touched all of this.
+    fn is_followed(&self, address: u64, bytes: u8) -> bool {
+        (address..address + u64::from(bytes)).all(|at| self.explained.contains_key(&at))
+    }
+
     /// Whether recorded writes, or the memory before them, explain a value.
     fn is_explained(&mut self, address: u64, value: u128, bytes: u8) -> bool {
         (0..bytes).fold(true, |all, i| {

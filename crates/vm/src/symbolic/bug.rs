@@ -113,6 +113,9 @@ impl Machine {
         dead: Option<ExprId>,
         requests: Vec<Request>,
     ) -> Verdict {
+        if let Some(bug) = self.concolic.guide.led_bug() {
+            return Verdict::Is(bug);
+        }
         let thread = self.current;
         let after = self.concolic.thread(thread).last_event.unwrap_or(0);
         let reached = Bug::Reached { thread: ThreadId(thread as u32), after };

@@ -12,6 +12,7 @@ use unravel_program::{Abi, CallId, CallSite, FunctionId, Program, Reg};
 use unravel_trace::{ConditionKind, Otherwise};
 
 use super::graph::Owner;
+use super::inputs::Reader;
 use super::intrinsics::Intrinsic;
 use crate::machine::Machine;
 use crate::memory::in_arena;
@@ -34,6 +35,8 @@ pub(super) enum Treatment {
     /// Its first argument is the exit code.
     ExitCode,
     Intrinsic(Intrinsic),
+    /// Reads input, which may be a symbol.
+    Reads(Reader),
 }
 
 const PRINTS: &[&str] = &[
@@ -71,19 +74,20 @@ fn treatment(name: &str) -> Treatment {
     if let Some(intrinsic) = Intrinsic::named(name) {
         return Treatment::Intrinsic(intrinsic);
     }
+    if let Some(reader) = Reader::named(name) {
+        return Treatment::Reads(reader);
+    }
     match name {
         "memset" | "llvm.memset" | "llvm.memset.inline" | "__memset_chk" => Treatment::KeepBut(1),
         "pthread_create" => Treatment::KeepBut(3),
         "thrd_create" => Treatment::KeepBut(2),
         "pthread_exit" | "thrd_exit" => Treatment::KeepBut(0),
-        "__VERIFIER_assume"
-        | "__ESBMC_assume"
-        | "__CPROVER_assume"
-        | "assume_abort_if_not" => Treatment::Condition(Otherwise::Unknown),
-        "__VERIFIER_assert"
-        | "__ESBMC_assert"
-        | "__CPROVER_assert"
-        | "assert" => Treatment::Condition(Otherwise::Fails),
+        "__VERIFIER_assume" | "__ESBMC_assume" | "__CPROVER_assume" | "assume_abort_if_not" => {
+            Treatment::Condition(Otherwise::Unknown)
+        }
+        "__VERIFIER_assert" | "__ESBMC_assert" | "__CPROVER_assert" | "assert" => {
+            Treatment::Condition(Otherwise::Fails)
+        }
         "exit" | "_exit" | "_Exit" | "quick_exit" => Treatment::ExitCode,
         _ if ["_ZNSo", "_ZStls", "_ZSt4endl", "_ZSt16__ostream_insert", "_ZSt5flush"]
             .iter()
@@ -229,6 +233,16 @@ impl Machine {
                 }
             }
             Treatment::KeepBut(index) => self.keep_arguments(site, fp, Some(index)),
+            Treatment::Reads(reader) => {
+                let is_native =
+                    matches!(self.externals[function.0 as usize], Resolved::Native { .. });
+                let reading = if is_native { self.begin_reading(reader, site, fp) } else { None };
+                self.keep_arguments(site, fp, None);
+                if is_native && reading.is_none() {
+                    self.keep_reachable(site, fp);
+                }
+                self.concolic.thread(current).reading = reading;
+            }
             Treatment::Keep => {
                 self.keep_arguments(site, fp, None);
                 if matches!(
@@ -250,6 +264,14 @@ impl Machine {
     pub fn shadow_after_call(&mut self, call: CallId, dst: Reg, fp: *const u64, flow: Flow) {
         let slots = self.program.call(call).result_slots;
         let current = self.current;
+        if let Some(reading) = self.concolic.thread(current).reading.take() {
+            let program: *const Program = std::sync::Arc::as_ptr(&self.program);
+            // SAFETY: the program is immutable and outlives the run.
+            let site = unsafe { (*program).call(call) };
+            let value = if slots > 0 { self.frame_at(fp).value(dst) } else { 0 };
+            let read = self.end_reading(reading, site, value);
+            self.shadow_result([read, None]);
+        }
         let result = std::mem::take(&mut self.concolic.thread(current).result);
         self.concolic.thread(current).seen.clear();
         if matches!(flow, Flow::Jump | Flow::Throw) {
@@ -332,7 +354,7 @@ impl Machine {
             let graph = &mut frame.concolic.graph;
             let truth = graph.differs(value, 0);
             let taken = graph.value(value) != 0;
-            let taken = self.guided_truth(fp, reg, taken);
+            let taken = self.guided_truth(fp, reg, (truth, taken), otherwise);
             self.add_branch(truth, taken, otherwise);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A condition that a thread has asserted before is not kept again: symbols do not change.
 
-use unravel_program::{Inst, Reg};
+use unravel_program::{FunctionId, Inst, Reg};
 use unravel_trace::{Condition, ConditionKind, ExprId, Otherwise, ThreadId};
 
 use super::Byte;
@@ -61,25 +61,63 @@ impl Machine {
 
     /// Whether the side of the current branch that was not taken leads to a failure, whatever comes.
     fn avoids_failure(&self) -> bool {
-        let thread = &self.threads[self.current];
-        let Some(frame) = thread.frames.last() else { return false };
-        let Some(body) = &self.program.function(frame.function).body else { return false };
-        // SAFETY: the position is inside this function's code.
-        let index = unsafe { thread.at.pc.offset_from(body.code.as_ptr()) } as usize;
-        let went = self.concolic.direction != 0;
-        let avoided = match body.code.get(index) {
+        let went = self.concolic.direction;
+        let is_switch = matches!(self.branch_now(), Some((_, Inst::Switch { .. })));
+        !is_switch && self.is_doomed_way(u32::from(went == 0))
+    }
+
+    /// Whether the current branch leads to a failure if it goes this way, whatever comes.
+    pub(super) fn is_doomed_way(&self, way: u32) -> bool {
+        let Some((function, branch)) = self.branch_now() else { return false };
+        let to = match branch {
             // Its condition is that of equality, see `shadow_step`.
-            Some(Inst::BranchNe { then, other, .. }) => if went { then } else { other },
-            Some(
-                Inst::Branch { then, other, .. }
-                | Inst::BranchEq { then, other, .. }
-                | Inst::BranchSlt32 { then, other, .. }
-                | Inst::BranchSlt64 { then, other, .. }
-                | Inst::BranchUlt { then, other, .. },
-            ) => if went { other } else { then },
+            Inst::BranchNe { then, other, .. } => {
+                if way != 0 {
+                    other
+                } else {
+                    then
+                }
+            }
+            Inst::Branch { then, other, .. }
+            | Inst::BranchEq { then, other, .. }
+            | Inst::BranchSlt32 { then, other, .. }
+            | Inst::BranchSlt64 { then, other, .. }
+            | Inst::BranchUlt { then, other, .. } => {
+                if way != 0 {
+                    then
+                } else {
+                    other
+                }
+            }
+            Inst::Switch { .. } => way,
             _ => return false,
         };
-        self.concolic.doom.is_doomed(frame.function, *avoided)
+        self.concolic.doom.is_doomed(function, to)
+    }
+
+    /// The other ways that the current branch can go, those to a failure left out.
+    pub(super) fn other_ways(&self, way: u32) -> Vec<u32> {
+        let mut ways = match self.branch_now() {
+            Some((_, Inst::Switch { table, .. })) => {
+                let switch = &self.program.switches[table as usize];
+                switch.cases.values().copied().chain([switch.default]).collect()
+            }
+            _ => vec![0, 1],
+        };
+        ways.sort_unstable();
+        ways.dedup();
+        ways.retain(|other| *other != way && !self.is_doomed_way(*other));
+        ways
+    }
+
+    /// The branch that the current thread is about to take, and the function it is in.
+    fn branch_now(&self) -> Option<(FunctionId, Inst)> {
+        let thread = &self.threads[self.current];
+        let function = thread.frames.last()?.function;
+        let body = self.program.function(function).body.as_ref()?;
+        // SAFETY: the position is inside this function's code.
+        let index = unsafe { thread.at.pc.offset_from(body.code.as_ptr()) } as usize;
+        Some((function, *body.code.get(index)?))
     }
 
     /// Keeps an expression at the value it has.

@@ -55,6 +55,7 @@ impl Concolic {
             shadows: shadows(&self.accesses, &order, events),
             steps: std::mem::take(&mut self.steps),
             initial: self.initial_memory(&order),
+            inputs: self.inputs.values().cloned().collect(),
             order: if self.guide.is_on() { KnownOrder::Unknown } else { KnownOrder::Observed },
             ..Symbolic::default()
         };
@@ -177,9 +178,11 @@ impl Concolic {
         }
     }
 
-    /// Memory that kept reads read, as it was before the first recorded access, in pieces of up to eight bytes.
+    /// Memory that kept reads read, as it was before the first recorded access, in pieces of up to eight bytes; and
+    /// inputs, which may be anything.
     fn initial_memory(&self, order: &[usize]) -> Vec<Initial> {
         let reads = order.iter().map(|i| &self.accesses[*i]).filter(|access| !access.write);
+        let reads = reads.filter(|access| !self.inputs.contains_key(&access.address));
         let mut bytes: Vec<u64> = reads.flat_map(Recorded::range).collect();
         bytes.sort_unstable();
         bytes.dedup();
@@ -197,6 +200,9 @@ impl Concolic {
                 _ => initial.push(Initial { address: at, bytes: 1, value: Some(byte) }),
             }
         }
+        let inputs = self.inputs.values();
+        initial.extend(inputs.map(|i| Initial { address: i.address, bytes: i.bytes, value: None }));
+        initial.sort_by_key(|initial| initial.address);
         initial
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Graph {
     /// Indexed by [`ExprId`]; completed when asked for.
     values: Vec<u128>,
     owners: Vec<Owner>,
+    /// Whether an input is among its symbols, or what was made of one and stored.
+    inputs: Vec<bool>,
     symbols: FxHashMap<u32, ExprId>,
 }
 
@@ -40,8 +42,21 @@ impl Graph {
         assert_eq!(id.index(), self.values.len(), "a symbol is made once");
         self.values.push(value);
         self.owners.push(Owner::Thread(thread));
+        self.inputs.push(false);
         self.symbols.insert(symbol, id);
         id
+    }
+
+    /// The same for an input, or for what was made of one.
+    pub fn input(&mut self, symbol: u32, bits: u8, value: u128, thread: usize) -> ExprId {
+        let id = self.symbol(symbol, bits, value, thread);
+        self.inputs[id.index()] = true;
+        id
+    }
+
+    pub fn depends_on_input(&mut self, id: ExprId) -> bool {
+        self.complete();
+        self.inputs[id.index()]
     }
 
     pub fn value(&mut self, id: ExprId) -> u128 {
@@ -66,7 +81,12 @@ impl Graph {
             let node = self.exprs.node(id);
             debug_assert!(!matches!(node, Node::Symbol(_)), "symbols have values from the start");
             let mut owner = Owner::Nobody;
-            node.operands(|of| owner = owner.and(self.owners[of.index()]));
+            let mut input = false;
+            node.operands(|of| {
+                owner = owner.and(self.owners[of.index()]);
+                input |= self.inputs[of.index()];
+            });
+            self.inputs.push(input);
             self.values.push(self.exprs.apply(id, |of| self.values[of.index()]));
             self.owners.push(owner);
         }

@@ -11,8 +11,9 @@
 //! is compared with the bytes that are there before it is used, so that a write nobody followed ends it.
 //!
 //! *Not modelled*: what native code reads from shared memory, and what becomes of the text that the program
-//! prints. Values that pass from thread to thread at sites that are no events keep their expressions: the visible
-//! set is trusted to have every site whose order is not fixed by synchronisation.
+//! prints; inputs, unless they are to be symbols ([`inputs`]). Values that pass from thread to thread at sites that are
+//! no events keep their expressions: the visible set is trusted to have every site whose order is not fixed by
+//! synchronisation.
 
 mod access;
 mod bug;
@@ -20,19 +21,25 @@ mod calls;
 mod conditions;
 mod finish;
 mod graph;
+mod guesses;
 mod guide;
+mod inputs;
 mod intrinsics;
+mod lead;
 mod liveness;
 mod memory;
 mod paths;
 mod registers;
+mod spin;
 mod step;
 mod threads;
 mod turns;
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use unravel_program::doom::Doom;
-use unravel_trace::{Condition, ExprId, Step};
+use unravel_trace::{Condition, Detail, ExprId, FreeInput, InputCell, Step, Want};
 
 pub(crate) use bug::Fault;
 use calls::Treatment;
@@ -55,6 +62,12 @@ pub(crate) struct Concolic {
     on: bool,
     /// Every access that is an event is kept: [`unravel_trace::Detail::Separable`].
     separable: bool,
+    /// Inputs that are symbols; only in separable runs.
+    free: FreeInput,
+    /// Those that were read, by the address of their cells.
+    inputs: BTreeMap<u64, InputCell>,
+    /// Stores that were events because of the inputs they stored.
+    input_stores: u32,
     graph: Graph,
     memory: MemoryShadow,
     threads: Vec<ThreadShadow>,
@@ -91,6 +104,8 @@ struct ThreadShadow {
     seen: Vec<(u64, u8, ExprId)>,
     /// The shadow of the current library call's result.
     result: [Option<ExprId>; 2],
+    /// The input that the current library call reads.
+    reading: Option<inputs::Reading>,
     last_event: Option<u32>,
     /// Which way it went at each branch.
     outcomes: Vec<u32>,
@@ -120,17 +135,26 @@ struct Recorded {
 
 impl Concolic {
     /// Forgets the last run.
-    pub fn begin(&mut self, on: bool, separable: bool) {
+    pub fn begin(&mut self, want: Want) {
+        let on = want.detail >= Detail::Symbolic;
+        let separable = want.detail >= Detail::Separable;
+        let free = if separable { want.free } else { FreeInput::None };
         if self.on || on {
             let treatments = std::mem::take(&mut self.treatments);
             let doom = std::mem::take(&mut self.doom);
             let guide = std::mem::take(&mut self.guide);
-            *self = Concolic { on, separable, treatments, doom, guide, ..Concolic::default() };
+            let fresh = Concolic::default();
+            *self = Concolic { on, separable, free, treatments, doom, guide, ..fresh };
         }
     }
 
     pub fn is_on(&self) -> bool {
         self.on
+    }
+
+    /// Whether inputs are symbols.
+    pub fn leaves_inputs_open(&self) -> bool {
+        self.free != FreeInput::None
     }
 
     /// The next run is led along paths.

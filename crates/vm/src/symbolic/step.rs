@@ -193,7 +193,7 @@ impl Machine {
                 frame.pass_branch();
                 let bit = frame.is_symbolic(cond).then(|| frame.operand(cond, 1));
                 let taken = frame.value(cond) & 1 != 0;
-                let taken = self.direct(u32::from(taken), bit.is_some()) != 0;
+                let taken = self.direct(u32::from(taken), bit) != 0;
                 if let Some(bit) = bit {
                     let otherwise = self.otherwise();
                     self.add_branch(bit, taken, otherwise)
@@ -224,7 +224,7 @@ impl Machine {
                 let (id, value) = (frame.get(value), frame.value(value));
                 let switch = &self.program.switches[table as usize];
                 let to = switch.cases.get(&value).copied().unwrap_or(switch.default);
-                let went = self.direct(to, id.is_some());
+                let went = self.direct(to, id);
                 if let Some(id) = id {
                     self.shadow_switch(id, (value, to == went), table, went)
                 }
@@ -359,7 +359,7 @@ impl Machine {
         let symbolic = frame.is_symbolic(a) || frame.is_symbolic(b);
         let condition = symbolic.then(|| frame.comparison(op, bits, a, b));
         let taken = holds(frame.value(a), frame.value(b));
-        let taken = self.direct(u32::from(taken), symbolic) != 0;
+        let taken = self.direct(u32::from(taken), condition) != 0;
         if let Some(condition) = condition {
             let otherwise = self.otherwise();
             self.add_branch(condition, taken, otherwise);

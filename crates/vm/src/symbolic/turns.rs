@@ -3,12 +3,16 @@
 //! A child runs right at its fork, as far as its path goes, then its parent goes on: depth first, so that memory
 //! handed from one to the other is right. Who has to wait (for a lock, a signal, another thread's end, an object
 //! that nobody has made yet) waits as long as anybody else can go on; then it is let through, because it did get
-//! through in the failing run. So the guesses come close to what a real run would have read, and nothing blocks.
+//! through in the failing run. A thread that goes round in circles ([`super::spin`]) comes after those. So the guesses
+//! come close to what a real run would have read, and nothing blocks.
 
 use unravel_trace::{ExprId, FailureKind, Op, Outcome, Pending, ThreadId};
 
 use crate::machine::Machine;
 use crate::thread::Need;
+
+/// The rank of threads that wait for another's end among those that are let through.
+const JOINS: u32 = 2;
 
 /// What a thread of a guided run is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,6 +25,8 @@ pub(super) enum Turn {
     Forced,
     /// For something to change since this many events: its guess of an address is no object.
     Retries { since: u64, address: ExprId, bytes: u64 },
+    /// For something to change since this many events: it goes round in circles.
+    Spins { since: u64 },
     /// For all others.
     Last,
     /// It has come to the end of its path.
@@ -103,6 +109,15 @@ impl Machine {
         self.guided(me).turn = Turn::Runs;
     }
 
+    /// Lets others go on first. Whether anybody did.
+    pub(super) fn let_others_go_on(&mut self) -> bool {
+        let (me, since) = (self.current, self.events);
+        self.guided(me).turn = Turn::Spins { since };
+        self.give_turn();
+        self.guided(me).turn = Turn::Runs;
+        self.events > since
+    }
+
     pub(super) fn go_last(&mut self) {
         let me = self.current;
         self.guided(me).turn = Turn::Last;
@@ -139,39 +154,46 @@ impl Machine {
             _ => false,
         });
         let events = self.events;
-        let changed =
+        let stuck =
             |t: &usize| matches!(turn(self, *t), Turn::Retries { since, .. } if since < events);
-        if let Some(next) = ready.or_else(|| alive.iter().copied().find(changed)) {
+        let spins = |t: &usize| matches!(turn(self, *t), Turn::Spins { .. });
+        let spun = |t: &usize| matches!(turn(self, *t), Turn::Spins { since } if since < events);
+        let find = |is: &dyn Fn(&usize) -> bool| alive.iter().copied().find(is);
+        if let Some(next) = ready.or_else(|| find(&stuck)).or_else(|| find(&spun)) {
             return Some(next);
         }
-        if let Some(next) = self.force(&alive) {
+        // Whoever goes round in circles may still end: nobody gets past joining it before that.
+        let spinning = find(&spins);
+        if let Some((rank, next)) = self.force(&alive)
+            && (rank < JOINS || spinning.is_none())
+        {
             self.concolic.guide.threads[next].turn = Turn::Forced;
             return Some(next);
         }
-        alive.into_iter().find(|t| turn(self, *t) == Turn::Last)
+        spinning.or_else(|| find(&|t| turn(self, *t) == Turn::Last))
     }
 
     /// Who is let through first: those that surely went on, then those that may have.
-    fn force(&self, alive: &[usize]) -> Option<usize> {
+    fn force(&self, alive: &[usize]) -> Option<(u32, usize)> {
         let waits = |t: &&usize| self.concolic.guide.threads[**t].turn == Turn::Waits;
         let joins = |t: usize| matches!(self.threads[t].need, Need::Ended(_));
         let rank = |t: usize| {
             let surely = !self.concolic.guide.threads[t].is_used_up();
-            let fails = self.is_failing_thread(t) && !self.concolic.guide.has_failed();
+            let fails = self.is_failing_thread(t) && self.concolic.guide.failed().is_none();
             match (surely || fails, joins(t)) {
                 (true, false) => Some(0),
                 (false, false) => Some(1),
                 // Whoever is joined did end, if it is not stuck.
-                (true, true) if self.stuck().is_none() => Some(2),
+                (true, true) if self.stuck().is_none() => Some(JOINS),
                 (true, true) => None,
                 (false, true) => None,
             }
         };
-        alive.iter().filter(waits).filter_map(|t| Some((rank(*t)?, *t))).min().map(|(_, t)| t)
+        alive.iter().filter(waits).filter_map(|t| Some((rank(*t)?, *t))).min()
     }
 
     /// The first thread whose guess of an address is no object, with the address.
-    fn stuck(&self) -> Option<(usize, ExprId, u64)> {
+    pub(super) fn stuck(&self) -> Option<(usize, ExprId, u64)> {
         let guided = self.concolic.guide.threads.iter().enumerate();
         guided.filter(|(t, _)| !self.threads[*t].ended).find_map(|(t, guided)| match guided.turn {
             Turn::Retries { address, bytes, .. } => Some((t, address, bytes)),
@@ -190,7 +212,9 @@ impl Machine {
 
     /// Nobody can go on: either all paths are complete, or somebody is stuck.
     fn end_guided(&mut self) {
-        let outcome = if let Some((thread, _, _)) = self.stuck() {
+        let outcome = if let Some(failure) = self.led_end() {
+            Outcome::Failed(failure)
+        } else if let Some((thread, _, _)) = self.stuck() {
             self.current = thread;
             let place = self.place_now();
             self.suggest_for(thread);
@@ -206,8 +230,10 @@ impl Machine {
     }
 
     fn complete_outcome(&mut self) -> Outcome {
-        let expected = self.concolic.guide.expected().clone();
-        if let Some(thread) = self.concolic.guide.failed {
+        let Some(expected) = self.concolic.guide.expected().cloned() else {
+            return self.led_outcome();
+        };
+        if let Some(thread) = self.concolic.guide.failed() {
             self.current = thread;
             self.suggest_any();
             return Outcome::Failed(Box::new(expected));

@@ -6,10 +6,46 @@
 use super::{in_range, location, thread};
 use crate::{
     Access, Bug, ExprId, InitialSync, Node, Request, Shadow, Step, SymbolId, Symbolic, SyncState,
-    ThreadId, Trace, Wants, mask,
+    ThreadId, ThreadTrace, Trace, Wants, mask,
 };
 
 pub(super) fn symbolic(trace: &Trace, symbolic: &Symbolic) -> Result<(), String> {
+    all_but_conditions(trace, symbolic)?;
+    for (i, condition) in symbolic.conditions.iter().enumerate() {
+        decided(trace, condition.thread, condition.after)
+            .and_then(|()| bit(symbolic, condition.holds))
+            .map_err(|e| format!("condition {i} {e}"))?;
+    }
+    Ok(())
+}
+
+/// The part of one thread: nothing in it is another's, and a condition comes after the first event if it comes after
+/// none of its own, even where there is none at all.
+pub(super) fn part(part: &ThreadTrace) -> Result<(), String> {
+    let (trace, symbolic, own) = (&part.trace, &part.symbolic, part.thread);
+    all_but_conditions(trace, symbolic)?;
+    let foreign = |what: &str, i: usize| Err(format!("{what} {i} is another thread's"));
+    if let Some(i) = trace.events.iter().position(|event| event.thread != own) {
+        return foreign("event", i);
+    }
+    if let Some(i) = symbolic.steps.iter().position(|step| step.thread != own) {
+        return foreign("step", i);
+    }
+    for (i, condition) in symbolic.conditions.iter().enumerate() {
+        if condition.thread != own {
+            return foreign("condition", i);
+        }
+        in_range("event", condition.after, trace.events.len().max(1))
+            .and_then(|()| bit(symbolic, condition.holds))
+            .map_err(|e| format!("condition {i} {e}"))?;
+    }
+    for input in &symbolic.inputs {
+        range(input.address, input.bytes).map_err(|e| format!("an input {e}"))?;
+    }
+    part.unscheduled.iter().try_for_each(|step| in_range("step", *step, symbolic.steps.len()))
+}
+
+fn all_but_conditions(trace: &Trace, symbolic: &Symbolic) -> Result<(), String> {
     if let Some(problem) = symbolic.exprs.problem() {
         return Err(format!("there is {problem}"));
     }
@@ -24,11 +60,6 @@ pub(super) fn symbolic(trace: &Trace, symbolic: &Symbolic) -> Result<(), String>
         }
     }
     steps(trace, &symbolic.steps)?;
-    for (i, condition) in symbolic.conditions.iter().enumerate() {
-        decided(trace, condition.thread, condition.after)
-            .and_then(|()| bit(symbolic, condition.holds))
-            .map_err(|e| format!("condition {i} {e}"))?;
-    }
     initial(symbolic)?;
     for (i, InitialSync { at, state }) in symbolic.sync.iter().enumerate() {
         location(trace, *at)

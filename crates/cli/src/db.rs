@@ -1,0 +1,147 @@
+//! `unravel db`: databases of thread traces.
+
+use std::io::Write;
+use std::path::Path;
+
+use unravel_database::{Damage, Database, DatabaseError, KnownRun, Stats, ThreadStats, path_text};
+use unravel_report::json;
+use unravel_trace::shell_word;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::flags::{DbCommand, DbMergeFlags, DbStatsFlags};
+use crate::story::count;
+
+pub fn db(command: &DbCommand) -> Result<Exit, CliError> {
+    match command {
+        DbCommand::Stats(flags) => stats(flags)?,
+        DbCommand::Show(flags) => show(&flags.directory)?,
+        DbCommand::Merge(flags) => merge(flags)?,
+        DbCommand::Compact(flags) => compact(&flags.directory)?,
+    }
+    Ok(Exit::Clean)
+}
+
+fn stats(flags: &DbStatsFlags) -> Result<(), CliError> {
+    let stats = Database::read(&flags.directory)?.stats();
+    if flags.json {
+        println!("{}", json::database(&stats));
+        return Ok(());
+    }
+    let mut out = std::io::stdout().lock();
+    let Stats { program, seen, distinct, .. } = &stats;
+    let _ = writeln!(
+        out,
+        "{}: {} seen, {distinct} distinct; {}, {}",
+        program.name,
+        count(*seen, "run"),
+        count(stats.inputs as u64, "input"),
+        count(stats.visible_sets as u64, "visible set"),
+    );
+    let width = stats.threads.iter().map(|thread| thread.thread.to_string().len()).max();
+    for thread in &stats.threads {
+        let _ = writeln!(out, "  {}", thread_line(thread, width.unwrap_or(0)));
+    }
+    let files = count(stats.segments as u64, "segment");
+    let _ = writeln!(out, "{files}, {} on disk", count(stats.bytes, "byte"));
+    warn(&mut out, &flags.directory, &stats.damage);
+    Ok(())
+}
+
+/// `T0.1  3 traces on 2 paths of 1 to 4 branches; 5 nodes hold 6 branches instead of 9`.
+fn thread_line(of: &ThreadStats, width: usize) -> String {
+    let lengths = match (of.shortest, of.longest) {
+        (1, 1) => "1 branch".to_owned(),
+        (shortest, longest) if shortest == longest => format!("{longest} branches"),
+        (shortest, longest) => format!("{shortest} to {longest} branches"),
+    };
+    format!(
+        "{:width$}  {} on {} of {lengths}; {} hold {} branches instead of {}",
+        of.thread.to_string(),
+        count(of.traces as u64, "trace"),
+        count(of.paths as u64, "path"),
+        count(of.nodes as u64, "node"),
+        of.stored,
+        of.branches,
+    )
+}
+
+/// What could not be read, if anything.
+fn warn(out: &mut impl Write, directory: &Path, damage: &Damage) {
+    let mut note = |number: u64, noun: &str, what: &str| {
+        if number > 0 {
+            let _ = writeln!(out, "note: {} {what}", count(number, noun));
+        }
+    };
+    note(damage.torn, "segment", "torn: a writer was stopped; what it wrote before is used");
+    note(damage.records, "damaged record", "passed over");
+    note(damage.segments, "file", "among the segments that this program did not write");
+    note(damage.incomplete, "run", "not usable, because a trace was damaged");
+    if damage.torn + damage.records > 0 {
+        let directory = shell_word(&directory.display().to_string());
+        let _ = writeln!(out, "clear it away with: unravel db compact {directory}");
+    }
+}
+
+fn show(directory: &Path) -> Result<(), CliError> {
+    let database = Database::read(directory)?;
+    let mut out = std::io::stdout().lock();
+    for run in database.runs() {
+        let _ = writeln!(out, "{}", run_line(&database, run));
+    }
+    Ok(())
+}
+
+/// `T0: 1  T0.1: 10  seen 3 times  (seed 7)`.
+fn run_line(database: &Database, run: &KnownRun) -> String {
+    let traces = run.threads.iter().filter_map(|id| database.trace(*id));
+    let paths: Vec<String> =
+        traces.map(|trace| format!("{}: {}", trace.name(), path_text(&trace.path))).collect();
+    // Whoever recorded the run chose these words; a line of them stays a line.
+    let from: String = run.from.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    format!("{}  seen {}  ({from})", paths.join("  "), count(run.count, "time"))
+}
+
+fn merge(flags: &DbMergeFlags) -> Result<(), CliError> {
+    let into = match Database::read(&flags.into) {
+        // It is made, for the program that the first of the others is of.
+        Err(DatabaseError::NotFound { .. } | DatabaseError::NotADatabase { .. }) => {
+            Database::read(flags.from.first().unwrap_or(&flags.into))?
+        }
+        read => read?,
+    };
+    let mut into = Database::open(&flags.into, into.programs())?;
+    for from in &flags.from {
+        let merged = into.merge(from)?;
+        println!(
+            "{}: {} and {} new, {} more seen",
+            from.display(),
+            count(merged.runs as u64, "run"),
+            count(merged.traces as u64, "trace"),
+            count(merged.seen, "run"),
+        );
+        warn(&mut std::io::stdout().lock(), from, &merged.damage);
+    }
+    println!("{}: {} now", flags.into.display(), count(into.runs().len() as u64, "distinct run"));
+    Ok(into.finish()?)
+}
+
+fn compact(directory: &Path) -> Result<(), CliError> {
+    let program = Database::read(directory)?.programs().clone();
+    let mut database = Database::open(directory, &program)?;
+    let compacted = database.compact()?;
+    println!(
+        "{} rewritten: {} before, {} now",
+        count(compacted.segments as u64, "segment"),
+        count(compacted.bytes_before, "byte"),
+        count(compacted.bytes_after, "byte"),
+    );
+    if compacted.live > 0 {
+        println!("note: {} left: somebody writes there", count(compacted.live as u64, "segment"));
+    }
+    let lost = compacted.dropped.records + compacted.dropped.torn;
+    if lost > 0 {
+        println!("note: {} cleared away", count(lost, "damaged record"));
+    }
+    Ok(database.finish()?)
+}

@@ -1,0 +1,94 @@
+//! Asks for an order of a combination's steps that reaches a goal.
+//!
+//! `Φ_fail` of Symbiosis (thesis equation 4.1) over threads that need not come from one run. A few random walks come first
+//! where nothing is known of the order; then the solver, anchored at the order the threads were observed in.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use unravel_solve::{Answer, Bounds, Evaluator, Model, Query, Solver, StepId, Verdict, Wish};
+use unravel_trace::{Exprs, InputCell};
+
+use crate::cut::{Cut, cut};
+use crate::goals::Goal;
+use unravel_trace::Combined;
+
+/// How long one question may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    pub conflicts: u64,
+    pub time: Duration,
+}
+
+/// An order that reaches the goal, in the model.
+#[derive(Debug)]
+pub struct Promise {
+    pub cut: Cut,
+    pub model: Model,
+    pub order: Vec<StepId>,
+    /// Inputs, and what they have to be.
+    pub inputs: Vec<(InputCell, u64)>,
+}
+
+/// What the solver says.
+#[derive(Debug)]
+pub enum Asked {
+    Promised(Box<Promise>),
+    /// No order of these steps reaches the goal: proved.
+    Never,
+    Unknown(String),
+}
+
+/// Asks about one goal.
+pub fn ask(
+    combined: &Combined,
+    exprs: &Exprs,
+    goal: &Goal,
+    solver: &mut dyn Solver,
+    patience: Patience,
+    interrupted: &AtomicBool,
+) -> Asked {
+    let cut = cut(combined, exprs, &goal.failing);
+    let mut model = match Model::new(&cut.trace, &cut.symbolic) {
+        Ok(model) => model,
+        Err(error) => return Asked::Unknown(error.to_string()),
+    };
+    let near: Vec<StepId> = model.steps().collect();
+    let bounds = Bounds {
+        conflicts: Some(patience.conflicts),
+        time: Some(patience.time),
+        interrupt: Some(interrupted),
+    };
+    let query = Query { bounds, near: Some(&near), ..Query::new(&model, Wish::Fails) };
+    match solver.find(&query) {
+        Answer::No => Asked::Never,
+        Answer::Unknown { reason, .. } => Asked::Unknown(reason),
+        Answer::Yes(found) => {
+            for (cell, value) in &found.initial {
+                model.set_initial(*cell, *value);
+            }
+            if !matches!(Evaluator::new(&model).evaluate(&found.order), Verdict::Fails { .. }) {
+                return Asked::Unknown("the solver's order does not fail in the model".to_owned());
+            }
+            let inputs = inputs(&model, &cut);
+            Asked::Promised(Box::new(Promise { cut, model, order: found.order, inputs }))
+        }
+    }
+}
+
+/// What the solver took the inputs to be: 0 where it did not care, as evaluation has it.
+fn inputs(model: &Model, cut: &Cut) -> Vec<(InputCell, u64)> {
+    let value = |input: &InputCell| {
+        let range = input.address..input.address + u64::from(input.bytes);
+        let cells = model.cells().map(|cell| (model.cell_range(cell).0, model.initial(cell)));
+        let mut parts = cells.filter(|(address, _)| range.contains(address)).peekable();
+        match parts.peek() {
+            // Nobody asked for it yet.
+            None => input.value,
+            Some(_) => parts.fold(0, |value, (address, known)| {
+                value | (known.unwrap_or(0) as u64) << (8 * (address - input.address))
+            }),
+        }
+    };
+    cut.symbolic.inputs.iter().map(|input| (input.clone(), value(input))).collect()
+}

@@ -1,0 +1,191 @@
+//! What could go wrong in a combination of threads: every assertion it passes, every pointer it follows, every object it
+//! uses, every lock it waits for.
+//!
+//! After Cortex (thesis §5.2.2.1), which asks about assertions. A goal is a way to fail, as a constraint over the steps that
+//! are there: the bug of a cut trace ([`crate::cut`]).
+//!
+//! - *Assertions*: conditions whose other side can only fail ([`Otherwise::Fails`]).
+//! - *Memory*: an address that was kept could be null or outside of its object; an object could be dead.
+//! - *Deadlocks*: cycles of locks held and wanted, by threads that share no other lock; waits that nobody ends.
+//!
+//! *Not modelled*: failures on paths that nobody took (those are what flipping branches is for), barriers that are not
+//! reached, data races, and where only the output is wrong.
+
+mod deadlocks;
+
+use unravel_trace::{
+    Bug, Combined, CompareOp, ConditionKind, ExprId, Exprs, Node, Otherwise, SiteId, ThreadId,
+};
+
+use crate::cut::Failing;
+use crate::values::Values;
+
+/// Addresses below this are null, or a member of null.
+const NULL_PAGE: u128 = 4096;
+/// Times that one place in one thread is asked about: its last ones.
+const MOST_AT_A_PLACE: usize = 12;
+
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Aim {
+    Assertion,
+    UseAfterFree,
+    Null,
+    OutOfBounds,
+    ExitCode,
+    Deadlock,
+    /// A wait that nobody ends.
+    Forgotten,
+    /// No failure: a branch that goes the other way.
+    Flip,
+}
+
+/// One way to fail.
+#[derive(Clone, Debug)]
+pub struct Goal {
+    pub aim: Aim,
+    pub thread: ThreadId,
+    pub site: SiteId,
+    pub failing: Failing,
+}
+
+/// All goals of a combination.
+#[derive(Debug)]
+pub struct Goals {
+    pub goals: Vec<Goal>,
+    /// The expressions of the combination, and those of the goals.
+    pub exprs: Exprs,
+    /// Goals that no value in memory could reach: never asked.
+    pub refuted: u64,
+    /// Places with more occurrences than are asked about.
+    pub left_out: u64,
+}
+
+/// Goals of a combination, assertions first.
+pub fn goals(combined: &Combined, values: &Values, exit_code: bool) -> Goals {
+    let mut found = Found {
+        combined,
+        values,
+        goals: Goals {
+            goals: Vec::new(),
+            exprs: combined.symbolic.exprs.clone(),
+            refuted: 0,
+            left_out: 0,
+        },
+    };
+    for (index, condition) in combined.symbolic.conditions.iter().enumerate() {
+        match (condition.otherwise, condition.why) {
+            (Otherwise::Fails, ConditionKind::Alive) => found.negated(index, Aim::UseAfterFree),
+            (Otherwise::Fails, _) => found.negated(index, Aim::Assertion),
+            (Otherwise::Exits, _) if exit_code => found.negated(index, Aim::ExitCode),
+            (_, ConditionKind::Address) => found.addresses(index),
+            _ => {}
+        }
+    }
+    found.thin_out();
+    if let Bug::Reached { thread, after } = combined.symbolic.bug {
+        let site = combined.trace.events[after as usize].site;
+        let last = vec![(thread, Some(after))];
+        let failing = Failing { last, from_condition: None, bug: combined.symbolic.bug.clone() };
+        found.goals.goals.push(Goal { aim: Aim::Assertion, thread, site, failing });
+    }
+    let Found { mut goals, .. } = found;
+    goals.goals.extend(deadlocks::deadlocks(combined));
+    goals.goals.sort_by_key(|goal| goal.aim);
+    goals
+}
+
+/// The goal that a branch goes the other way; `None` if no value in memory makes it.
+pub fn flip(combined: &Combined, values: &Values, condition: usize) -> Option<(Goal, Exprs)> {
+    let exprs = combined.symbolic.exprs.clone();
+    let goals = Goals { goals: Vec::new(), exprs, refuted: 0, left_out: 0 };
+    let mut found = Found { combined, values, goals };
+    found.negated(condition, Aim::Flip);
+    let Goals { mut goals, exprs, .. } = found.goals;
+    Some((goals.pop()?, exprs))
+}
+
+struct Found<'a> {
+    combined: &'a Combined,
+    values: &'a Values,
+    goals: Goals,
+}
+
+impl Found<'_> {
+    /// A condition does not hold.
+    fn negated(&mut self, condition: usize, aim: Aim) {
+        let holds = self.combined.symbolic.conditions[condition].holds;
+        let fails = self.goals.exprs.not(holds);
+        self.add(condition, aim, fails);
+    }
+
+    /// An address that was kept at its value is null, or outside of the object it was in.
+    fn addresses(&mut self, condition: usize) {
+        let exprs = &mut self.goals.exprs;
+        let holds = self.combined.symbolic.conditions[condition].holds;
+        let Node::Compare(CompareOp::Eq, a, b) = exprs.node(holds) else { return };
+        let (address, value) = match (exprs.as_const(a), exprs.as_const(b)) {
+            (None, Some(value)) => (a, value),
+            (Some(value), None) => (b, value),
+            _ => return,
+        };
+        let bits = exprs.bits(address);
+        if bits != 64 {
+            return;
+        }
+        let page = exprs.constant(NULL_PAGE, bits);
+        let null = exprs.compare(CompareOp::Ult, address, page);
+        self.add(condition, Aim::Null, null);
+        let inside = |object: &&unravel_trace::Object| {
+            let start = u128::from(object.address);
+            (start..start + u128::from(object.bytes)).contains(&value)
+        };
+        let Some(object) = self.combined.trace.objects.iter().find(inside) else { return };
+        let exprs = &mut self.goals.exprs;
+        let start = exprs.constant(u128::from(object.address), bits);
+        let end = exprs.constant(u128::from(object.address + object.bytes), bits);
+        let page = exprs.constant(NULL_PAGE, bits);
+        let below = exprs.compare(CompareOp::Ult, address, start);
+        let above = exprs.compare(CompareOp::Ule, end, address);
+        let not_null = exprs.compare(CompareOp::Ule, page, address);
+        let either = exprs.binary(unravel_trace::BinaryOp::Or, below, above);
+        let outside = exprs.and(either, not_null);
+        self.add(condition, Aim::OutOfBounds, outside);
+    }
+
+    fn add(&mut self, index: usize, aim: Aim, fails: ExprId) {
+        let condition = &self.combined.symbolic.conditions[index];
+        if !self.values.may_hold(&self.combined.symbolic, &self.goals.exprs, fails) {
+            self.goals.refuted += 1;
+            return;
+        }
+        let (thread, after) = (condition.thread, condition.after);
+        self.goals.goals.push(Goal {
+            aim,
+            thread,
+            site: condition.site,
+            failing: Failing {
+                last: vec![(thread, Some(after))],
+                from_condition: Some((thread, index)),
+                bug: Bug::Condition { thread, after, fails },
+            },
+        });
+    }
+
+    /// Keeps the last occurrences of each place: loops assert the same again and again.
+    fn thin_out(&mut self) {
+        let mut seen: rustc_hash::FxHashMap<(Aim, ThreadId, SiteId), usize> = Default::default();
+        let mut kept = Vec::new();
+        for goal in std::mem::take(&mut self.goals.goals).into_iter().rev() {
+            let count = seen.entry((goal.aim, goal.thread, goal.site)).or_default();
+            *count += 1;
+            if *count <= MOST_AT_A_PLACE {
+                kept.push(goal);
+            } else {
+                self.goals.left_out += 1;
+            }
+        }
+        kept.reverse();
+        self.goals.goals = kept;
+    }
+}

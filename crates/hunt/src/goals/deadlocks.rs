@@ -1,0 +1,176 @@
+//! Deadlocks that a combination could run into.
+//!
+//! Cycles of locks, after the lock-order graphs of deadlock predictors (Goodlock): each thread holds what the next wants, and
+//! no two of them hold a lock in common that would keep them apart. And waits: a thread that waits for a signal or a
+//! semaphore may do so when the signal has gone.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use unravel_trace::{Bug, Combined, EventKind, LocationId, Request, SiteId, ThreadId, Wants};
+
+use super::{Aim, Goal};
+use crate::cut::Failing;
+
+/// Threads in a cycle.
+const LONGEST: usize = 4;
+/// Cycles that are asked about, and those between the same places.
+const MOST_CYCLES: usize = 60;
+const MOST_ALIKE: usize = 3;
+/// Waits at the same place of the same thread.
+const MOST_WAITS: usize = 2;
+
+/// A lock that is wanted while others are held.
+#[derive(Clone, Debug)]
+struct Wanted {
+    thread: ThreadId,
+    site: SiteId,
+    lock: LocationId,
+    shared: bool,
+    /// The event before it in its thread.
+    before: Option<u32>,
+    held: Vec<LocationId>,
+}
+
+pub fn deadlocks(combined: &Combined) -> Vec<Goal> {
+    let mut watch = Watch::default();
+    for (index, event) in combined.trace.events.iter().enumerate() {
+        watch.see(index as u32, event.thread, event.site, &event.kind);
+    }
+    let mut goals = cycles(&watch.wanted);
+    goals.extend(watch.waits);
+    goals
+}
+
+/// Goes through the events, thread by thread interleaved: only the order within a thread matters.
+#[derive(Default)]
+struct Watch {
+    held: FxHashMap<ThreadId, Vec<LocationId>>,
+    last: FxHashMap<ThreadId, u32>,
+    wanted: Vec<Wanted>,
+    waits: Vec<Goal>,
+    seen: FxHashMap<(ThreadId, SiteId), usize>,
+}
+
+impl Watch {
+    fn see(&mut self, index: u32, thread: ThreadId, site: SiteId, kind: &EventKind) {
+        let before = self.last.insert(thread, index);
+        match *kind {
+            EventKind::Lock { at, shared } => {
+                let held = self.held.entry(thread).or_default();
+                if !held.is_empty() && !held.contains(&at) {
+                    let held = held.clone();
+                    self.wanted.push(Wanted { thread, site, lock: at, shared, before, held });
+                }
+                self.held.entry(thread).or_default().push(at);
+            }
+            EventKind::TryLock { at, acquired: true, .. } => {
+                self.held.entry(thread).or_default().push(at);
+            }
+            EventKind::Unlock { at } => self.release(thread, at),
+            EventKind::Wait { at, mutex } => {
+                self.release(thread, mutex);
+                self.wait(thread, site, Some(index), Wants::Wake { at, mutex });
+            }
+            EventKind::Wake { mutex, .. } => self.held.entry(thread).or_default().push(mutex),
+            EventKind::SemWait { at } => self.wait(thread, site, before, Wants::Semaphore { at }),
+            _ => {}
+        }
+    }
+
+    fn release(&mut self, thread: ThreadId, lock: LocationId) {
+        let held = self.held.entry(thread).or_default();
+        if let Some(at) = held.iter().rposition(|other| *other == lock) {
+            held.remove(at);
+        }
+    }
+
+    fn wait(&mut self, thread: ThreadId, site: SiteId, last: Option<u32>, wants: Wants) {
+        let count = self.seen.entry((thread, site)).or_default();
+        *count += 1;
+        if *count <= MOST_WAITS {
+            let requests = vec![Request { thread, site, wants }];
+            let failing = Failing {
+                last: vec![(thread, last)],
+                from_condition: None,
+                bug: Bug::Deadlock { requests },
+            };
+            let aim = Aim::Forgotten;
+            self.waits.push(Goal { aim, thread, site, failing });
+        }
+    }
+}
+
+fn cycles(wanted: &[Wanted]) -> Vec<Goal> {
+    let mut search = Cycles { wanted, found: Vec::new(), alike: FxHashMap::default() };
+    let mut known: FxHashSet<Vec<usize>> = FxHashSet::default();
+    for first in 0..wanted.len() {
+        search.extend(&mut vec![first], &mut known);
+    }
+    search.found
+}
+
+struct Cycles<'a> {
+    wanted: &'a [Wanted],
+    found: Vec<Goal>,
+    alike: FxHashMap<Vec<(ThreadId, SiteId)>, usize>,
+}
+
+impl Cycles<'_> {
+    /// Each wants what the next holds; the first is the smallest, so that each cycle is found once.
+    fn extend(&mut self, chain: &mut Vec<usize>, known: &mut FxHashSet<Vec<usize>>) {
+        if self.found.len() >= MOST_CYCLES {
+            return;
+        }
+        let last = &self.wanted[chain[chain.len() - 1]];
+        let closes = self.wanted[chain[0]].held.contains(&last.lock);
+        if chain.len() > 1 && closes {
+            let mut members = chain.clone();
+            members.sort_unstable();
+            if known.insert(members) {
+                self.add(chain);
+            }
+            return;
+        }
+        if chain.len() == LONGEST {
+            return;
+        }
+        for next in chain[0] + 1..self.wanted.len() {
+            let candidate = &self.wanted[next];
+            let fits = candidate.held.contains(&last.lock)
+                && chain.iter().all(|other| apart(&self.wanted[*other], candidate));
+            if fits {
+                chain.push(next);
+                self.extend(chain, known);
+                chain.pop();
+            }
+        }
+    }
+
+    fn add(&mut self, chain: &[usize]) {
+        let members: Vec<&Wanted> = chain.iter().map(|index| &self.wanted[*index]).collect();
+        let mut places: Vec<_> = members.iter().map(|w| (w.thread, w.site)).collect();
+        places.sort_unstable();
+        let alike = self.alike.entry(places).or_default();
+        *alike += 1;
+        if *alike > MOST_ALIKE {
+            return;
+        }
+        let request = |wanted: &&Wanted| Request {
+            thread: wanted.thread,
+            site: wanted.site,
+            wants: Wants::Lock { at: wanted.lock, shared: wanted.shared },
+        };
+        let failing = Failing {
+            last: members.iter().map(|wanted| (wanted.thread, wanted.before)).collect(),
+            from_condition: None,
+            bug: Bug::Deadlock { requests: members.iter().map(request).collect() },
+        };
+        let (thread, site) = (members[0].thread, members[0].site);
+        let aim = Aim::Deadlock;
+        self.found.push(Goal { aim, thread, site, failing });
+    }
+}
+
+/// Two threads that hold no lock in common.
+fn apart(a: &Wanted, b: &Wanted) -> bool {
+    a.thread != b.thread && !a.held.iter().any(|lock| b.held.contains(lock))
+}

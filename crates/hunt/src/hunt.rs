@@ -1,0 +1,255 @@
+//! The way from a program to failures that it never showed.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use unravel_database::{Database, DatabaseError};
+use unravel_explore::{Apart, Judge, Received};
+use unravel_solve::{Heeding, SolverChoice};
+use unravel_trace::{
+    Executor, Exposed, FreeInput, Hunt, HuntBounds, HuntEffort, HuntEnd, Input, Nondet, ProgramRef,
+    Rules, Run, RunsSeen, VisibleSet,
+};
+
+use crate::collect::Wanted;
+use crate::execute::Stage;
+use crate::search::{Limits, Search};
+use crate::tell::{Teller, by_itself};
+
+/// How often progress is told.
+const TICK: Duration = Duration::from_millis(100);
+/// How long work may go on after the time is up, before its process is killed.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// What to hunt for.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    pub program: &'a ProgramRef,
+    pub input: &'a Input,
+    pub rules: &'a Rules,
+    /// Where runs are kept, and known ones found; `None` for this hunt alone.
+    pub database: Option<&'a Path>,
+    pub options: Options,
+    /// The command that asks for this.
+    pub command: String,
+}
+
+/// How far to look.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Runs that have to pass before the hunt begins.
+    pub runs: u64,
+    pub seed: u64,
+    pub bounds: HuntBounds,
+    pub time: Duration,
+    /// Go on after the first failure.
+    pub all: bool,
+    /// Which inputs are open.
+    pub free: FreeInput,
+    /// Diagnose what was found.
+    pub diagnose: bool,
+    pub solver: SolverChoice,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            runs: 100,
+            seed: 0,
+            bounds: HuntBounds { depth: 16, traces: 4, flips: 4 },
+            time: Duration::from_secs(60),
+            all: false,
+            free: FreeInput::Nondet,
+            diagnose: true,
+            solver: SolverChoice::default(),
+        }
+    }
+}
+
+/// A hunt, with a failing run for each failure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Bag {
+    pub hunt: Hunt,
+    pub runs: Vec<Quarry>,
+}
+
+/// A failing run and the input it needs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Quarry {
+    pub run: Run,
+    pub input: Input,
+}
+
+/// What is going on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Progress {
+    Running(RunsSeen),
+    Searching { effort: HuntEffort, what: String },
+    Diagnosing,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum HuntError {
+    #[error("no process can be started: {0}")]
+    Fork(#[source] std::io::Error),
+    #[error("{0}")]
+    Work(String),
+    #[error("the program killed the process that ran it (signal {signal})")]
+    Killed { signal: i32 },
+    #[error("a run did not end within {seconds} s; a smaller --max-steps gives such runs up")]
+    Stuck { seconds: u64 },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Message {
+    Progress(Progress),
+    Failed(String),
+    Ends(Box<Bag>),
+}
+
+/// Hunts in a process of its own: whatever the program does to it, we are still there.
+pub fn hunt<E: Executor>(
+    executor: &mut E,
+    request: &Request<'_>,
+    interrupted: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Bag, HuntError> {
+    let started = Instant::now();
+    let mut work: Apart<Message> = Apart::start(executor, |executor, stop, send| {
+        let judge = match Judge::silent(request.rules) {
+            Ok(judge) => judge,
+            Err(error) => return send(&Message::Failed(error.to_string())),
+        };
+        let told = &mut |progress| send(&Message::Progress(progress));
+        match here(executor, judge, request, stop, told) {
+            Ok(bag) => send(&Message::Ends(Box::new(bag))),
+            Err(error) => send(&Message::Failed(error.to_string())),
+        }
+    })
+    .map_err(HuntError::Fork)?;
+    loop {
+        match work.receive(TICK) {
+            Received::Message(Message::Progress(now)) => progress(now),
+            Received::Message(Message::Ends(bag)) => return Ok(*bag),
+            Received::Message(Message::Failed(reason)) => return Err(HuntError::Work(reason)),
+            Received::Ended { signal } => return Err(HuntError::Killed { signal }),
+            Received::Nothing => {}
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            work.stop();
+        }
+        if started.elapsed() > request.options.time + GRACE {
+            return Err(HuntError::Stuck { seconds: started.elapsed().as_secs() });
+        }
+    }
+}
+
+/// The same in this process, whose output has been sent away.
+pub fn here<E: Executor>(
+    executor: &mut E,
+    judge: Judge,
+    request: &Request<'_>,
+    interrupted: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Bag, DatabaseError> {
+    let begun = Instant::now();
+    let options = &request.options;
+    let deadline = begun + options.time;
+    let mut database = match request.database {
+        Some(path) => Database::open(path, request.program)?,
+        None => Database::in_memory(request.program.clone()),
+    };
+    // Values that the user gave are not to be changed.
+    let given = matches!(request.input.nondet, Nondet::List(_));
+    let free = if given && options.free == FreeInput::Nondet { FreeInput::None } else { options.free };
+    let mut stage = Stage {
+        executor,
+        judge,
+        input: request.input.clone(),
+        visible: VisibleSet::default(),
+        free,
+        executions: 0,
+    };
+    stage.visible = visible(&mut stage, &database);
+    let known_before = usable(&database, &stage.visible);
+    let wanted = Wanted { runs: options.runs, seed: options.seed, vary_input: free != FreeInput::None };
+    let mut told = Instant::now();
+    let (mut seen, failing) = stage.collect(&mut database, wanted, &mut |seen| {
+        if told.elapsed() > TICK {
+            told = Instant::now();
+            progress(Progress::Running(*seen));
+        }
+        !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline
+    })?;
+    database.flush()?;
+    seen.distinct = usable(&database, &stage.visible);
+    seen.known_before = known_before;
+    let mut hunt = Hunt {
+        program: request.program.name.clone(),
+        command: request.command.clone(),
+        runs: seen,
+        bounds: options.bounds,
+        effort: HuntEffort::default(),
+        exposed: Vec::new(),
+        end: HuntEnd::Exhausted,
+        notes: Vec::new(),
+        time: Duration::ZERO,
+    };
+    let mut runs = Vec::new();
+    let mut solver = Heeding::new(options.solver.make(), interrupted);
+    let limits = Limits {
+        bounds: options.bounds,
+        deadline,
+        interrupted,
+        all: options.all,
+        exit_code: request.rules.fail_on_exit,
+    };
+    let mut told = Instant::now();
+    let progress = std::cell::RefCell::new(progress);
+    let mut tell = |effort: &HuntEffort, what: &'static str| {
+        if told.elapsed() > TICK {
+            told = Instant::now();
+            let now = Progress::Searching { effort: effort.clone(), what: what.to_owned() };
+            (progress.borrow_mut())(now);
+        }
+    };
+    let mut search = Search::new(stage, &mut database, &mut solver, limits, &mut tell);
+    hunt.end = search.run()?;
+    hunt.effort = std::mem::take(&mut search.effort);
+    let caught = std::mem::take(&mut search.caught);
+    let Search { mut stage, .. } = search;
+    database.finish()?;
+    let mut exposed: Vec<Exposed> = Vec::new();
+    if caught.is_empty() || options.all {
+        for performed in by_itself(failing) {
+            exposed.push(performed.exposed);
+            runs.push(performed.quarry);
+        }
+    }
+    for caught in caught {
+        (progress.borrow_mut())(Progress::Diagnosing);
+        let mut teller = Teller { stage: &mut stage, solver: &mut solver, request, interrupted };
+        let (told, quarry) = teller.tell(caught);
+        exposed.push(told);
+        runs.push(quarry);
+    }
+    hunt.exposed = exposed;
+    hunt.effort.executions = stage.executions;
+    hunt.time = begun.elapsed();
+    Ok(Bag { hunt, runs })
+}
+
+/// What is shared: as the database has it, if that is enough.
+fn visible<E: Executor>(stage: &mut Stage<'_, E>, database: &Database) -> VisibleSet {
+    let learned = stage.learn();
+    let known = database.runs().iter().map(|run| &run.schedule.visible);
+    let enough = known.filter(|known| learned.without(known).is_empty());
+    enough.min_by_key(|known| known.iter().count()).cloned().unwrap_or(learned)
+}
+
+/// Runs that were recorded with this visible set.
+fn usable(database: &Database, visible: &VisibleSet) -> u64 {
+    database.runs().iter().filter(|run| run.schedule.visible.is_same(visible)).count() as u64
+}

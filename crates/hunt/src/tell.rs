@@ -1,0 +1,179 @@
+//! From a failure that was caught to what is told of it: executed again, compared with the run it was derived from, and
+//! diagnosed.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use rustc_hash::FxHashSet;
+use unravel_diagnose::{Options, Subject, compare, diagnose};
+use unravel_explore::{Judge, Replay};
+use unravel_solve::Solver;
+use unravel_trace::{
+    BugId, Derived, Detail, Diagnosis, Executor, Exposed, Flip, How, Input, InputSource, Observed,
+    Place, Run, Schedule, Want,
+};
+
+use crate::execute::{Performed, Stage};
+use crate::hunt::{Quarry, Request};
+use crate::search::Caught;
+
+/// How long a diagnosis may take.
+const DIAGNOSIS: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// A failure that needed no hunting.
+pub struct Plain {
+    pub exposed: Exposed,
+    pub quarry: Quarry,
+}
+
+/// Runs that failed by themselves, one for each bug.
+pub fn by_itself(failing: Vec<Performed>) -> Vec<Plain> {
+    let mut seen: FxHashSet<BugId> = FxHashSet::default();
+    let mut found = Vec::new();
+    for performed in failing {
+        let Some(failure) = performed.run.outcome.failure().cloned() else { continue };
+        if !seen.insert(failure.id()) {
+            continue;
+        }
+        let exposed = Exposed {
+            failure,
+            how: How::ByItself,
+            attempt: 0,
+            depth: 0,
+            traces: 0,
+            flips: Vec::new(),
+            flipped: 0,
+            synthesised: 0,
+            inputs: Vec::new(),
+            events: performed.run.schedule.events(),
+            derived: None,
+            diagnosis: None,
+            undiagnosed: None,
+            trace: None,
+            time: std::time::Duration::ZERO,
+        };
+        let quarry = Quarry { run: lean(performed.run), input: performed.input };
+        found.push(Plain { exposed, quarry });
+    }
+    found
+}
+
+/// Without its symbolic side, which nobody needs any more.
+fn lean(run: Run) -> Run {
+    Run { symbolic: None, ..run }
+}
+
+/// Tells what was caught.
+pub struct Teller<'a, 'b, E> {
+    pub stage: &'a mut Stage<'b, E>,
+    pub solver: &'a mut dyn Solver,
+    pub request: &'a Request<'a>,
+    pub interrupted: &'a AtomicBool,
+}
+
+impl<E: Executor> Teller<'_, '_, E> {
+    pub fn tell(&mut self, caught: Caught) -> (Exposed, Quarry) {
+        let Caught { performed, combination, attempt, flipped, synthesised, time } = caught;
+        let failure =
+            performed.run.outcome.failure().cloned().expect("only failures are caught");
+        let flips: Vec<Flip> = combination
+            .turned
+            .iter()
+            .map(|turned| Flip {
+                thread: turned.thread.clone(),
+                place: self.place(&performed, turned.site),
+                branch: turned.branch,
+            })
+            .collect();
+        let failing = self.again(&performed.run.schedule, &performed.input, Detail::Symbolic);
+        let origin = &combination.origin;
+        let passing = self.again(&origin.schedule, &origin.input, Detail::Events);
+        let derived = compare(
+            &observed(&failing),
+            failing.symbolic.as_deref(),
+            observed(&passing),
+        );
+        let (diagnosis, undiagnosed) = match self.request.options.diagnose {
+            true => match self.diagnose(&performed) {
+                Ok(diagnosis) => (Some(Box::new(diagnosis)), None),
+                Err(why) => (None, Some(why)),
+            },
+            false => (None, None),
+        };
+        let exposed = Exposed {
+            how: if flips.is_empty() { How::BySchedule } else { How::ByPath },
+            failure,
+            attempt,
+            depth: combination.depth,
+            traces: combination.traces,
+            flips,
+            flipped,
+            synthesised,
+            inputs: inputs(&performed),
+            events: performed.run.schedule.events(),
+            derived: Some(Box::new(Derived { failing: observed(&failing), passing: derived })),
+            diagnosis,
+            undiagnosed,
+            trace: None,
+            time,
+        };
+        let quarry = Quarry { run: lean(performed.run), input: performed.input };
+        (exposed, quarry)
+    }
+
+    fn again(&mut self, schedule: &Schedule, input: &Input, detail: Detail) -> Run {
+        self.stage.executions += 1;
+        let mut replay = Replay::new(schedule);
+        let visible = schedule.visible.clone();
+        let mut run = self.stage.executor.run(input, &visible, &mut replay, Want::only(detail));
+        self.stage.judge.judge(&mut run);
+        run
+    }
+
+    fn diagnose(&mut self, performed: &Performed) -> Result<Diagnosis, String> {
+        let judge = Judge::silent(self.request.rules).map_err(|error| error.to_string())?;
+        let until = Some(Instant::now() + DIAGNOSIS);
+        let visible = performed.run.schedule.visible.clone();
+        let mut subject =
+            Subject::new(self.stage.executor, judge, performed.input.clone(), visible)
+                .until(until, Some(self.interrupted));
+        let name = &self.request.program.name;
+        let options = Options::default();
+        diagnose(&mut subject, name, &performed.run, self.solver, &options, &mut |_| {})
+            .map_err(|error| error.to_string())
+    }
+
+    fn place(&self, performed: &Performed, site: unravel_trace::SiteId) -> Place {
+        let known = performed.parts.iter().find_map(|part| part.trace.site(site));
+        known.map(|site| site.place.clone()).unwrap_or(Place {
+            function: "?".into(),
+            file: "?".into(),
+            line: 0,
+            column: 0,
+        })
+    }
+}
+
+fn observed(run: &Run) -> Observed {
+    Observed {
+        trace: run.trace.clone(),
+        schedule: run.schedule.clone(),
+        outcome: run.outcome.clone(),
+    }
+}
+
+/// The inputs of a failing run, in words.
+fn inputs(performed: &Performed) -> Vec<(String, String)> {
+    let cells = performed.run.symbolic.iter().flat_map(|symbolic| &symbolic.inputs);
+    let words = |source: &InputSource| match source {
+        InputSource::Nondet { thread, index } => format!("nondet value {} of {thread}", index + 1),
+        InputSource::Argument { index } => format!("argument {}", index + 1),
+        InputSource::Number { index } => format!("number {} of the standard input", index + 1),
+        InputSource::Byte { offset } => format!("byte {offset} of the standard input"),
+    };
+    let value = |cell: &unravel_trace::InputCell| {
+        let shift = 64 - 8 * u32::from(cell.bytes.min(8));
+        (((cell.value << shift) as i64) >> shift).to_string()
+    };
+    cells.map(|cell| (words(&cell.what), value(cell))).collect()
+}
