@@ -43,7 +43,8 @@ impl<E: Executor> Stage<'_, E> {
             self.judge.judge(&mut run);
             visible.merge(&run.learned);
         }
-        visible
+        // What these runs did not execute may share the same memory.
+        self.executor.kin(&visible)
     }
 
     /// Executes until enough runs have passed. Gives those that failed.

@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 use unravel_trace::{
-    Access, Bug, Combined, Condition, Copied, EventKind, Exprs, Shadow, Step, SymbolId, Symbolic,
-    ThreadId, Trace,
+    Access, Bug, Combined, Condition, ConditionKind, Copied, EventKind, Exprs, Shadow, Step,
+    SymbolId, Symbolic, ThreadId, Trace,
 };
 
 /// Where a thread ends: it keeps so many of its steps, and of the last of them so many events.
@@ -31,6 +31,10 @@ pub struct Failing {
     pub last: Vec<(ThreadId, Option<u32>)>,
     /// Conditions of the failing thread from this one on are no longer conditions.
     pub from_condition: Option<(ThreadId, usize)>,
+    /// The answer of this event (a trylock, a once) is to be the other one.
+    pub other_answer: Option<u32>,
+    /// Addresses and arguments of library functions may be others than they were: a guess at what happens then.
+    pub relaxed: bool,
     /// Events are numbered as in the combination.
     pub bug: Bug,
 }
@@ -71,7 +75,8 @@ pub fn cut(combined: &Combined, exprs: &Exprs, failing: &Failing) -> Cut {
             .from_condition
             .is_some_and(|(thread, from)| condition.thread == thread && index >= from);
         let after = *kept.places.get(&condition.after)?;
-        if dropped {
+        let guess = matches!(condition.why, ConditionKind::Address | ConditionKind::Fixed);
+        if dropped || failing.relaxed && guess {
             return None;
         }
         Some(Condition { after, holds: copy.expr(&mut exprs, condition.holds), ..*condition })
@@ -83,6 +88,9 @@ pub fn cut(combined: &Combined, exprs: &Exprs, failing: &Failing) -> Cut {
     }
     if let Bug::Condition { fails, .. } = &mut bug {
         *fails = copy.expr(&mut exprs, *fails);
+    }
+    if let Some(place) = failing.other_answer.and_then(|event| kept.places.get(&event)) {
+        invert(&mut kept.events[*place as usize].kind);
     }
     let trace = Trace {
         threads: combined.trace.threads.clone(),
@@ -105,6 +113,17 @@ pub fn cut(combined: &Combined, exprs: &Exprs, failing: &Failing) -> Cut {
         order: symbolic.order,
     };
     Cut { trace, symbolic, unscheduled: kept.unscheduled }
+}
+
+/// The same event with the other answer.
+fn invert(kind: &mut EventKind) {
+    match kind {
+        EventKind::TryLock { acquired, .. } | EventKind::SemTryWait { acquired, .. } => {
+            *acquired = !*acquired;
+        }
+        EventKind::Once { won, .. } => *won = !*won,
+        _ => {}
+    }
 }
 
 /// How much of each thread can still happen.

@@ -21,6 +21,8 @@ pub struct Stage<'a, E> {
     pub visible: VisibleSet,
     pub free: FreeInput,
     pub executions: u64,
+    /// What turned out to be shared that is not visible.
+    pub learned: VisibleSet,
 }
 
 /// A run, and what its threads did.
@@ -50,8 +52,9 @@ impl<E: Executor> Stage<'_, E> {
         scheduler: &mut dyn unravel_trace::Scheduler,
     ) -> Performed {
         self.executions += 1;
-        let want = Want { free: self.free, ..Want::only(Detail::Separable) };
+        let want = Want { free: self.free, learn: true, ..Want::only(Detail::Separable) };
         let mut run = self.executor.run(input, &self.visible, scheduler, want);
+        self.learned.merge(&run.learned.without(&self.visible));
         self.judge.judge(&mut run);
         if run.schedule.visible.is_empty() {
             run.schedule.visible = self.visible.clone();
@@ -126,9 +129,7 @@ pub fn departure(combined: &Combined, parts: &[&ThreadTrace], performed: &Perfor
         let same = expected.path.iter().zip(&actual.path).take_while(|(a, b)| a == b).count();
         if same < expected.path.len() && same < actual.path.len() {
             let index = same as u32;
-            let turns = |c: &&unravel_trace::Condition| {
-                c.otherwise == unravel_trace::Otherwise::Turns(index)
-            };
+            let turns = |c: &&unravel_trace::Condition| c.otherwise.branch() == Some(index);
             let condition = expected.symbolic.conditions.iter().find(turns);
             let place = condition.and_then(|c| combined.trace.site(c.site));
             return match place {

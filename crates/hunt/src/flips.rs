@@ -1,73 +1,128 @@
-//! Which branches to flip: the D nearest to an assertion in the schedule that passed (thesis §5.2.2.2).
+//! What could go another way: the D branches nearest to an assertion in the schedule that passed (thesis §5.2.2.2).
 //!
 //! Distance is counted in steps of that schedule, in either direction: what another thread does after the assertion could
-//! have come before it. Data flow comes first (Cortex goes by distance alone): a branch that no known write could turn is no
-//! candidate, and a branch that decides whether something is written that an assertion depends on, or an assertion is
-//! reached at all, goes before one that does not.
+//! have come before it. Cortex goes by distance alone; here data flow comes first: a branch that no known write could turn
+//! is no candidate at all. And a branch whose other side is nearer to a failure in the source goes before those that are
+//! not.
+//!
+//! Besides branches, answers that depend on the order can be others: of a trylock, of who is first to initialise; and
+//! addresses. These have no place in a path, so that the database knows no traces for them.
 
 use rustc_hash::FxHashSet;
-use unravel_trace::{Combined, Condition, ConditionKind, Otherwise, ThreadId};
+use unravel_trace::{
+    Combined, Condition, ConditionKind, EventKind, Otherwise, SiteId, ThreadId, ThreadName,
+};
 
 use crate::values::Values;
 
-/// A branch that could go the other way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Candidate {
-    /// Index into the combination's conditions.
-    pub condition: usize,
-    pub thread: ThreadId,
-    /// Its number in the thread's path.
-    pub branch: u32,
-    /// Steps between it and the nearest assertion.
-    pub distance: u32,
-    /// How many nearer branches there are, those that cannot be turned not counted.
-    pub rank: u32,
+/// What is to go another way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum What {
+    /// A branch, by its number in the thread's path.
+    Branch(u32),
+    /// The answer of an event, by its number among the thread's events.
+    Answer(u32),
+    /// A kept value, by its number among the thread's conditions.
+    Value(u32),
 }
 
-/// All branches of a combination that could be flipped, nearest first, and how many data flow rules out.
+/// Something that could go another way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    pub what: What,
+    pub thread: ThreadId,
+    pub site: SiteId,
+    /// Index into the combination's conditions; of an answer, into its events.
+    pub index: usize,
+    /// Steps between it and the nearest assertion.
+    pub distance: u32,
+    /// How many nearer ones there are, and this one: the D that reaches it.
+    pub rank: u32,
+    /// The other side is nearer to a failure, in the source.
+    pub nears: bool,
+}
+
+/// Everything of a combination that could go another way, nearest first, and how much data flow rules out.
 pub fn candidates(combined: &Combined, values: &Values) -> (Vec<Candidate>, u64) {
     let symbolic = &combined.symbolic;
     let mut step_of = vec![0u32; combined.trace.events.len()];
     for (index, step) in symbolic.steps.iter().enumerate() {
         step.range().for_each(|event| step_of[event] = index as u32);
     }
-    let place = |condition: &Condition| step_of.get(condition.after as usize).copied().unwrap_or(0);
+    let place = |event: u32| step_of.get(event as usize).copied().unwrap_or(0);
     let asserts = |c: &&Condition| c.otherwise == Otherwise::Fails && c.why != ConditionKind::Alive;
-    let mut assertions: Vec<u32> =
-        symbolic.conditions.iter().filter(asserts).map(&place).collect();
+    let asserting = symbolic.conditions.iter().filter(asserts);
+    let mut assertions: Vec<u32> = asserting.map(|condition| place(condition.after)).collect();
     if assertions.is_empty() {
         assertions.push(symbolic.steps.len() as u32);
     }
+    let near =
+        |event: u32| assertions.iter().map(|other| other.abs_diff(place(event))).min().unwrap_or(0);
     let mut ruled_out = 0;
     let mut found: Vec<Candidate> = Vec::new();
     let mut exprs = symbolic.exprs.clone();
-    let mut seen: FxHashSet<(ThreadId, u32)> = FxHashSet::default();
+    let mut seen: FxHashSet<(ThreadId, What)> = FxHashSet::default();
+    let mut numbers = vec![0u32; combined.trace.threads.len()];
     for (index, condition) in symbolic.conditions.iter().enumerate() {
-        let Otherwise::Turns(branch) = condition.otherwise else { continue };
+        let number = numbers[condition.thread.index()];
+        numbers[condition.thread.index()] += 1;
+        let what = match (condition.otherwise, condition.why) {
+            (Otherwise::Turns(branch) | Otherwise::Nears(branch), _) => What::Branch(branch),
+            (Otherwise::Unknown, ConditionKind::Address | ConditionKind::Fixed) => {
+                What::Value(number)
+            }
+            _ => continue,
+        };
         let turned = exprs.not(condition.holds);
         if !values.may_hold(symbolic, &exprs, turned) {
             ruled_out += 1;
             continue;
         }
-        if !seen.insert((condition.thread, branch)) {
-            continue;
+        let (thread, site) = (condition.thread, condition.site);
+        if seen.insert((thread, what)) {
+            let nears = matches!(condition.otherwise, Otherwise::Nears(_));
+            let distance = near(condition.after);
+            found.push(Candidate { what, thread, site, index, distance, rank: 0, nears });
         }
-        let at = place(condition);
-        let distance = assertions.iter().map(|other| other.abs_diff(at)).min().unwrap_or(0);
-        let thread = condition.thread;
-        found.push(Candidate { condition: index, thread, branch, distance, rank: 0 });
     }
-    found.sort_by_key(|candidate| (candidate.distance, candidate.thread, candidate.branch));
+    found.extend(answers(combined, &near));
+    found.sort_by_key(|candidate| (candidate.distance, candidate.thread, candidate.what));
     for (rank, candidate) in found.iter_mut().enumerate() {
         candidate.rank = rank as u32 + 1;
     }
     (found, ruled_out)
 }
 
-/// A branch that was turned.
+/// Events whose answer depends on the order.
+fn answers(combined: &Combined, near: &dyn Fn(u32) -> u32) -> Vec<Candidate> {
+    let mut numbers = vec![0u32; combined.trace.threads.len()];
+    let mut found = Vec::new();
+    for (index, event) in combined.trace.events.iter().enumerate() {
+        let number = &mut numbers[event.thread.index()];
+        *number += 1;
+        let asks = matches!(
+            event.kind,
+            EventKind::TryLock { .. } | EventKind::SemTryWait { .. } | EventKind::Once { .. }
+        );
+        if asks {
+            found.push(Candidate {
+                what: What::Answer(*number - 1),
+                thread: event.thread,
+                site: event.site,
+                index,
+                distance: near(index as u32),
+                rank: 0,
+                nears: false,
+            });
+        }
+    }
+    found
+}
+
+/// Something that went another way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Turned {
-    pub thread: unravel_trace::ThreadName,
-    pub site: unravel_trace::SiteId,
-    pub branch: u32,
+    pub thread: ThreadName,
+    pub site: SiteId,
+    pub what: What,
 }

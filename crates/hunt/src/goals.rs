@@ -86,7 +86,13 @@ pub fn goals(combined: &Combined, values: &Values, exit_code: bool) -> Goals {
     if let Bug::Reached { thread, after } = combined.symbolic.bug {
         let site = combined.trace.events[after as usize].site;
         let last = vec![(thread, Some(after))];
-        let failing = Failing { last, from_condition: None, bug: combined.symbolic.bug.clone() };
+        let failing = Failing {
+            last,
+            from_condition: None,
+            other_answer: None,
+            relaxed: false,
+            bug: combined.symbolic.bug.clone(),
+        };
         found.goals.goals.push(Goal { aim: Aim::Assertion, thread, site, failing });
     }
     let Found { mut goals, .. } = found;
@@ -95,7 +101,7 @@ pub fn goals(combined: &Combined, values: &Values, exit_code: bool) -> Goals {
     goals
 }
 
-/// The goal that a branch goes the other way; `None` if no value in memory makes it.
+/// The goal that a condition does not hold; `None` if no value in memory makes it so.
 pub fn flip(combined: &Combined, values: &Values, condition: usize) -> Option<(Goal, Exprs)> {
     let exprs = combined.symbolic.exprs.clone();
     let goals = Goals { goals: Vec::new(), exprs, refuted: 0, left_out: 0 };
@@ -103,6 +109,28 @@ pub fn flip(combined: &Combined, values: &Values, condition: usize) -> Option<(G
     found.negated(condition, Aim::Flip);
     let Goals { mut goals, exprs, .. } = found.goals;
     Some((goals.pop()?, exprs))
+}
+
+/// The goal that a trylock, or who is first, has the other answer.
+pub fn other_answer(combined: &Combined, event: u32) -> Goal {
+    let (thread, site) = {
+        let event = &combined.trace.events[event as usize];
+        (event.thread, event.site)
+    };
+    let conditions = &combined.symbolic.conditions;
+    let later = conditions.iter().position(|c| c.thread == thread && c.after >= event);
+    Goal {
+        aim: Aim::Flip,
+        thread,
+        site,
+        failing: Failing {
+            last: vec![(thread, Some(event))],
+            from_condition: later.map(|index| (thread, index)),
+            other_answer: Some(event),
+            relaxed: false,
+            bug: Bug::Reached { thread, after: event },
+        },
+    }
 }
 
 struct Found<'a> {
@@ -167,6 +195,8 @@ impl Found<'_> {
             failing: Failing {
                 last: vec![(thread, Some(after))],
                 from_condition: Some((thread, index)),
+                other_answer: None,
+                relaxed: false,
                 bug: Bug::Condition { thread, after, fails },
             },
         });

@@ -23,6 +23,9 @@ const TICK: Duration = Duration::from_millis(100);
 /// How long work may go on after the time is up, before its process is killed.
 const GRACE: Duration = Duration::from_secs(30);
 
+/// How often a hunt may begin anew because more is shared than was known.
+const EPOCHS: u32 = 6;
+
 /// What to hunt for.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
@@ -163,7 +166,8 @@ pub fn here<E: Executor>(
     };
     // Values that the user gave are not to be changed.
     let given = matches!(request.input.nondet, Nondet::List(_));
-    let free = if given && options.free == FreeInput::Nondet { FreeInput::None } else { options.free };
+    let free =
+        if given && options.free == FreeInput::Nondet { FreeInput::None } else { options.free };
     let mut stage = Stage {
         executor,
         judge,
@@ -171,34 +175,11 @@ pub fn here<E: Executor>(
         visible: VisibleSet::default(),
         free,
         executions: 0,
+        learned: VisibleSet::default(),
     };
     stage.visible = visible(&mut stage, &database);
-    let known_before = usable(&database, &stage.visible);
-    let wanted = Wanted { runs: options.runs, seed: options.seed, vary_input: free != FreeInput::None };
-    let mut told = Instant::now();
-    let (mut seen, failing) = stage.collect(&mut database, wanted, &mut |seen| {
-        if told.elapsed() > TICK {
-            told = Instant::now();
-            progress(Progress::Running(*seen));
-        }
-        !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline
-    })?;
-    database.flush()?;
-    seen.distinct = usable(&database, &stage.visible);
-    seen.known_before = known_before;
-    let mut hunt = Hunt {
-        program: request.program.name.clone(),
-        command: request.command.clone(),
-        runs: seen,
-        bounds: options.bounds,
-        effort: HuntEffort::default(),
-        exposed: Vec::new(),
-        end: HuntEnd::Exhausted,
-        notes: Vec::new(),
-        time: Duration::ZERO,
-    };
-    let mut runs = Vec::new();
-    let mut solver = Heeding::new(options.solver.make(), interrupted);
+    let wanted =
+        Wanted { runs: options.runs, seed: options.seed, vary_input: free != FreeInput::None };
     let limits = Limits {
         bounds: options.bounds,
         deadline,
@@ -206,21 +187,61 @@ pub fn here<E: Executor>(
         all: options.all,
         exit_code: request.rules.fail_on_exit,
     };
+    let mut solver = Heeding::new(options.solver.make(), interrupted);
+    let (mut effort, mut caught) = (HuntEffort::default(), Vec::new());
+    let mut epoch = 1;
     let mut told = Instant::now();
-    let progress = std::cell::RefCell::new(progress);
-    let mut tell = |effort: &HuntEffort, what: &'static str| {
-        if told.elapsed() > TICK {
-            told = Instant::now();
-            let now = Progress::Searching { effort: effort.clone(), what: what.to_owned() };
-            (progress.borrow_mut())(now);
+    let (seen, failing, end) = loop {
+        let known_before = usable(&database, &stage.visible);
+        let (mut seen, failing) = stage.collect(&mut database, wanted, &mut |seen| {
+            if told.elapsed() > TICK {
+                told = Instant::now();
+                progress(Progress::Running(*seen));
+            }
+            !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline
+        })?;
+        database.flush()?;
+        seen.distinct = usable(&database, &stage.visible);
+        seen.known_before = known_before;
+        let mut end = HuntEnd::Exhausted;
+        if stage.learned.is_empty() || epoch == EPOCHS {
+            let mut tell = |effort: &HuntEffort, what: &'static str| {
+                if told.elapsed() > TICK {
+                    told = Instant::now();
+                    let now = Progress::Searching { effort: effort.clone(), what: what.to_owned() };
+                    progress(now);
+                }
+            };
+            let widens = epoch < EPOCHS;
+            let mut search =
+                Search::new(stage, &mut database, &mut solver, limits, widens, &mut tell);
+            (search.effort, search.caught) = (effort, caught);
+            end = search.run()?;
+            Search { stage, effort, caught, .. } = search;
         }
+        let found = !caught.is_empty() && !options.all;
+        if stage.learned.is_empty() || epoch == EPOCHS || found || Instant::now() >= deadline {
+            break (seen, failing, end);
+        }
+        // More is shared than was known: everything begins anew, with that visible.
+        epoch += 1;
+        let learned = std::mem::take(&mut stage.learned);
+        stage.visible.merge(&learned);
+        stage.visible = stage.executor.kin(&stage.visible);
     };
-    let mut search = Search::new(stage, &mut database, &mut solver, limits, &mut tell);
-    hunt.end = search.run()?;
-    hunt.effort = std::mem::take(&mut search.effort);
-    let caught = std::mem::take(&mut search.caught);
-    let Search { mut stage, .. } = search;
     database.finish()?;
+    let mut hunt = Hunt {
+        program: request.program.name.clone(),
+        command: request.command.clone(),
+        runs: seen,
+        bounds: options.bounds,
+        effort,
+        exposed: Vec::new(),
+        end,
+        notes: Vec::new(),
+        time: Duration::ZERO,
+    };
+    let mut runs = Vec::new();
     let mut exposed: Vec<Exposed> = Vec::new();
     if caught.is_empty() || options.all {
         for performed in by_itself(failing) {
@@ -229,7 +250,7 @@ pub fn here<E: Executor>(
         }
     }
     for caught in caught {
-        (progress.borrow_mut())(Progress::Diagnosing);
+        progress(Progress::Diagnosing);
         let mut teller = Teller { stage: &mut stage, solver: &mut solver, request, interrupted };
         let (told, quarry) = teller.tell(caught);
         exposed.push(told);

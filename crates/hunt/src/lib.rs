@@ -3,6 +3,7 @@
 //! After Cortex (Machado, Lucia, Rodrigues: *Production-guided concurrency debugging*; thesis chapter 5). Takes passing runs,
 //! looks for failures a few reorderings and a few branches away, and reports what it could execute.
 
+mod agenda;
 mod ask;
 mod collect;
 mod cut;

@@ -28,7 +28,9 @@ impl Scheduler for Production {
         let others: Vec<_> = view
             .enabled
             .iter()
-            .filter(|c| c.pending.op != Op::End && !(view.why == Why::Yielded && c.thread == view.current))
+            .filter(|c| {
+                c.pending.op != Op::End && !(view.why == Why::Yielded && c.thread == view.current)
+            })
             .collect();
         let thread = match others.is_empty() {
             true => view.enabled[self.rng.below(view.enabled.len() as u32) as usize].thread,

@@ -23,15 +23,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_database::{Database, DatabaseError};
 use unravel_solve::Solver;
 use unravel_trace::{
-    BugId, Combined, Executor, HuntBounds, HuntEffort, HuntEnd, Refused, ThreadId, ThreadName,
-    ThreadTrace,
+    BugId, Combined, Condition, ConditionKind, Executor, Exprs, HuntBounds, HuntEffort, HuntEnd,
+    Otherwise, Refused, ThreadId, ThreadTrace,
 };
 
-use crate::ask::{Asked, Patience, ask};
+use crate::agenda::{Agenda, Base, Item, Start};
+use crate::ask::{Asked, Patience, Promise, ask};
 use crate::collect::{keep, turns};
 use crate::execute::{Kept, Performed, Stage, departure};
-use crate::flips::{Candidate, Turned, candidates};
-use crate::goals::{Aim, flip, goals};
+use crate::flips::{Candidate, Turned, What, candidates};
+use crate::goals::{Aim, Goal, flip, goals, other_answer};
 use crate::parts::{Combination, PartId, Parts};
 use crate::values::Values;
 
@@ -70,6 +71,8 @@ pub struct Search<'a, 's, E> {
     pub database: &'a mut Database,
     pub solver: &'a mut dyn Solver,
     pub limits: Limits<'a>,
+    /// Stop when more turns out to be shared than is visible.
+    pub widens: bool,
     pub progress: &'a mut dyn FnMut(&HuntEffort, &'static str),
     pub parts: Parts,
     pub effort: HuntEffort,
@@ -80,14 +83,15 @@ pub struct Search<'a, 's, E> {
     asked: FxHashSet<Vec<PartId>>,
     /// Flips that were tried, and whether there is an order for them.
     tried: FxHashMap<Tried, bool>,
-    /// Executions that have more flips than their bases, to be looked at in the next round.
-    pub found_bases: Vec<Combination>,
+    agenda: Agenda,
     pub flipped: u64,
+    /// The next question is the first one about an execution that was synthesised.
+    pub new_attempt: bool,
     begun: Instant,
 }
 
-/// A flip: the other threads, the thread, and how it begins then.
-type Tried = (Vec<PartId>, ThreadName, Vec<u32>);
+/// A flip: the other threads, and how the thread begins.
+type Tried = (Vec<PartId>, Start);
 
 /// Whether to go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,6 +107,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         database: &'a mut Database,
         solver: &'a mut dyn Solver,
         limits: Limits<'a>,
+        widens: bool,
         progress: &'a mut dyn FnMut(&HuntEffort, &'static str),
     ) -> Search<'a, 's, E> {
         Search {
@@ -110,6 +115,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             database,
             solver,
             limits,
+            widens,
             progress,
             parts: Parts::default(),
             effort: HuntEffort::default(),
@@ -117,8 +123,9 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             gaps: Vec::new(),
             asked: FxHashSet::default(),
             tried: FxHashMap::default(),
-            found_bases: Vec::new(),
+            agenda: Agenda::default(),
             flipped: 0,
+            new_attempt: false,
             begun: Instant::now(),
         }
     }
@@ -132,20 +139,20 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                 return Ok(self.ended());
             }
         }
-        let mut frontier = observed.clone();
-        for level in 1..=self.limits.bounds.flips {
-            (self.progress)(&self.effort, "flipping branches");
-            if self.flip_all(&frontier)? == Go::Stop {
-                return Ok(self.ended());
+        if self.limits.bounds.flips > 0 {
+            for base in &observed {
+                self.schedule_flips(base);
             }
-            frontier = std::mem::take(&mut self.found_bases);
-            if level > 1 && self.flip_together(&observed, level as usize)? == Go::Stop {
-                return Ok(self.ended());
+            while let Some(item) = self.agenda.next() {
+                if self.flip(&item)? == Go::Stop {
+                    return Ok(self.ended());
+                }
             }
         }
-        if !frontier.is_empty() {
-            let flips = self.limits.bounds.flips;
-            self.gap(format!("executions with more than {flips} flipped branches were not derived further"));
+        for many in 2..=self.limits.bounds.flips {
+            if self.flip_together(&observed, many as usize)? == Go::Stop {
+                return Ok(self.ended());
+            }
         }
         Ok(self.ended())
     }
@@ -159,12 +166,16 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                 true => "it was interrupted",
                 false => "the time was up",
             };
-            let left = self.found_bases.len() as u64;
+            let left = self.agenda.len() as u64;
             return HuntEnd::Stopped { why: why.to_owned(), left };
         }
-        match self.gaps.is_empty() {
+        let mut gaps = self.gaps.clone();
+        if !self.stage.learned.is_empty() {
+            gaps.push("more memory is shared than was watched".to_owned());
+        }
+        match gaps.is_empty() {
             true => HuntEnd::Exhausted,
-            false => HuntEnd::Incomplete { why: self.gaps.clone() },
+            false => HuntEnd::Incomplete { why: gaps },
         }
     }
 
@@ -176,7 +187,8 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
 
     pub fn go(&self) -> Go {
         let enough = !self.caught.is_empty() && !self.limits.all;
-        if enough || self.is_out_of_time() { Go::Stop } else { Go::On }
+        let wider = self.widens && !self.stage.learned.is_empty();
+        if enough || wider || self.is_out_of_time() { Go::Stop } else { Go::On }
     }
 
     pub fn gap(&mut self, why: String) {
@@ -218,30 +230,64 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
     }
 
     /// Asks about every way to fail of one combination.
-    pub fn explore(&mut self, base: &Combination, combined: &Combined) -> Result<Go, DatabaseError> {
+    pub fn explore(
+        &mut self,
+        base: &Combination,
+        combined: &Combined,
+    ) -> Result<Go, DatabaseError> {
         let values = Values::of(&combined.symbolic);
+        let is_guess = |c: &Condition| {
+            matches!(c.why, ConditionKind::Address | ConditionKind::Fixed)
+                && c.otherwise == Otherwise::Unknown
+        };
+        let guesses = combined.symbolic.conditions.iter().any(is_guess);
         let found = goals(combined, &values, self.limits.exit_code);
         self.effort.ruled_out += found.refuted;
         if found.left_out > 0 {
-            self.gap("of assertions in long loops only the last rounds were asked about".to_owned());
+            self.gap(
+                "of assertions in long loops only the last rounds were asked about".to_owned(),
+            );
         }
         for goal in &found.goals {
             if self.go() == Go::Stop {
                 return Ok(Go::Stop);
             }
-            self.effort.queries += 1;
-            let interrupted = self.limits.interrupted;
-            match ask(combined, &found.exprs, goal, self.solver, PATIENCE, interrupted) {
+            match self.ask(combined, &found.exprs, goal) {
+                Asked::Never if guesses => {
+                    let mut relaxed = goal.clone();
+                    relaxed.failing.relaxed = true;
+                    if let Asked::Promised(promise) = self.ask(combined, &found.exprs, &relaxed) {
+                        self.keep_promise(base, combined, goal.aim, &promise)?;
+                    }
+                }
                 Asked::Never => {}
                 Asked::Unknown(why) => self.unknown(&why),
                 Asked::Promised(promise) => {
-                    self.effort.promised += 1;
-                    let kept = self.stage.execute(&base.input, &promise);
-                    self.settle(base, combined, goal.aim, kept)?;
+                    self.keep_promise(base, combined, goal.aim, &promise)?;
                 }
             }
         }
         Ok(self.go())
+    }
+
+    fn ask(&mut self, combined: &Combined, exprs: &Exprs, goal: &Goal) -> Asked {
+        self.effort.attempts += u64::from(std::mem::take(&mut self.new_attempt));
+        self.effort.queries += 1;
+        let interrupted = self.limits.interrupted;
+        ask(combined, exprs, goal, self.solver, PATIENCE, interrupted)
+    }
+
+    /// Executes a promise. Gives the new base that comes of it, if it passed.
+    fn keep_promise(
+        &mut self,
+        base: &Combination,
+        combined: &Combined,
+        aim: Aim,
+        promise: &Promise,
+    ) -> Result<Option<Combination>, DatabaseError> {
+        self.effort.promised += 1;
+        let kept = self.stage.execute(&base.input, promise);
+        self.settle(base, combined, aim, kept)
     }
 
     fn unknown(&mut self, why: &str) {
@@ -329,120 +375,98 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         Ok(Some(Combination { parts, turns, input, ..base.clone() }))
     }
 
-    /// Single flips of all bases: what no run has done yet first, nearest first, then the same among other threads' traces.
-    fn flip_all(&mut self, bases: &[Combination]) -> Result<Go, DatabaseError> {
-        let mut flips: Vec<(usize, Candidate)> = Vec::new();
-        let mut prepared = Vec::new();
-        for (index, base) in bases.iter().enumerate() {
-            let Ok(combined) = base.combine(&self.parts) else {
-                prepared.push(None);
-                continue;
-            };
-            let values = Values::of(&combined.symbolic);
-            let (found, ruled_out) = candidates(&combined, &values);
-            self.effort.ruled_out += ruled_out;
-            let depth = self.limits.bounds.depth;
-            if found.len() > depth as usize {
-                self.gap(format!("branches farther from the assertions than the nearest {depth} were not flipped"));
+    /// Puts the flips of an execution on the agenda.
+    fn schedule_flips(&mut self, combination: &Combination) {
+        let combined = match combination.combine(&self.parts) {
+            Ok(combined) => combined,
+            Err(why) => return self.gap(why.to_string()),
+        };
+        let values = Values::of(&combined.symbolic);
+        let (found, ruled_out) = candidates(&combined, &values);
+        self.effort.ruled_out += ruled_out;
+        let HuntBounds { depth, flips, .. } = self.limits.bounds;
+        if combination.turned.len() >= flips as usize {
+            if !found.is_empty() {
+                self.gap(format!(
+                    "executions with {flips} flipped branches were not changed further"
+                ));
             }
-            let near = found.into_iter().filter(|candidate| candidate.rank <= depth);
-            flips.extend(near.map(|candidate| (index, candidate)));
-            prepared.push(Some((combined, values)));
+            return;
         }
-        flips.sort_by_key(|(base, candidate)| (candidate.rank, *base));
-        let mut begun: FxHashSet<(ThreadName, Vec<u32>)> = FxHashSet::default();
-        let mut later = Vec::new();
-        for (index, candidate) in flips {
-            let base = &bases[index];
-            let Some((combined, values)) = &prepared[index] else { continue };
-            let Some((name, prefix)) = self.prefix(base, &candidate) else { continue };
-            if !begun.insert((name, prefix)) {
-                later.push((index, candidate));
-                continue;
-            }
-            if self.flip(base, combined, values, &candidate)? == Go::Stop {
-                return Ok(Go::Stop);
+        if found.len() > depth as usize {
+            self.gap(format!("only the {depth} branches nearest to the assertions were flipped"));
+        }
+        let base = Rc::new(Base { combination: combination.clone(), combined, values });
+        for candidate in found.into_iter().filter(|candidate| candidate.rank <= depth) {
+            if let Some(start) = self.start(combination, &candidate) {
+                self.agenda.add(Item { base: base.clone(), candidate, start });
             }
         }
-        for (index, candidate) in later {
-            let Some((combined, values)) = &prepared[index] else { continue };
-            if self.flip(&bases[index], combined, values, &candidate)? == Go::Stop {
-                return Ok(Go::Stop);
-            }
-        }
-        Ok(self.go())
     }
 
-    /// How a thread begins whose branch is flipped: up to the branch, and which way it does not go.
-    fn prefix(&self, base: &Combination, flip: &Candidate) -> Option<(ThreadName, Vec<u32>)> {
+    /// How a thread begins whose branch is flipped: up to there, and the way it does not go.
+    fn start(&self, base: &Combination, flip: &Candidate) -> Option<Start> {
         let trace = self.parts.get(base.part(&self.parts, flip.thread)?);
-        let mut prefix = trace.path.get(..flip.branch as usize)?.to_vec();
-        // The way it went stands for any other.
-        prefix.push(trace.path.get(flip.branch as usize).copied().unwrap_or(u32::MAX));
-        Some((trace.name().clone(), prefix))
+        let path = match flip.what {
+            // The way it went stands for any other. Behind the path is what nobody branched on any more.
+            What::Branch(branch) => trace.path.get(..=branch as usize).unwrap_or(&trace.path),
+            What::Answer(_) | What::Value(_) => &trace.path,
+        };
+        Some((trace.name().clone(), path.to_vec(), flip.what))
     }
 
-    fn flip(
-        &mut self,
-        base: &Combination,
-        combined: &Combined,
-        values: &Values,
-        candidate: &Candidate,
-    ) -> Result<Go, DatabaseError> {
-        let Some((name, prefix)) = self.prefix(base, candidate) else { return Ok(self.go()) };
-        let mut derived = base.clone();
+    fn flip(&mut self, item: &Item) -> Result<Go, DatabaseError> {
+        let Base { combination, combined, values } = &*item.base;
+        let candidate = &item.candidate;
+        let mut derived = combination.clone();
         derived.depth = derived.depth.max(candidate.rank);
         derived.turned.push(Turned {
-            thread: name.clone(),
-            site: combined.symbolic.conditions[candidate.condition].site,
-            branch: candidate.branch,
+            thread: item.start.0.clone(),
+            site: candidate.site,
+            what: candidate.what,
         });
-        let known = self.known_traces(&name, &prefix);
-        let mut counted = false;
-        for (number, part) in known.iter().enumerate() {
-            let mut changed = derived.with(&self.parts, *part);
+        self.flipped += 1;
+        (self.progress)(&self.effort, "flipping branches");
+        for (number, part) in self.known_traces(&item.start).into_iter().enumerate() {
+            let mut changed = derived.with(&self.parts, part);
             changed.traces = changed.traces.max(number as u32 + 1);
-            if !self.asked.insert(changed.parts.clone()) {
-                self.effort.redundant += 1;
+            if !self.is_new(&changed) {
                 continue;
             }
             let Ok(together) = changed.combine(&self.parts) else { continue };
-            self.effort.attempts += 1;
             self.effort.from_database += 1;
-            self.flipped += u64::from(!std::mem::replace(&mut counted, true));
-            (self.progress)(&self.effort, "flipping branches");
+            self.new_attempt = true;
             if self.explore(&changed, &together)? == Go::Stop {
                 return Ok(Go::Stop);
             }
         }
         derived.traces = derived.traces.max(1);
-        self.turn(&derived, combined, values, candidate, (name, prefix), counted)
-    }
-
-    /// Asks for an order in which one branch goes the other way, and executes it.
-    fn turn(
-        &mut self,
-        derived: &Combination,
-        combined: &Combined,
-        values: &Values,
-        candidate: &Candidate,
-        (name, prefix): (ThreadName, Vec<u32>),
-        counted: bool,
-    ) -> Result<Go, DatabaseError> {
-        let key = self.others(derived, candidate.thread, name, prefix);
+        let key = self.key(combination, candidate.thread, item.start.clone());
         if self.tried.contains_key(&key) {
             self.effort.redundant += 1;
             return Ok(self.go());
         }
-        let Some((goal, exprs)) = flip(combined, values, candidate.condition) else {
-            return Ok(self.go());
+        let goal = match candidate.what {
+            What::Answer(_) => {
+                let goal = other_answer(combined, candidate.index as u32);
+                Some((goal, combined.symbolic.exprs.clone()))
+            }
+            What::Branch(_) | What::Value(_) => flip(combined, values, candidate.index),
         };
-        self.effort.attempts += 1;
-        self.flipped += u64::from(!counted);
-        self.effort.queries += 1;
-        (self.progress)(&self.effort, "flipping branches");
-        let interrupted = self.limits.interrupted;
-        match ask(combined, &exprs, &goal, self.solver, PATIENCE, interrupted) {
+        let Some((goal, exprs)) = goal else { return Ok(self.go()) };
+        self.new_attempt = true;
+        self.turn(&derived, combined, (&goal, &exprs), key)
+    }
+
+    /// Asks for an order in which one thing goes another way, and executes it.
+    fn turn(
+        &mut self,
+        derived: &Combination,
+        combined: &Combined,
+        (goal, exprs): (&Goal, &Exprs),
+        key: Tried,
+    ) -> Result<Go, DatabaseError> {
+        match self.ask(combined, exprs, goal) {
             Asked::Never => {
                 self.tried.insert(key, false);
             }
@@ -451,13 +475,20 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                 self.unknown(&why);
             }
             Asked::Promised(promise) => {
+                if let What::Value(_) = key.1.2 {
+                    self.gap(
+                        "of values that are not followed only some others were tried".to_owned(),
+                    );
+                }
                 self.tried.insert(key, true);
-                self.effort.promised += 1;
-                let kept = self.stage.execute(&derived.input, &promise);
-                if let Some(new) = self.settle(derived, combined, Aim::Flip, kept)? {
-                    self.found_bases.push(new.clone());
+                if let Some(new) = self.keep_promise(derived, combined, Aim::Flip, &promise)? {
                     match new.combine(&self.parts) {
-                        Ok(combined) => return self.explore(&new, &combined),
+                        Ok(combined) => {
+                            if self.explore(&new, &combined)? == Go::Stop {
+                                return Ok(Go::Stop);
+                            }
+                            self.schedule_flips(&new);
+                        }
                         Err(why) => self.gap(why.to_string()),
                     }
                 }
@@ -466,22 +497,16 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         Ok(self.go())
     }
 
-    fn others(
-        &self,
-        base: &Combination,
-        thread: ThreadId,
-        name: ThreadName,
-        prefix: Vec<u32>,
-    ) -> Tried {
+    fn key(&self, base: &Combination, thread: ThreadId, start: Start) -> Tried {
         let mut others = base.parts.clone();
         others.retain(|part| self.parts.get(*part).thread != thread);
-        (others, name, prefix)
+        (others, start)
     }
 
     /// Whether a single flip is known to have no order.
     pub fn is_refuted(&self, base: &Combination, candidate: &Candidate) -> bool {
-        let Some((name, prefix)) = self.prefix(base, candidate) else { return true };
-        let key = self.others(base, candidate.thread, name, prefix);
+        let Some(start) = self.start(base, candidate) else { return true };
+        let key = self.key(base, candidate.thread, start);
         self.tried.get(&key) == Some(&false)
     }
 
@@ -493,13 +518,17 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
     }
 
     /// Traces of the database that begin like this and then go another way, shortest first, at most N.
-    fn known_traces(&mut self, name: &ThreadName, prefix: &[u32]) -> Vec<PartId> {
-        let (last, before) = prefix.split_last().expect("a prefix ends with the flipped branch");
-        let branch = before.len();
+    fn known_traces(&mut self, (name, start, what): &Start) -> Vec<PartId> {
+        let (What::Branch(branch), Some((last, before))) = (*what, start.split_last()) else {
+            return Vec::new();
+        };
+        if before.len() != branch as usize {
+            return Vec::new();
+        }
         let ids = self.database.with_prefix(name, before, &self.stage.visible);
         let turned = ids.into_iter().filter(|id| {
             let path = self.database.trace(*id).map(|trace| &trace.path);
-            path.and_then(|path| path.get(branch)).is_some_and(|way| way != last)
+            path.and_then(|path| path.get(branch as usize)).is_some_and(|way| way != last)
         });
         let ids: Vec<_> = turned.take(self.limits.bounds.traces as usize).collect();
         ids.into_iter().filter_map(|id| self.parts.stored(self.database, id)).collect()

@@ -16,7 +16,7 @@ use unravel_trace::{
     Executor, Lead, LedThread, Outcome, Then, ThreadId, ThreadName, ThreadTrace, separate,
 };
 
-use crate::flips::{Candidate, Turned, candidates};
+use crate::flips::{Candidate, Turned, What, candidates};
 use crate::parts::{Combination, PartId};
 use crate::search::{Go, Search};
 use crate::values::Values;
@@ -42,11 +42,14 @@ impl<E: Executor> Search<'_, '_, E> {
             let values = Values::of(&combined.symbolic);
             let (found, _) = candidates(&combined, &values);
             let depth = self.limits.bounds.depth;
-            let near: Vec<Candidate> = found.into_iter().filter(|c| c.rank <= depth).collect();
+            let is_near = |c: &Candidate| c.rank <= depth && matches!(c.what, What::Branch(_));
+            let near: Vec<Candidate> = found.into_iter().filter(is_near).collect();
             let mut sets = subsets(&near, many);
             sets.sort_by_key(|set| set.iter().map(|candidate| candidate.distance).sum::<u32>());
             if sets.len() > MOST_SETS {
-                self.gap(format!("of sets of {many} branches only the nearest were flipped together"));
+                self.gap(format!(
+                    "of sets of {many} branches only the nearest were flipped together"
+                ));
             }
             for set in sets.into_iter().take(MOST_SETS) {
                 if set.iter().all(|candidate| self.is_refuted(base, candidate)) {
@@ -55,7 +58,7 @@ impl<E: Executor> Search<'_, '_, E> {
                 }
                 let mut derived = base.clone();
                 derived.depth = set.iter().map(|candidate| candidate.rank).max().unwrap_or(0);
-                derived.turned = set.iter().filter_map(|c| self.turned(base, &combined, c)).collect();
+                derived.turned = set.iter().filter_map(|c| self.turned(base, c)).collect();
                 if self.flip_set(&derived, &set, &mut made)? == Go::Stop {
                     return Ok(Go::Stop);
                 }
@@ -64,15 +67,10 @@ impl<E: Executor> Search<'_, '_, E> {
         Ok(self.go())
     }
 
-    fn turned(
-        &self,
-        base: &Combination,
-        combined: &unravel_trace::Combined,
-        candidate: &Candidate,
-    ) -> Option<Turned> {
+    fn turned(&self, base: &Combination, candidate: &Candidate) -> Option<Turned> {
         let part = self.parts.get(base.part(&self.parts, candidate.thread)?);
-        let site = combined.symbolic.conditions[candidate.condition].site;
-        Some(Turned { thread: part.name().clone(), site, branch: candidate.branch })
+        let Candidate { site, what, .. } = *candidate;
+        Some(Turned { thread: part.name().clone(), site, what })
     }
 
     fn flip_set(
@@ -103,7 +101,7 @@ impl<E: Executor> Search<'_, '_, E> {
                 continue;
             }
             let Ok(together) = changed.combine(&self.parts) else { continue };
-            self.effort.attempts += 1;
+            self.new_attempt = true;
             (self.progress)(&self.effort, "flipping branches together");
             if self.explore(&changed, &together)? == Go::Stop {
                 return Ok(Go::Stop);
@@ -160,7 +158,9 @@ impl<E: Executor> Search<'_, '_, E> {
             let lead = self.lead(base, trace, &next);
             self.stage.executions += 1;
             let (input, visible, free) = (&base.input, &self.stage.visible, self.stage.free);
-            let Some(led) = self.stage.executor.lead(input, visible, &lead, &[], free) else { break };
+            let Some(led) = self.stage.executor.lead(input, visible, &lead, &[], free) else {
+                break;
+            };
             if let Outcome::Inconclusive { .. } | Outcome::Discarded = led.run.outcome {
                 continue;
             }
@@ -216,9 +216,10 @@ fn subsets(candidates: &[Candidate], many: usize) -> Vec<Vec<Candidate>> {
 fn by_thread(set: &[Candidate]) -> Vec<(ThreadId, Vec<u32>)> {
     let mut threads: Vec<(ThreadId, Vec<u32>)> = Vec::new();
     for candidate in set {
+        let What::Branch(branch) = candidate.what else { continue };
         match threads.iter_mut().find(|(thread, _)| *thread == candidate.thread) {
-            Some((_, branches)) => branches.push(candidate.branch),
-            None => threads.push((candidate.thread, vec![candidate.branch])),
+            Some((_, branches)) => branches.push(branch),
+            None => threads.push((candidate.thread, vec![branch])),
         }
     }
     for (_, branches) in &mut threads {

@@ -14,6 +14,7 @@ use unravel_trace::{
 };
 
 use crate::execute::{Performed, Stage};
+use crate::flips::What;
 use crate::hunt::{Quarry, Request};
 use crate::search::Caught;
 
@@ -74,25 +75,22 @@ pub struct Teller<'a, 'b, E> {
 impl<E: Executor> Teller<'_, '_, E> {
     pub fn tell(&mut self, caught: Caught) -> (Exposed, Quarry) {
         let Caught { performed, combination, attempt, flipped, synthesised, time } = caught;
-        let failure =
-            performed.run.outcome.failure().cloned().expect("only failures are caught");
+        let failure = performed.run.outcome.failure().cloned().expect("only failures are caught");
         let flips: Vec<Flip> = combination
             .turned
             .iter()
             .map(|turned| Flip {
                 thread: turned.thread.clone(),
                 place: self.place(&performed, turned.site),
-                branch: turned.branch,
+                branch: match turned.what {
+                    What::Branch(number) | What::Answer(number) | What::Value(number) => number,
+                },
             })
             .collect();
         let failing = self.again(&performed.run.schedule, &performed.input, Detail::Symbolic);
         let origin = &combination.origin;
         let passing = self.again(&origin.schedule, &origin.input, Detail::Events);
-        let derived = compare(
-            &observed(&failing),
-            failing.symbolic.as_deref(),
-            observed(&passing),
-        );
+        let derived = compare(&observed(&failing), failing.symbolic.as_deref(), observed(&passing));
         let (diagnosis, undiagnosed) = match self.request.options.diagnose {
             true => match self.diagnose(&performed) {
                 Ok(diagnosis) => (Some(Box::new(diagnosis)), None),

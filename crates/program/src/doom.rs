@@ -4,6 +4,8 @@
 //! written, is a branch with one doomed side, and a run that passed tells what would have made it fail. After Cortex
 //! (thesis §5.4), which has the user write `if (bad) assert(false);` instead.
 //!
+//! Of all other places the distance is known: the fewest branches to a doomed one within the function and what it calls.
+//!
 //! *Not modelled*: failures that depend on values (an exit code, a division), calls through pointers, exceptions, and
 //! loops that never end. Errs on the side of missing assertions: the other side of a branch that is not known to fail is
 //! still a branch to flip.
@@ -30,12 +32,17 @@ const FAILS: &[&str] = &[
 pub struct Doom {
     /// By function, then by instruction.
     functions: Vec<Vec<bool>>,
+    /// The same: the fewest branches to a doomed place, [`NOWHERE`] if there is none.
+    distances: Vec<Vec<u32>>,
 }
+
+const NOWHERE: u32 = u32::MAX;
 
 impl Doom {
     pub fn new(program: &Program) -> Doom {
         let places = |f: &crate::Function| vec![false; f.body.as_ref().map_or(0, |b| b.code.len())];
-        let mut doom = Doom { functions: program.functions.iter().map(places).collect() };
+        let functions: Vec<Vec<bool>> = program.functions.iter().map(places).collect();
+        let mut doom = Doom { functions, distances: Vec::new() };
         // The least fixed point: what calls a doomed function is doomed in the next round.
         let mut grew = true;
         while grew {
@@ -46,7 +53,66 @@ impl Doom {
                 }
             }
         }
+        doom.measure(program);
         doom
+    }
+
+    /// The fewest branches from here to a place where the program can only fail.
+    pub fn distance(&self, function: FunctionId, at: Target) -> Option<u32> {
+        let places = self.distances.get(function.0 as usize);
+        places.and_then(|places| places.get(at as usize)).copied().filter(|d| *d != NOWHERE)
+    }
+
+    /// Distances shrink until they are right.
+    fn measure(&mut self, program: &Program) {
+        self.distances = self.functions.iter().map(|code| vec![NOWHERE; code.len()]).collect();
+        let mut shrank = true;
+        while shrank {
+            shrank = false;
+            for (index, function) in program.functions.iter().enumerate() {
+                let Some(body) = &function.body else { continue };
+                for at in (0..body.code.len()).rev() {
+                    let distance = self.measured(program, index, body, at);
+                    if distance < self.distances[index][at] {
+                        self.distances[index][at] = distance;
+                        shrank = true;
+                    }
+                }
+            }
+        }
+    }
+
+    fn measured(&self, program: &Program, index: usize, body: &Body, at: usize) -> u32 {
+        if self.functions[index][at] {
+            return 0;
+        }
+        let here = &self.distances[index];
+        let from = |to: Target| here.get(to as usize).copied().unwrap_or(NOWHERE);
+        let next = from(at as Target + 1);
+        match body.code[at] {
+            Inst::Jump { to } => from(to),
+            Inst::Branch { then, other, .. }
+            | Inst::BranchEq { then, other, .. }
+            | Inst::BranchNe { then, other, .. }
+            | Inst::BranchSlt32 { then, other, .. }
+            | Inst::BranchSlt64 { then, other, .. }
+            | Inst::BranchUlt { then, other, .. } => from(then).min(from(other)).saturating_add(1),
+            Inst::Switch { table, .. } => {
+                let switch = &program.switches[table as usize];
+                let cases = switch.cases.values().map(|to| from(*to)).min().unwrap_or(NOWHERE);
+                cases.min(from(switch.default)).saturating_add(1)
+            }
+            Inst::Call { function, .. } => {
+                let callee = self.distances[function.0 as usize].first().copied();
+                callee.unwrap_or(NOWHERE).min(next)
+            }
+            Inst::IndirectJump { .. }
+            | Inst::Return { .. }
+            | Inst::ReturnVoid
+            | Inst::Resume { .. }
+            | Inst::Unreachable => NOWHERE,
+            _ => next,
+        }
     }
 
     /// Whether whoever gets to this instruction fails.

@@ -169,6 +169,12 @@ pub trait Executor {
     /// Every site that could be visible.
     fn all_sites(&self) -> VisibleSet;
 
+    /// Sites that may touch the same memory as these, as far as the source tells: the same variable, a field of the same name.
+    /// Runs that never executed a site cannot tell what it shares.
+    fn kin(&self, visible: &VisibleSet) -> VisibleSet {
+        visible.clone()
+    }
+
     /// Whether a crash in native code may have left this process's libraries in disorder. Further runs
     /// belong in another process.
     fn is_damaged(&self) -> bool {

@@ -139,6 +139,18 @@ pub enum Otherwise {
     Fails,
     /// The process ends with another exit code.
     Exits,
+    /// As [`Otherwise::Turns`], and there it is nearer to a place where it can only fail than where it went.
+    Nears(u32),
+}
+
+impl Otherwise {
+    /// The branch that goes the other way, by its number in the path.
+    pub fn branch(self) -> Option<u32> {
+        match self {
+            Otherwise::Turns(branch) | Otherwise::Nears(branch) => Some(branch),
+            Otherwise::Unknown | Otherwise::Fails | Otherwise::Exits => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

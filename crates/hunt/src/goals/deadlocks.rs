@@ -91,6 +91,8 @@ impl Watch {
             let failing = Failing {
                 last: vec![(thread, last)],
                 from_condition: None,
+                other_answer: None,
+                relaxed: false,
                 bug: Bug::Deadlock { requests },
             };
             let aim = Aim::Forgotten;
@@ -162,6 +164,8 @@ impl Cycles<'_> {
         let failing = Failing {
             last: members.iter().map(|wanted| (wanted.thread, wanted.before)).collect(),
             from_condition: None,
+            other_answer: None,
+            relaxed: false,
             bug: Bug::Deadlock { requests: members.iter().map(request).collect() },
         };
         let (thread, site) = (members[0].thread, members[0].site);

@@ -2,7 +2,7 @@
 //!
 //! A condition that a thread has asserted before is not kept again: symbols do not change.
 
-use unravel_program::{FunctionId, Inst, Reg};
+use unravel_program::{FunctionId, Inst, Reg, Target};
 use unravel_trace::{Condition, ConditionKind, ExprId, Otherwise, ThreadId};
 
 use super::Byte;
@@ -47,7 +47,18 @@ impl Machine {
     /// What the branch that is being executed does if it goes another way than it went.
     pub(super) fn otherwise(&mut self) -> Otherwise {
         let number = self.branches_taken();
-        if self.avoids_failure() { Otherwise::Fails } else { Otherwise::Turns(number - 1) }
+        let Some((function, went, avoided)) = self.sides() else {
+            return Otherwise::Turns(number - 1);
+        };
+        let doom = &self.concolic.doom;
+        if doom.is_doomed(function, avoided) {
+            return Otherwise::Fails;
+        }
+        match (doom.distance(function, avoided), doom.distance(function, went)) {
+            (Some(there), Some(here)) if there < here => Otherwise::Nears(number - 1),
+            (Some(_), None) => Otherwise::Nears(number - 1),
+            _ => Otherwise::Turns(number - 1),
+        }
     }
 
     /// How many branches the current thread has taken.
@@ -59,65 +70,26 @@ impl Machine {
         }
     }
 
-    /// Whether the side of the current branch that was not taken leads to a failure, whatever comes.
-    fn avoids_failure(&self) -> bool {
-        let went = self.concolic.direction;
-        let is_switch = matches!(self.branch_now(), Some((_, Inst::Switch { .. })));
-        !is_switch && self.is_doomed_way(u32::from(went == 0))
-    }
-
-    /// Whether the current branch leads to a failure if it goes this way, whatever comes.
-    pub(super) fn is_doomed_way(&self, way: u32) -> bool {
-        let Some((function, branch)) = self.branch_now() else { return false };
-        let to = match branch {
+    /// Where the current branch went, and where it did not.
+    fn sides(&self) -> Option<(FunctionId, Target, Target)> {
+        let thread = &self.threads[self.current];
+        let frame = thread.frames.last()?;
+        let body = self.program.function(frame.function).body.as_ref()?;
+        // SAFETY: the position is inside this function's code.
+        let index = unsafe { thread.at.pc.offset_from(body.code.as_ptr()) } as usize;
+        let holds = self.concolic.direction != 0;
+        let (then, other) = match *body.code.get(index)? {
             // Its condition is that of equality, see `shadow_step`.
-            Inst::BranchNe { then, other, .. } => {
-                if way != 0 {
-                    other
-                } else {
-                    then
-                }
-            }
+            Inst::BranchNe { then, other, .. } => (other, then),
             Inst::Branch { then, other, .. }
             | Inst::BranchEq { then, other, .. }
             | Inst::BranchSlt32 { then, other, .. }
             | Inst::BranchSlt64 { then, other, .. }
-            | Inst::BranchUlt { then, other, .. } => {
-                if way != 0 {
-                    then
-                } else {
-                    other
-                }
-            }
-            Inst::Switch { .. } => way,
-            _ => return false,
+            | Inst::BranchUlt { then, other, .. } => (then, other),
+            _ => return None,
         };
-        self.concolic.doom.is_doomed(function, to)
-    }
-
-    /// The other ways that the current branch can go, those to a failure left out.
-    pub(super) fn other_ways(&self, way: u32) -> Vec<u32> {
-        let mut ways = match self.branch_now() {
-            Some((_, Inst::Switch { table, .. })) => {
-                let switch = &self.program.switches[table as usize];
-                switch.cases.values().copied().chain([switch.default]).collect()
-            }
-            _ => vec![0, 1],
-        };
-        ways.sort_unstable();
-        ways.dedup();
-        ways.retain(|other| *other != way && !self.is_doomed_way(*other));
-        ways
-    }
-
-    /// The branch that the current thread is about to take, and the function it is in.
-    fn branch_now(&self) -> Option<(FunctionId, Inst)> {
-        let thread = &self.threads[self.current];
-        let function = thread.frames.last()?.function;
-        let body = self.program.function(function).body.as_ref()?;
-        // SAFETY: the position is inside this function's code.
-        let index = unsafe { thread.at.pc.offset_from(body.code.as_ptr()) } as usize;
-        Some((function, *body.code.get(index)?))
+        let (went, avoided) = if holds { (then, other) } else { (other, then) };
+        Some((frame.function, went, avoided))
     }
 
     /// Keeps an expression at the value it has.

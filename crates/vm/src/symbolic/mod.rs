@@ -34,6 +34,7 @@ mod spin;
 mod step;
 mod threads;
 mod turns;
+mod ways;
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 
 use unravel_program::code::{BinOp, Convert, FloatKind, FloatOp, Pred};
 use unravel_program::{Inst, Reg};
-use unravel_trace::{Otherwise, BinaryOp, CompareOp, ConditionKind, ConvertOp, ExprId};
+use unravel_trace::{BinaryOp, CompareOp, ConditionKind, ConvertOp, ExprId, Otherwise};
 
 use super::registers::Frame;
 use crate::machine::Machine;
