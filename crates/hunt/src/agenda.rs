@@ -33,6 +33,8 @@ pub struct Item {
     pub base: Rc<Base>,
     pub candidate: Candidate,
     pub start: Start,
+    /// Known traces that begin so have been asked about: what is left is to ask for an order.
+    pub known: bool,
 }
 
 /// What comes first: smaller is sooner.
@@ -43,7 +45,7 @@ struct Order {
     /// Values and answers come after branches.
     kind: u8,
     away: bool,
-    flips: usize,
+    flips: i32,
     rank: u32,
     /// In the order they came.
     number: usize,
@@ -67,14 +69,18 @@ impl Agenda {
 
     fn order(&self, item: &Item, number: usize) -> Order {
         Order {
-            repeated: self.begun.contains(&item.start),
+            repeated: item.known || self.begun.contains(&item.start),
             kind: match item.candidate.what {
                 What::Branch(_) => 0,
                 What::Answer(_) => 1,
                 What::Value(_) => 2,
             },
             away: !item.candidate.nears,
-            flips: item.base.combination.turned.len(),
+            // What has come nearer is followed first; else the fewest flips come first.
+            flips: match (item.base.combination.turned.len() as i32, item.candidate.nears) {
+                (flips, true) => -flips,
+                (flips, false) => flips,
+            },
             rank: item.candidate.rank,
             number,
         }

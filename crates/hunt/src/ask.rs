@@ -1,17 +1,23 @@
 //! Asks for an order of a combination's steps that reaches a goal.
 //!
-//! `Φ_fail` of Symbiosis (thesis equation 4.1) over threads that need not come from one run. A few random walks come first
-//! where nothing is known of the order; then the solver, anchored at the order the threads were observed in.
+//! `Φ_fail` of Symbiosis (thesis equation 4.1) over threads that need not come from one run. The solver is anchored at the
+//! order the threads were observed in. Long traces are walked through at random first: most bugs in them need no search.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use unravel_solve::{Answer, Bounds, Evaluator, Model, Query, Solver, StepId, Verdict, Wish};
-use unravel_trace::{Exprs, InputCell};
+use unravel_trace::{Bug, Combined, Exprs, InputCell, Rng};
 
 use crate::cut::{Cut, cut};
 use crate::goals::Goal;
-use unravel_trace::Combined;
+use crate::values::Values;
+use crate::walk::walk;
+
+/// Steps up to which the solver is asked at once: its orders are near to what was observed.
+const SHORT: usize = 400;
+/// Walks through a longer trace before that.
+const WALKS: u64 = 60;
 
 /// How long one question may take.
 #[derive(Clone, Copy, Debug)]
@@ -39,20 +45,40 @@ pub enum Asked {
     Unknown(String),
 }
 
-/// Asks about one goal.
+/// The combination as far as it matters to a goal. `None` if data flow alone rules the goal out there: what the failing
+/// thread would have written later, nobody reads.
+pub fn prepare(combined: &Combined, exprs: &Exprs, goal: &Goal) -> Option<Cut> {
+    let cut = cut(combined, exprs, &goal.failing);
+    if let Bug::Condition { fails, .. } = cut.symbolic.bug {
+        let values = Values::of(&cut.symbolic);
+        if !values.may_hold(&cut.symbolic.exprs, fails) {
+            return None;
+        }
+    }
+    Some(cut)
+}
+
+/// Asks for an order: the solver where the trace is short, chance before it where it is long.
 pub fn ask(
-    combined: &Combined,
-    exprs: &Exprs,
-    goal: &Goal,
+    cut: Cut,
     solver: &mut dyn Solver,
     patience: Patience,
     interrupted: &AtomicBool,
 ) -> Asked {
-    let cut = cut(combined, exprs, &goal.failing);
     let mut model = match Model::new(&cut.trace, &cut.symbolic) {
         Ok(model) => model,
         Err(error) => return Asked::Unknown(error.to_string()),
     };
+    let walkable = !model.is_deadlock() && cut.symbolic.inputs.is_empty();
+    if walkable && model.len() > SHORT {
+        let walks = (0..WALKS).filter(|_| !interrupted.load(Ordering::Relaxed));
+        for number in walks {
+            if let Some(order) = walk(&model, Rng::new(Rng::derive(11, number))) {
+                let inputs = Vec::new();
+                return Asked::Promised(Box::new(Promise { cut, model, order, inputs }));
+            }
+        }
+    }
     let near: Vec<StepId> = model.steps().collect();
     let bounds = Bounds {
         conflicts: Some(patience.conflicts),

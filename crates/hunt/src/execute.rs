@@ -5,7 +5,7 @@
 //! run when it should.
 
 use unravel_diagnose::{Steps, reduce_fully};
-use unravel_explore::{Judge, Replay};
+use unravel_explore::{Divergence, Judge, Replay};
 use unravel_trace::{
     Combined, Detail, Executor, FreeInput, Input, Nondet, Outcome, Run, Schedule, ThreadTrace,
     VisibleSet, Want, separate,
@@ -38,8 +38,8 @@ pub struct Performed {
 #[derive(Debug)]
 pub enum Kept {
     Failed(Box<Performed>),
-    /// It passed: as it should, if a flip was promised.
-    Passed(Box<Performed>),
+    /// It passed: as it should, if a flip was promised. Where the run left the order, if it did.
+    Passed(Box<Performed>, Option<Divergence>),
     /// Neither: why.
     Refused(String),
 }
@@ -107,8 +107,10 @@ impl<E: Executor> Stage<'_, E> {
             schedules.push(schedule);
         }
         match last {
-            Some((performed, _)) if matches!(performed.run.outcome, Outcome::Exited { .. }) => {
-                Kept::Passed(Box::new(performed))
+            Some((performed, divergence))
+                if matches!(performed.run.outcome, Outcome::Exited { .. }) =>
+            {
+                Kept::Passed(Box::new(performed), divergence)
             }
             Some((performed, divergence)) => Kept::Refused(match divergence {
                 Some(divergence) => format!("{}; {divergence}", performed.run.outcome),

@@ -10,7 +10,8 @@
 
 use rustc_hash::FxHashSet;
 use unravel_trace::{
-    Combined, Condition, ConditionKind, EventKind, Otherwise, SiteId, ThreadId, ThreadName,
+    Combined, Condition, ConditionKind, EventKind, Flip, FlipKind, Otherwise, Place, SiteId,
+    ThreadId,
 };
 
 use crate::values::Values;
@@ -74,7 +75,7 @@ pub fn candidates(combined: &Combined, values: &Values) -> (Vec<Candidate>, u64)
             _ => continue,
         };
         let turned = exprs.not(condition.holds);
-        if !values.may_hold(symbolic, &exprs, turned) {
+        if !values.may_hold(&exprs, turned) {
             ruled_out += 1;
             continue;
         }
@@ -119,10 +120,19 @@ fn answers(combined: &Combined, near: &dyn Fn(u32) -> u32) -> Vec<Candidate> {
     found
 }
 
-/// Something that went another way.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Turned {
-    pub thread: ThreadName,
-    pub site: SiteId,
-    pub what: What,
+impl Candidate {
+    /// For people.
+    pub fn told(&self, combined: &Combined) -> Flip {
+        let site = combined.trace.site(self.site);
+        let nowhere = Place { function: "?".into(), file: "?".into(), line: 0, column: 0 };
+        Flip {
+            thread: combined.trace.thread_name(self.thread).clone(),
+            place: site.map_or(nowhere, |site| site.place.clone()),
+            kind: match self.what {
+                What::Branch(_) => FlipKind::Branch,
+                What::Answer(_) => FlipKind::Answer,
+                What::Value(_) => FlipKind::Value,
+            },
+        }
+    }
 }

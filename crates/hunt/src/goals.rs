@@ -183,7 +183,7 @@ impl Found<'_> {
 
     fn add(&mut self, index: usize, aim: Aim, fails: ExprId) {
         let condition = &self.combined.symbolic.conditions[index];
-        if !self.values.may_hold(&self.combined.symbolic, &self.goals.exprs, fails) {
+        if !self.values.may_hold(&self.goals.exprs, fails) {
             self.goals.refuted += 1;
             return;
         }

@@ -188,7 +188,7 @@ pub fn here<E: Executor>(
         exit_code: request.rules.fail_on_exit,
     };
     let mut solver = Heeding::new(options.solver.make(), interrupted);
-    let (mut effort, mut caught) = (HuntEffort::default(), Vec::new());
+    let (mut effort, mut caught, mut journal) = (HuntEffort::default(), Vec::new(), Vec::new());
     let mut epoch = 1;
     let mut told = Instant::now();
     let (seen, failing, end) = loop {
@@ -215,9 +215,9 @@ pub fn here<E: Executor>(
             let widens = epoch < EPOCHS;
             let mut search =
                 Search::new(stage, &mut database, &mut solver, limits, widens, &mut tell);
-            (search.effort, search.caught) = (effort, caught);
+            (search.effort, search.caught, search.journal) = (effort, caught, journal);
             end = search.run()?;
-            Search { stage, effort, caught, .. } = search;
+            Search { stage, effort, caught, journal, .. } = search;
         }
         let found = !caught.is_empty() && !options.all;
         if stage.learned.is_empty() || epoch == EPOCHS || found || Instant::now() >= deadline {
@@ -225,6 +225,7 @@ pub fn here<E: Executor>(
         }
         // More is shared than was known: everything begins anew, with that visible.
         epoch += 1;
+        effort.renewals += 1;
         let learned = std::mem::take(&mut stage.learned);
         stage.visible.merge(&learned);
         stage.visible = stage.executor.kin(&stage.visible);
@@ -238,6 +239,7 @@ pub fn here<E: Executor>(
         effort,
         exposed: Vec::new(),
         end,
+        journal,
         notes: Vec::new(),
         time: Duration::ZERO,
     };

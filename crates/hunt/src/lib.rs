@@ -9,6 +9,7 @@ mod collect;
 mod cut;
 mod execute;
 mod flips;
+mod gaps;
 mod goals;
 mod hunt;
 mod parts;
@@ -17,5 +18,6 @@ mod search;
 mod synthesise;
 mod tell;
 mod values;
+mod walk;
 
 pub use hunt::{Bag, HuntError, Options, Progress, Quarry, Request, here, hunt};

@@ -2,11 +2,10 @@
 
 use std::rc::Rc;
 
+use crate::flips::What;
 use rustc_hash::FxHashMap;
 use unravel_database::{Database, KnownRun, TraceId};
-use unravel_trace::{Combined, Incompatible, Input, ThreadId, ThreadTrace, combine};
-
-use crate::flips::Turned;
+use unravel_trace::{Combined, Flip, Incompatible, Input, ThreadId, ThreadTrace, combine};
 
 /// A trace of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -56,7 +55,9 @@ pub struct Combination {
     /// The run that it was derived from.
     pub origin: Rc<KnownRun>,
     /// The branches that go another way than there, in the order they were flipped.
-    pub turned: Vec<Turned>,
+    pub turned: Vec<Flip>,
+    /// The same for us. Nothing is flipped back: what would come of it is derived from the run itself.
+    pub fixed: Vec<(ThreadId, What)>,
     /// The largest rank among them (D), and the largest number of a trace for a flip (N).
     pub depth: u32,
     pub traces: u32,

@@ -21,23 +21,29 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_database::{Database, DatabaseError};
+use unravel_explore::Divergence;
 use unravel_solve::Solver;
 use unravel_trace::{
-    BugId, Combined, Condition, ConditionKind, Executor, Exprs, HuntBounds, HuntEffort, HuntEnd,
-    Otherwise, Refused, ThreadId, ThreadTrace,
+    Attempt, BugId, Combined, Condition, ConditionKind, Executor, Exprs, Flip, HuntBounds,
+    HuntEffort, HuntEnd, Otherwise, Refused, ThreadId, ThreadTrace, TraceSource,
 };
 
 use crate::agenda::{Agenda, Base, Item, Start};
-use crate::ask::{Asked, Patience, Promise, ask};
+use crate::ask::{Asked, Patience, Promise, ask, prepare};
 use crate::collect::{keep, turns};
 use crate::execute::{Kept, Performed, Stage, departure};
-use crate::flips::{Candidate, Turned, What, candidates};
+use crate::flips::{Candidate, What, candidates};
+use crate::gaps::gaps;
 use crate::goals::{Aim, Goal, flip, goals, other_answer};
 use crate::parts::{Combination, PartId, Parts};
 use crate::values::Values;
 
 /// How long one question may take.
-const PATIENCE: Patience = Patience { conflicts: 200_000, time: Duration::from_secs(10) };
+const PATIENCE: Patience = Patience { conflicts: 100_000, time: Duration::from_secs(4) };
+/// Steps from which on guesses at other addresses come first.
+const LONG: usize = 400;
+/// Attempts that are written down.
+const MOST_NOTED: usize = 200;
 /// Different reasons for refusals that are kept.
 const MOST_REASONS: usize = 20;
 
@@ -77,6 +83,7 @@ pub struct Search<'a, 's, E> {
     pub parts: Parts,
     pub effort: HuntEffort,
     pub caught: Vec<Caught>,
+    pub journal: Vec<Attempt>,
     /// Why an end of the search would prove nothing.
     pub gaps: Vec<String>,
     /// Combinations that were asked about.
@@ -120,6 +127,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             parts: Parts::default(),
             effort: HuntEffort::default(),
             caught: Vec::new(),
+            journal: Vec::new(),
             gaps: Vec::new(),
             asked: FxHashSet::default(),
             tried: FxHashMap::default(),
@@ -209,8 +217,16 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             let parts: Option<Vec<PartId>> =
                 run.threads.iter().map(|id| self.parts.stored(self.database, *id)).collect();
             let Some(parts) = parts else { continue };
-            let turned = Vec::new();
-            found.push(Combination { parts, turns, input, origin, turned, depth: 0, traces: 0 });
+            found.push(Combination {
+                parts,
+                turns,
+                input,
+                origin,
+                turned: Vec::new(),
+                fixed: Vec::new(),
+                depth: 0,
+                traces: 0,
+            });
         }
         found
     }
@@ -242,6 +258,9 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         };
         let guesses = combined.symbolic.conditions.iter().any(is_guess);
         let found = goals(combined, &values, self.limits.exit_code);
+        for why in gaps(combined) {
+            self.gap(why.to_owned());
+        }
         self.effort.ruled_out += found.refuted;
         if found.left_out > 0 {
             self.gap(
@@ -252,18 +271,27 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             if self.go() == Go::Stop {
                 return Ok(Go::Stop);
             }
-            match self.ask(combined, &found.exprs, goal) {
-                Asked::Never if guesses => {
-                    let mut relaxed = goal.clone();
-                    relaxed.failing.relaxed = true;
-                    if let Asked::Promised(promise) = self.ask(combined, &found.exprs, &relaxed) {
+            let mut relaxed = goal.clone();
+            relaxed.failing.relaxed = true;
+            // In a long trace some address is almost always another one.
+            let long = combined.symbolic.steps.len() > LONG;
+            let ways = match (guesses, long) {
+                (false, _) => vec![goal],
+                (true, false) => vec![goal, &relaxed],
+                (true, true) => vec![&relaxed, goal],
+            };
+            for way in ways {
+                match self.ask(combined, &found.exprs, way) {
+                    Asked::Never => {}
+                    // Of a guess nobody needs to know.
+                    Asked::Unknown(_) if way.failing.relaxed => {}
+                    Asked::Unknown(why) => self.unknown(&why),
+                    Asked::Promised(promise) => {
                         self.keep_promise(base, combined, goal.aim, &promise)?;
                     }
                 }
-                Asked::Never => {}
-                Asked::Unknown(why) => self.unknown(&why),
-                Asked::Promised(promise) => {
-                    self.keep_promise(base, combined, goal.aim, &promise)?;
+                if self.go() == Go::Stop {
+                    return Ok(Go::Stop);
                 }
             }
         }
@@ -271,10 +299,13 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
     }
 
     fn ask(&mut self, combined: &Combined, exprs: &Exprs, goal: &Goal) -> Asked {
+        let Some(cut) = prepare(combined, exprs, goal) else {
+            self.effort.ruled_out += 1;
+            return Asked::Never;
+        };
         self.effort.attempts += u64::from(std::mem::take(&mut self.new_attempt));
         self.effort.queries += 1;
-        let interrupted = self.limits.interrupted;
-        ask(combined, exprs, goal, self.solver, PATIENCE, interrupted)
+        ask(cut, self.solver, PATIENCE, self.limits.interrupted)
     }
 
     /// Executes a promise. Gives the new base that comes of it, if it passed.
@@ -308,11 +339,14 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                 self.catch(base, *performed);
                 Ok(None)
             }
-            Kept::Passed(performed) => {
+            Kept::Passed(performed, divergence) => {
                 if aim != Aim::Flip {
                     let traces: Vec<&ThreadTrace> =
                         base.parts.iter().map(|part| &**self.parts.get(*part)).collect();
-                    let why = departure(combined, &traces, &performed);
+                    let mut why = departure(combined, &traces, &performed);
+                    if let Some(Divergence::NotEnabled { thread, .. }) = divergence {
+                        why = format!("{why}; {thread} could not run when it should");
+                    }
                     self.refuse(why);
                 }
                 self.join(base, *performed)
@@ -398,8 +432,11 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         }
         let base = Rc::new(Base { combination: combination.clone(), combined, values });
         for candidate in found.into_iter().filter(|candidate| candidate.rank <= depth) {
+            if combination.fixed.contains(&(candidate.thread, candidate.what)) {
+                continue;
+            }
             if let Some(start) = self.start(combination, &candidate) {
-                self.agenda.add(Item { base: base.clone(), candidate, start });
+                self.agenda.add(Item { base: base.clone(), candidate, start, known: false });
             }
         }
     }
@@ -420,14 +457,12 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         let candidate = &item.candidate;
         let mut derived = combination.clone();
         derived.depth = derived.depth.max(candidate.rank);
-        derived.turned.push(Turned {
-            thread: item.start.0.clone(),
-            site: candidate.site,
-            what: candidate.what,
-        });
-        self.flipped += 1;
+        derived.turned.push(candidate.told(combined));
+        derived.fixed.push((candidate.thread, candidate.what));
         (self.progress)(&self.effort, "flipping branches");
-        for (number, part) in self.known_traces(&item.start).into_iter().enumerate() {
+        let known = if item.known { Vec::new() } else { self.known_traces(&item.start) };
+        self.flipped += u64::from(!item.known);
+        for (number, part) in known.iter().copied().enumerate() {
             let mut changed = derived.with(&self.parts, part);
             changed.traces = changed.traces.max(number as u32 + 1);
             if !self.is_new(&changed) {
@@ -436,9 +471,15 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             let Ok(together) = changed.combine(&self.parts) else { continue };
             self.effort.from_database += 1;
             self.new_attempt = true;
-            if self.explore(&changed, &together)? == Go::Stop {
+            let go = self.explore(&changed, &together)?;
+            self.note(&changed.turned, TraceSource::Database, "no order fails");
+            if go == Go::Stop {
                 return Ok(Go::Stop);
             }
+        }
+        if !known.is_empty() {
+            self.agenda.add(Item { known: true, ..item.clone() });
+            return Ok(self.go());
         }
         derived.traces = derived.traces.max(1);
         let key = self.key(combination, candidate.thread, item.start.clone());
@@ -455,7 +496,24 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         };
         let Some((goal, exprs)) = goal else { return Ok(self.go()) };
         self.new_attempt = true;
-        self.turn(&derived, combined, (&goal, &exprs), key)
+        let (go, result) = self.turn(&derived, combined, (&goal, &exprs), key)?;
+        self.note(&derived.turned, TraceSource::Execution, result);
+        Ok(go)
+    }
+
+    /// Writes an attempt into the journal, if the solver was asked at all.
+    pub fn note(&mut self, flips: &[Flip], traces: TraceSource, result: &'static str) {
+        let number = self.effort.attempts;
+        let known = self.journal.last().is_some_and(|last| last.number == number);
+        if std::mem::take(&mut self.new_attempt) || known || self.journal.len() >= MOST_NOTED {
+            return;
+        }
+        let result = match self.caught.last() {
+            Some(caught) if caught.attempt == number => "fails",
+            _ => result,
+        };
+        let flips = flips.to_vec();
+        self.journal.push(Attempt { number, flips, traces, result: result.to_owned() });
     }
 
     /// Asks for an order in which one thing goes another way, and executes it.
@@ -465,14 +523,17 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         combined: &Combined,
         (goal, exprs): (&Goal, &Exprs),
         key: Tried,
-    ) -> Result<Go, DatabaseError> {
+    ) -> Result<(Go, &'static str), DatabaseError> {
+        let mut result = "it passes, as was seen before";
         match self.ask(combined, exprs, goal) {
             Asked::Never => {
                 self.tried.insert(key, false);
+                result = "no order makes it so";
             }
             Asked::Unknown(why) => {
                 self.tried.insert(key, true);
                 self.unknown(&why);
+                result = "nobody knows";
             }
             Asked::Promised(promise) => {
                 if let What::Value(_) = key.1.2 {
@@ -482,10 +543,11 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                 }
                 self.tried.insert(key, true);
                 if let Some(new) = self.keep_promise(derived, combined, Aim::Flip, &promise)? {
+                    result = "it passes, as does every other order";
                     match new.combine(&self.parts) {
                         Ok(combined) => {
                             if self.explore(&new, &combined)? == Go::Stop {
-                                return Ok(Go::Stop);
+                                return Ok((Go::Stop, "it passes"));
                             }
                             self.schedule_flips(&new);
                         }
@@ -494,7 +556,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                 }
             }
         }
-        Ok(self.go())
+        Ok((self.go(), result))
     }
 
     fn key(&self, base: &Combination, thread: ThreadId, start: Start) -> Tried {

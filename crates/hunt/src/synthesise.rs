@@ -13,10 +13,11 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use unravel_database::DatabaseError;
 use unravel_trace::{
-    Executor, Lead, LedThread, Outcome, Then, ThreadId, ThreadName, ThreadTrace, separate,
+    Executor, Lead, LedThread, Outcome, Then, ThreadId, ThreadName, ThreadTrace, TraceSource,
+    separate,
 };
 
-use crate::flips::{Candidate, Turned, What, candidates};
+use crate::flips::{Candidate, What, candidates};
 use crate::parts::{Combination, PartId};
 use crate::search::{Go, Search};
 use crate::values::Values;
@@ -58,19 +59,13 @@ impl<E: Executor> Search<'_, '_, E> {
                 }
                 let mut derived = base.clone();
                 derived.depth = set.iter().map(|candidate| candidate.rank).max().unwrap_or(0);
-                derived.turned = set.iter().filter_map(|c| self.turned(base, c)).collect();
+                derived.turned = set.iter().map(|c| c.told(&combined)).collect();
                 if self.flip_set(&derived, &set, &mut made)? == Go::Stop {
                     return Ok(Go::Stop);
                 }
             }
         }
         Ok(self.go())
-    }
-
-    fn turned(&self, base: &Combination, candidate: &Candidate) -> Option<Turned> {
-        let part = self.parts.get(base.part(&self.parts, candidate.thread)?);
-        let Candidate { site, what, .. } = *candidate;
-        Some(Turned { thread: part.name().clone(), site, what })
     }
 
     fn flip_set(
@@ -103,7 +98,9 @@ impl<E: Executor> Search<'_, '_, E> {
             let Ok(together) = changed.combine(&self.parts) else { continue };
             self.new_attempt = true;
             (self.progress)(&self.effort, "flipping branches together");
-            if self.explore(&changed, &together)? == Go::Stop {
+            let go = self.explore(&changed, &together)?;
+            self.note(&changed.turned, TraceSource::Symbolic, "no order fails");
+            if go == Go::Stop {
                 return Ok(Go::Stop);
             }
         }

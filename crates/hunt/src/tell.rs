@@ -9,12 +9,11 @@ use unravel_diagnose::{Options, Subject, compare, diagnose};
 use unravel_explore::{Judge, Replay};
 use unravel_solve::Solver;
 use unravel_trace::{
-    BugId, Derived, Detail, Diagnosis, Executor, Exposed, Flip, How, Input, InputSource, Observed,
-    Place, Run, Schedule, Want,
+    BugId, Derived, Detail, Diagnosis, Executor, Exposed, How, Input, InputSource, Observed, Run,
+    Schedule, Want,
 };
 
 use crate::execute::{Performed, Stage};
-use crate::flips::What;
 use crate::hunt::{Quarry, Request};
 use crate::search::Caught;
 
@@ -76,17 +75,7 @@ impl<E: Executor> Teller<'_, '_, E> {
     pub fn tell(&mut self, caught: Caught) -> (Exposed, Quarry) {
         let Caught { performed, combination, attempt, flipped, synthesised, time } = caught;
         let failure = performed.run.outcome.failure().cloned().expect("only failures are caught");
-        let flips: Vec<Flip> = combination
-            .turned
-            .iter()
-            .map(|turned| Flip {
-                thread: turned.thread.clone(),
-                place: self.place(&performed, turned.site),
-                branch: match turned.what {
-                    What::Branch(number) | What::Answer(number) | What::Value(number) => number,
-                },
-            })
-            .collect();
+        let flips = combination.turned.clone();
         let failing = self.again(&performed.run.schedule, &performed.input, Detail::Symbolic);
         let origin = &combination.origin;
         let passing = self.again(&origin.schedule, &origin.input, Detail::Events);
@@ -139,16 +128,6 @@ impl<E: Executor> Teller<'_, '_, E> {
         let options = Options::default();
         diagnose(&mut subject, name, &performed.run, self.solver, &options, &mut |_| {})
             .map_err(|error| error.to_string())
-    }
-
-    fn place(&self, performed: &Performed, site: unravel_trace::SiteId) -> Place {
-        let known = performed.parts.iter().find_map(|part| part.trace.site(site));
-        known.map(|site| site.place.clone()).unwrap_or(Place {
-            function: "?".into(),
-            file: "?".into(),
-            line: 0,
-            column: 0,
-        })
     }
 }
 

@@ -1,13 +1,14 @@
-//! Which values memory can hold at all: data flow, before any solver is asked.
+//! Which values a read can return at all: data flow, before any solver is asked.
 //!
-//! Of each cell a set: what it held before the run, and what any of the threads writes there, in whatever order. Writes of
-//! expressions are followed until nothing is new or a set grows too large, which then means "anything". A condition that no
-//! choice from these sets makes true cannot be made true by any order of these threads' steps.
+//! A read returns what its own thread last wrote there, or what any other thread writes, whenever; what was there before the
+//! run only if its own thread has not written it. Writes of expressions are followed until nothing is new or a set grows
+//! too large, which then means "anything". A condition that no choice from these sets makes true cannot be made true by any
+//! order of these threads' steps.
 //!
-//! Errs on the side of "possible": the sets forget who writes when, and that two reads may have the same source.
+//! Errs on the side of "possible": the sets forget when others write, and that two reads may have the same source.
 
-use rustc_hash::FxHashMap;
-use unravel_trace::{Access, ExprId, Exprs, SymbolId, Symbolic};
+use rustc_hash::{FxHashMap, FxHashSet};
+use unravel_trace::{ExprId, Exprs, SymbolId, Symbolic, ThreadId};
 
 /// A larger set is "anything".
 const MOST_VALUES: usize = 48;
@@ -16,125 +17,156 @@ const MOST_CHOICES: usize = 2_000;
 /// Rounds in which writes are followed.
 const ROUNDS: usize = 10;
 
-/// The values a cell may hold; `None` for anything.
+/// Possible values; `None` for anything.
 type Set = Option<Vec<u128>>;
+/// Memory that is accessed as a whole: address and size.
+type Place = (u64, u8);
 
-/// By address and size.
-#[derive(Debug)]
+/// What reads may return.
+#[derive(Debug, Default)]
 pub struct Values {
-    cells: FxHashMap<(u64, u8), Set>,
+    /// By access: of a write what it writes, of a read where it reads from.
+    accesses: Vec<Role>,
+    /// By place and thread: all that the thread writes there.
+    written: FxHashMap<Place, Vec<(ThreadId, Set)>>,
+    /// Before the run; `None` if any input will do.
+    initial: FxHashMap<Place, Set>,
+}
+
+#[derive(Clone, Debug)]
+enum Role {
+    Write(Set),
+    Read {
+        place: Place,
+        thread: ThreadId,
+        /// The last write of its own thread before it.
+        own: Option<u32>,
+    },
+    /// It overlaps with accesses of other sizes.
+    Anything,
 }
 
 impl Values {
     pub fn of(symbolic: &Symbolic) -> Values {
-        let mut values = Values { cells: FxHashMap::default() };
-        values.begin(symbolic);
-        let writes: Vec<&Access> = symbolic
-            .shadows
-            .iter()
-            .flat_map(|shadow| {
-                let first = (shadow.first + shadow.reads) as usize;
-                &symbolic.accesses[first..first + shadow.writes as usize]
-            })
-            .collect();
-        for _ in 0..ROUNDS {
-            let mut grew = false;
-            for write in &writes {
-                let new = values.possible(symbolic, write.value);
-                grew |= values.add((write.address, write.bytes), new);
+        let mut values = Values::default();
+        let writes = values.begin(symbolic);
+        let mut growing: FxHashSet<u32> = FxHashSet::default();
+        for round in 0..=ROUNDS {
+            growing.clear();
+            for (index, thread) in &writes {
+                let access = &symbolic.accesses[*index as usize];
+                let new = values.possible(symbolic, access.value);
+                if values.add(*index, (access.address, access.bytes), *thread, new) {
+                    growing.insert(*index);
+                }
             }
-            if !grew {
+            if growing.is_empty() {
                 return values;
             }
-        }
-        // Not stable: every cell that is written an expression may be anything.
-        for write in writes {
-            if symbolic.exprs.as_const(write.value).is_none() {
-                values.cells.insert((write.address, write.bytes), None);
+            if round == ROUNDS {
+                break;
             }
         }
-        values.spread_anything(symbolic);
+        // What still grows has no bound that we know, and nor has what depends on it.
+        while !growing.is_empty() {
+            for index in std::mem::take(&mut growing) {
+                let access = &symbolic.accesses[index as usize];
+                let thread = writes.iter().find(|(other, _)| *other == index).map(|(_, t)| *t);
+                let place = (access.address, access.bytes);
+                values.add(index, place, thread.unwrap_or(ThreadId::MAIN), None);
+            }
+            for (index, _) in &writes {
+                let access = &symbolic.accesses[*index as usize];
+                let now = values.possible(symbolic, access.value);
+                let known = match &values.accesses[*index as usize] {
+                    Role::Write(set) => set,
+                    Role::Read { .. } | Role::Anything => continue,
+                };
+                let fits = match (known, &now) {
+                    (None, _) => true,
+                    (Some(_), None) => false,
+                    (Some(known), Some(now)) => now.iter().all(|value| known.contains(value)),
+                };
+                if !fits {
+                    growing.insert(*index);
+                }
+            }
+        }
         values
     }
 
-    /// Memory before the run; cells that overlap are anything.
-    fn begin(&mut self, symbolic: &Symbolic) {
-        let mut bytes: FxHashMap<u64, u8> = FxHashMap::default();
-        for initial in &symbolic.initial {
-            if let Some(value) = initial.value {
-                for i in 0..initial.bytes {
-                    let byte = (value >> (8 * u32::from(i))) as u8;
-                    bytes.insert(initial.address + u64::from(i), byte);
+    /// Who reads and writes what. Gives the writes with their threads.
+    fn begin(&mut self, symbolic: &Symbolic) -> Vec<(u32, ThreadId)> {
+        let overlapping = overlapping(symbolic);
+        self.accesses = vec![Role::Anything; symbolic.accesses.len()];
+        let mut writes = Vec::new();
+        let mut last: FxHashMap<(ThreadId, Place), u32> = FxHashMap::default();
+        let mut of_events: Vec<ThreadId> = vec![ThreadId::MAIN; symbolic.shadows.len()];
+        for step in &symbolic.steps {
+            step.range().for_each(|event| of_events[event] = step.thread);
+        }
+        for (event, shadow) in symbolic.shadows.iter().enumerate() {
+            let thread = of_events[event];
+            for index in shadow.first..shadow.first + shadow.reads + shadow.writes {
+                let access = &symbolic.accesses[index as usize];
+                let place = (access.address, access.bytes);
+                if overlapping.contains(&place) {
+                    continue;
                 }
+                self.accesses[index as usize] = if index < shadow.first + shadow.reads {
+                    let own = last.get(&(thread, place)).copied();
+                    Role::Read { place, thread, own }
+                } else {
+                    last.insert((thread, place), index);
+                    writes.push((index, thread));
+                    Role::Write(Some(Vec::new()))
+                };
             }
         }
-        let mut owners: FxHashMap<u64, (u64, u8)> = FxHashMap::default();
-        let mut overlap: Vec<(u64, u8)> = Vec::new();
-        for access in &symbolic.accesses {
-            let key = (access.address, access.bytes);
-            for at in access.address..access.address + u64::from(access.bytes) {
-                let owner = *owners.entry(at).or_insert(key);
-                if owner != key {
-                    overlap.extend([owner, key]);
-                }
-            }
-            let before = (0..access.bytes).rev().try_fold(0u128, |value, i| {
-                let byte = bytes.get(&(access.address + u64::from(i)))?;
-                Some(value << 8 | u128::from(*byte))
-            });
-            // Memory that nobody reads has no initial value here, and needs none; inputs have none and may be anything.
-            let input = symbolic.inputs.iter().any(|input| input.address == access.address);
-            let set = match before {
-                Some(value) => Some(vec![value]),
-                None if input => None,
-                None => Some(Vec::new()),
-            };
-            self.cells.entry(key).or_insert(set);
-        }
-        for key in overlap {
-            self.cells.insert(key, None);
-        }
+        self.initial = initial(symbolic);
+        writes
     }
 
-    /// Anything that depends on anything is anything.
-    fn spread_anything(&mut self, symbolic: &Symbolic) {
-        let mut grew = true;
-        while grew {
-            grew = false;
-            for shadow in &symbolic.shadows {
-                let first = (shadow.first + shadow.reads) as usize;
-                for write in &symbolic.accesses[first..first + shadow.writes as usize] {
-                    let new = self.possible(symbolic, write.value);
-                    grew |= self.add((write.address, write.bytes), new);
+    /// Adds to what a write writes. Whether that is more than before.
+    fn add(&mut self, index: u32, place: Place, thread: ThreadId, new: Set) -> bool {
+        let Role::Write(set) = &mut self.accesses[index as usize] else { return false };
+        let grew = join(set, &new);
+        if grew {
+            let all = self.written.entry(place).or_default();
+            match all.iter_mut().find(|(other, _)| *other == thread) {
+                Some((_, set)) => {
+                    join(set, &new);
                 }
+                None => all.push((thread, new)),
             }
-        }
-    }
-
-    fn add(&mut self, key: (u64, u8), new: Set) -> bool {
-        let set = self.cells.entry(key).or_insert_with(|| Some(Vec::new()));
-        let Some(known) = set else { return false };
-        let Some(new) = new else {
-            *set = None;
-            return true;
-        };
-        let before = known.len();
-        for value in new {
-            if !known.contains(&value) {
-                known.push(value);
-            }
-        }
-        let grew = known.len() > before;
-        if known.len() > MOST_VALUES {
-            *set = None;
         }
         grew
+    }
+
+    /// What a read may return.
+    fn read(&self, symbol: SymbolId) -> Set {
+        let Some(Role::Read { place, thread, own }) = self.accesses.get(symbol.0 as usize) else {
+            return None;
+        };
+        let mut all: Set = match own {
+            Some(own) => match &self.accesses[*own as usize] {
+                Role::Write(set) => set.clone(),
+                Role::Read { .. } | Role::Anything => None,
+            },
+            None => self.initial.get(place).cloned().flatten(),
+        };
+        for (other, set) in self.written.get(place).into_iter().flatten() {
+            if other != thread {
+                join(&mut all, set);
+            }
+        }
+        all
     }
 
     /// The values an expression may have.
     fn possible(&self, symbolic: &Symbolic, id: ExprId) -> Set {
         let mut found: Vec<u128> = Vec::new();
-        let complete = self.each(symbolic, &symbolic.exprs, id, &mut |value| {
+        let complete = self.each(&symbolic.exprs, id, &mut |value| {
             if !found.contains(&value) {
                 found.push(value);
             }
@@ -143,10 +175,10 @@ impl Values {
         (complete && found.len() <= MOST_VALUES).then_some(found)
     }
 
-    /// Whether a condition can be true. `exprs` holds it; its symbols are those of `symbolic`.
-    pub fn may_hold(&self, symbolic: &Symbolic, exprs: &Exprs, id: ExprId) -> bool {
+    /// Whether a condition can be true. Its symbols are those of the combination that these values are of.
+    pub fn may_hold(&self, exprs: &Exprs, id: ExprId) -> bool {
         let mut holds = false;
-        let complete = self.each(symbolic, exprs, id, &mut |value| {
+        let complete = self.each(exprs, id, &mut |value| {
             holds |= value != 0;
             holds
         });
@@ -154,21 +186,11 @@ impl Values {
     }
 
     /// Evaluates an expression for each choice of its symbols, until told to stop. False if there are too many.
-    fn each(
-        &self,
-        symbolic: &Symbolic,
-        exprs: &Exprs,
-        id: ExprId,
-        stop: &mut dyn FnMut(u128) -> bool,
-    ) -> bool {
-        let symbols = exprs.symbols(id);
-        let mut sets: Vec<(SymbolId, &[u128])> = Vec::new();
+    fn each(&self, exprs: &Exprs, id: ExprId, stop: &mut dyn FnMut(u128) -> bool) -> bool {
+        let mut sets: Vec<(SymbolId, Vec<u128>)> = Vec::new();
         let mut choices = 1usize;
-        for symbol in symbols {
-            let access = &symbolic.accesses[symbol.0 as usize];
-            let Some(Some(set)) = self.cells.get(&(access.address, access.bytes)) else {
-                return false;
-            };
+        for symbol in exprs.symbols(id) {
+            let Some(set) = self.read(symbol) else { return false };
             choices = choices.saturating_mul(set.len());
             sets.push((symbol, set));
         }
@@ -187,4 +209,61 @@ impl Values {
         }
         true
     }
+}
+
+/// Puts the second set into the first. Whether that is more than before.
+fn join(set: &mut Set, new: &Set) -> bool {
+    let Some(known) = set else { return false };
+    let Some(new) = new else {
+        *set = None;
+        return true;
+    };
+    let before = known.len();
+    for value in new {
+        if !known.contains(value) {
+            known.push(*value);
+        }
+    }
+    let grew = known.len() > before;
+    if known.len() > MOST_VALUES {
+        *set = None;
+    }
+    grew
+}
+
+/// Places that share bytes with others.
+fn overlapping(symbolic: &Symbolic) -> FxHashSet<Place> {
+    let mut owners: FxHashMap<u64, Place> = FxHashMap::default();
+    let mut found = FxHashSet::default();
+    for access in &symbolic.accesses {
+        let place = (access.address, access.bytes);
+        for at in access.address..access.address + u64::from(access.bytes) {
+            let owner = *owners.entry(at).or_insert(place);
+            if owner != place {
+                found.extend([owner, place]);
+            }
+        }
+    }
+    found
+}
+
+/// Memory before the run, of all places that are accessed.
+fn initial(symbolic: &Symbolic) -> FxHashMap<Place, Set> {
+    let mut bytes: FxHashMap<u64, u8> = FxHashMap::default();
+    for initial in &symbolic.initial {
+        if let Some(value) = initial.value {
+            for i in 0..initial.bytes {
+                let byte = (value >> (8 * u32::from(i))) as u8;
+                bytes.insert(initial.address + u64::from(i), byte);
+            }
+        }
+    }
+    let whole = |(address, size): Place| {
+        (0..size).rev().try_fold(0u128, |value, i| {
+            let byte = bytes.get(&(address + u64::from(i)))?;
+            Some(value << 8 | u128::from(*byte))
+        })
+    };
+    let places = symbolic.accesses.iter().map(|access| (access.address, access.bytes));
+    places.map(|place| (place, whole(place).map(|value| vec![value]))).collect()
 }

@@ -18,6 +18,8 @@ pub struct Hunt {
     /// In the order they were found.
     pub exposed: Vec<Exposed>,
     pub end: HuntEnd,
+    /// What was tried, attempt by attempt; the first ones.
+    pub journal: Vec<Attempt>,
     /// What the reader should know: what was not followed, what was left out.
     pub notes: Vec<String>,
     pub time: Duration,
@@ -74,6 +76,30 @@ pub struct HuntEffort {
     pub refused: Vec<Refused>,
     /// Programs executed, the runs at the start included.
     pub executions: u64,
+    /// Times that the hunt began anew because more memory was shared than was known.
+    pub renewals: u64,
+}
+
+/// One attempt.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Attempt {
+    pub number: u64,
+    /// What goes another way than in the run it was derived from.
+    pub flips: Vec<Flip>,
+    pub traces: TraceSource,
+    /// What came of it, in words.
+    pub result: String,
+}
+
+/// Where the trace of a thread came from that goes another way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum TraceSource {
+    /// Some run did that already.
+    Database,
+    /// An order was asked for in which the branch turns, and executed.
+    Execution,
+    /// Guided symbolic execution.
+    Symbolic,
 }
 
 /// Promises that execution did not keep.
@@ -149,6 +175,15 @@ pub enum How {
 pub struct Flip {
     pub thread: ThreadName,
     pub place: Place,
-    /// Which of the thread's branches it is, from 0.
-    pub branch: u32,
+    pub kind: FlipKind,
+}
+
+/// What goes another way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum FlipKind {
+    Branch,
+    /// Of a trylock, or of who is first to initialise.
+    Answer,
+    /// An address, or what a library function is given.
+    Value,
 }

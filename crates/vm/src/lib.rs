@@ -16,6 +16,7 @@ mod handover;
 mod host;
 mod interface;
 mod interpret;
+mod kin;
 mod machine;
 mod memory;
 mod models;
@@ -30,7 +31,6 @@ mod symbolic;
 mod sync;
 mod thread;
 
-use rustc_hash::FxHashSet;
 use unravel_program::{AccessKind, Program};
 use unravel_trace::{
     Executor, FreeInput, Guess, Guided, Input, Lead, Led, Outcome, Paths, Place, Run, Scheduler,
@@ -87,16 +87,7 @@ impl Executor for Vm {
     }
 
     fn kin(&self, visible: &VisibleSet) -> VisibleSet {
-        let accesses = &self.program().accesses;
-        let name = |index: usize| last_name(accesses.get(index)?.path.as_deref()?);
-        let names: FxHashSet<&str> = visible.iter().filter_map(|site| name(site.index())).collect();
-        let mut kin = visible.clone();
-        for (index, access) in accesses.iter().enumerate() {
-            if access.kind != AccessKind::None && name(index).is_some_and(|n| names.contains(n)) {
-                kin.insert(SiteId(index as u32));
-            }
-        }
-        kin
+        kin::kin(self.program(), visible)
     }
 
     fn paths(&self, failed: &Outcome) -> Option<Paths> {
@@ -140,17 +131,4 @@ impl Executor for Vm {
         guard::watch();
         self.machine.natives.forget_input();
     }
-}
-
-/// The last name of a location as the programmer wrote it: the field, or the variable itself.
-fn last_name(path: &str) -> Option<&str> {
-    let end = path.trim_end_matches(|c| c != ']').len();
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    // `buffer[i]` is the buffer, whatever `i` is.
-    let path = match path.ends_with(']') {
-        true => &path[..path[..end].rfind('[')?],
-        false => path,
-    };
-    let start = path.rfind(|c| !is_name(c)).map_or(0, |at| at + 1);
-    Some(&path[start..]).filter(|name| !name.is_empty())
 }

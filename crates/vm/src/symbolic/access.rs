@@ -314,7 +314,9 @@ impl Machine {
     /// A library function decided by a condition, which is now known to have been so.
     pub fn shadow_went(&mut self, condition: Option<ExprId>, taken: bool) {
         if let Some(condition) = condition {
-            self.add_branch(condition, taken, Otherwise::Unknown);
+            // As for the instruction.
+            let next = self.branches_taken();
+            self.add_branch(condition, taken, Otherwise::Turns(next));
         }
     }
 

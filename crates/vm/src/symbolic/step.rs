@@ -380,7 +380,10 @@ impl Machine {
             .collect();
         cases.sort_unstable();
         if cases.len() > MANY_CASES && leads {
-            return self.fix(id, ConditionKind::Branch);
+            self.keep_guess(id);
+            let is = self.concolic.graph.equals(id, u128::from(value));
+            let otherwise = self.otherwise();
+            return self.add_branch(is, true, otherwise);
         }
         let graph = &mut self.concolic.graph;
         let bits = graph.exprs.bits(id);
