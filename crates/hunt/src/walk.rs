@@ -1,36 +1,39 @@
-//! Chance, for long traces: steps are walked through by thread priorities that change a few times, as PCT does it, and the
-//! evaluator says where it fails. A thread that would leave its path, or has to wait, lets the next one go.
+//! Chance, for long traces: steps are walked through thread by thread, in slices as a scheduler of the system would cut them,
+//! and the evaluator says where it fails. A thread that would leave its path, or has to wait, lets the others go.
+//!
+//! Slices are short: a machine does not let a thread run for long that changes nothing others could see, and repeating what
+//! is there already changes nothing.
 
 use unravel_solve::{Evaluator, Model, StepId, Verdict};
 use unravel_trace::{Rng, ThreadId};
 
-/// Times that priorities change, at most.
-const CHANGES: u32 = 4;
+/// Mean steps of a slice, drawn for each walk.
+const SLICES: [u32; 4] = [2, 8, 25, 80];
 
 /// An order that fails, all steps in it; `None` if this walk does not.
 pub fn walk(model: &Model, mut rng: Rng) -> Option<Vec<StepId>> {
-    let threads = model.threads();
-    let mut priority: Vec<usize> = (0..threads).collect();
-    for at in (1..threads).rev() {
-        priority.swap(at, rng.below(at as u32 + 1) as usize);
-    }
-    let changes = 1 + rng.below(CHANGES);
-    let mut change_at: Vec<usize> =
-        (0..changes).map(|_| rng.below(model.len().max(1) as u32) as usize).collect();
-    change_at.sort_unstable();
+    let slice = *rng.pick(&SLICES);
     let mut evaluator = Evaluator::new(model);
-    let mut next = vec![0usize; threads];
+    let mut next = vec![0usize; model.threads()];
     let mut order: Vec<StepId> = Vec::with_capacity(model.len());
+    // Whoever is first goes on until its slice ends.
+    let mut turns: Vec<usize> = (0..model.threads()).collect();
+    let mut left = 0;
     loop {
+        if left == 0 {
+            let first = rng.below(turns.len() as u32) as usize;
+            turns.swap(0, first);
+            left = 1 + rng.below(2 * slice);
+        }
         let mut went = None;
-        for (rank, thread) in priority.iter().copied().enumerate() {
+        for (place, thread) in turns.iter().copied().enumerate() {
             let steps = model.thread_steps(ThreadId(thread as u32));
             let Some(step) = steps.get(next[thread]).copied() else { continue };
             match evaluator.push(step) {
                 None => {
                     order.push(step);
                     next[thread] += 1;
-                    went = Some(rank);
+                    went = Some(place);
                     break;
                 }
                 Some(Verdict::Fails { .. }) => {
@@ -41,13 +44,8 @@ pub fn walk(model: &Model, mut rng: Rng) -> Option<Vec<StepId>> {
                 Some(_) => evaluator.pop(),
             }
         }
-        let rank = went?;
-        // Whoever is running goes last from here on.
-        if change_at.first().is_some_and(|at| order.len() >= *at) {
-            change_at.remove(0);
-            let thread = priority.remove(rank);
-            priority.push(thread);
-        }
+        turns.swap(0, went?);
+        left -= 1;
     }
 }
 
