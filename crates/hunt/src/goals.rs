@@ -14,7 +14,8 @@
 mod deadlocks;
 
 use unravel_trace::{
-    Bug, Combined, CompareOp, ConditionKind, ExprId, Exprs, Node, Otherwise, SiteId, ThreadId,
+    BinaryOp, Bug, Combined, CompareOp, Condition, ConditionKind, ExprId, Exprs, Node, Object,
+    Otherwise, SiteId, ThreadId,
 };
 
 use crate::cut::Failing;
@@ -22,6 +23,8 @@ use crate::values::Values;
 
 /// Addresses below this are null, or a member of null.
 const NULL_PAGE: u128 = 4096;
+/// Addresses of others that an address may become.
+const MOST_MEETINGS: usize = 32;
 /// Times that one place in one thread is asked about: its last ones.
 const MOST_AT_A_PLACE: usize = 12;
 
@@ -96,7 +99,9 @@ pub fn goals(combined: &Combined, values: &Values, exit_code: bool) -> Goals {
         found.goals.goals.push(Goal { aim: Aim::Assertion, thread, site, failing });
     }
     let Found { mut goals, .. } = found;
-    goals.goals.extend(deadlocks::deadlocks(combined));
+    let (deadlocks, left_out) = deadlocks::deadlocks(combined);
+    goals.goals.extend(deadlocks);
+    goals.left_out += left_out;
     goals.goals.sort_by_key(|goal| goal.aim);
     goals
 }
@@ -109,6 +114,54 @@ pub fn flip(combined: &Combined, values: &Values, condition: usize) -> Option<(G
     found.negated(condition, Aim::Flip);
     let Goals { mut goals, exprs, .. } = found.goals;
     Some((goals.pop()?, exprs))
+}
+
+/// The goal that an address is one that another thread uses in the same object; `None` if it is no address, or none is.
+pub fn meet(combined: &Combined, values: &Values, condition: usize) -> Option<(Goal, Exprs)> {
+    let Condition { holds, thread, .. } = combined.symbolic.conditions[condition];
+    let mut exprs = combined.symbolic.exprs.clone();
+    let (address, value) = kept_value(&exprs, holds)?;
+    let object = combined.trace.objects.iter().find(|object| contains(object, value))?;
+    let mut others: Vec<u64> = Vec::new();
+    for (event, shadow) in combined.trace.events.iter().zip(&combined.symbolic.shadows) {
+        let first = shadow.first as usize;
+        let accesses =
+            &combined.symbolic.accesses[first..first + (shadow.reads + shadow.writes) as usize];
+        for access in accesses.iter().filter(|_| event.thread != thread) {
+            let at = access.address;
+            let new = u128::from(at) != value && !others.contains(&at);
+            if new && contains(object, u128::from(at)) && others.len() < MOST_MEETINGS {
+                others.push(at);
+            }
+        }
+    }
+    let bits = exprs.bits(address);
+    let meetings = others.iter().map(|at| {
+        let at = exprs.constant(u128::from(*at), bits);
+        exprs.compare(CompareOp::Eq, address, at)
+    });
+    let meetings: Vec<ExprId> = meetings.collect();
+    let any = meetings.into_iter().reduce(|a, b| exprs.binary(BinaryOp::Or, a, b))?;
+    let goals = Goals { goals: Vec::new(), exprs, refuted: 0, left_out: 0 };
+    let mut found = Found { combined, values, goals };
+    found.add(condition, Aim::Flip, any);
+    let Goals { mut goals, exprs, .. } = found.goals;
+    Some((goals.pop()?, exprs))
+}
+
+/// The expression that a condition keeps at a value, and the value.
+fn kept_value(exprs: &Exprs, holds: ExprId) -> Option<(ExprId, u128)> {
+    let Node::Compare(CompareOp::Eq, a, b) = exprs.node(holds) else { return None };
+    match (exprs.as_const(a), exprs.as_const(b)) {
+        (None, Some(value)) => Some((a, value)),
+        (Some(value), None) => Some((b, value)),
+        _ => None,
+    }
+}
+
+fn contains(object: &Object, address: u128) -> bool {
+    let start = u128::from(object.address);
+    (start..start + u128::from(object.bytes)).contains(&address)
 }
 
 /// The goal that a trylock, or who is first, has the other answer.
@@ -151,12 +204,7 @@ impl Found<'_> {
     fn addresses(&mut self, condition: usize) {
         let exprs = &mut self.goals.exprs;
         let holds = self.combined.symbolic.conditions[condition].holds;
-        let Node::Compare(CompareOp::Eq, a, b) = exprs.node(holds) else { return };
-        let (address, value) = match (exprs.as_const(a), exprs.as_const(b)) {
-            (None, Some(value)) => (a, value),
-            (Some(value), None) => (b, value),
-            _ => return,
-        };
+        let Some((address, value)) = kept_value(exprs, holds) else { return };
         let bits = exprs.bits(address);
         if bits != 64 {
             return;
@@ -164,11 +212,8 @@ impl Found<'_> {
         let page = exprs.constant(NULL_PAGE, bits);
         let null = exprs.compare(CompareOp::Ult, address, page);
         self.add(condition, Aim::Null, null);
-        let inside = |object: &&unravel_trace::Object| {
-            let start = u128::from(object.address);
-            (start..start + u128::from(object.bytes)).contains(&value)
-        };
-        let Some(object) = self.combined.trace.objects.iter().find(inside) else { return };
+        let mut objects = self.combined.trace.objects.iter();
+        let Some(object) = objects.find(|object| contains(object, value)) else { return };
         let exprs = &mut self.goals.exprs;
         let start = exprs.constant(u128::from(object.address), bits);
         let end = exprs.constant(u128::from(object.address + object.bytes), bits);
@@ -176,7 +221,7 @@ impl Found<'_> {
         let below = exprs.compare(CompareOp::Ult, address, start);
         let above = exprs.compare(CompareOp::Ule, end, address);
         let not_null = exprs.compare(CompareOp::Ule, page, address);
-        let either = exprs.binary(unravel_trace::BinaryOp::Or, below, above);
+        let either = exprs.binary(BinaryOp::Or, below, above);
         let outside = exprs.and(either, not_null);
         self.add(condition, Aim::OutOfBounds, outside);
     }

@@ -61,7 +61,7 @@ impl Default for Options {
         Options {
             runs: 100,
             seed: 0,
-            bounds: HuntBounds { depth: 16, traces: 4, flips: 4 },
+            bounds: HuntBounds { depth: 16, traces: 4, flips: 8 },
             time: Duration::from_secs(60),
             all: false,
             free: FreeInput::Nondet,

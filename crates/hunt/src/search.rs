@@ -34,7 +34,7 @@ use crate::collect::{keep, turns};
 use crate::execute::{Kept, Performed, Stage, departure};
 use crate::flips::{Candidate, What, candidates};
 use crate::gaps::gaps;
-use crate::goals::{Aim, Goal, flip, goals, other_answer};
+use crate::goals::{Aim, Goal, flip, goals, meet, other_answer};
 use crate::parts::{Combination, PartId, Parts};
 use crate::values::Values;
 
@@ -42,6 +42,8 @@ use crate::values::Values;
 const PATIENCE: Patience = Patience { conflicts: 100_000, time: Duration::from_secs(4) };
 /// Steps from which on guesses at other addresses come first.
 const LONG: usize = 400;
+/// Branches that are flipped at once. More are flipped one after the other.
+const MOST_TOGETHER: u32 = 3;
 /// Attempts that are written down.
 const MOST_NOTED: usize = 200;
 /// Different reasons for refusals that are kept.
@@ -140,29 +142,39 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
 
     /// The whole way. How it ended.
     pub fn run(&mut self) -> Result<HuntEnd, DatabaseError> {
-        let observed = self.observed();
-        (self.progress)(&self.effort, "asking about the runs that were seen");
-        for base in &observed {
-            if self.explore_observed(base)? == Go::Stop {
+        let (different, alike) = self.observed();
+        for bases in [&different, &alike] {
+            if self.search_from(bases)? == Go::Stop {
                 return Ok(self.ended());
             }
         }
-        if self.limits.bounds.flips > 0 {
-            for base in &observed {
-                self.schedule_flips(base);
-            }
-            while let Some(item) = self.agenda.next() {
-                if self.flip(&item)? == Go::Stop {
-                    return Ok(self.ended());
-                }
-            }
-        }
-        for many in 2..=self.limits.bounds.flips {
-            if self.flip_together(&observed, many as usize)? == Go::Stop {
+        for many in 2..=self.limits.bounds.flips.min(MOST_TOGETHER) {
+            if self.flip_together(&different, many as usize)? == Go::Stop {
                 return Ok(self.ended());
             }
         }
         Ok(self.ended())
+    }
+
+    /// Asks about executions as they are, then flips what could go another way in them, one at a time.
+    fn search_from(&mut self, bases: &[Combination]) -> Result<Go, DatabaseError> {
+        (self.progress)(&self.effort, "asking about the runs that were seen");
+        for base in bases {
+            if self.explore_observed(base)? == Go::Stop {
+                return Ok(Go::Stop);
+            }
+        }
+        if self.limits.bounds.flips > 0 {
+            for base in bases {
+                self.schedule_flips(base);
+            }
+        }
+        while let Some(item) = self.agenda.next() {
+            if self.flip(&item)? == Go::Stop {
+                return Ok(Go::Stop);
+            }
+        }
+        Ok(self.go())
     }
 
     fn ended(&self) -> HuntEnd {
@@ -205,9 +217,11 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         }
     }
 
-    /// The combinations of the database that were recorded with this visible set.
-    fn observed(&mut self) -> Vec<Combination> {
-        let mut found = Vec::new();
+    /// The combinations of the database that were recorded with this visible set: one for each combination of paths, and
+    /// those that differ from them only in values.
+    fn observed(&mut self) -> (Vec<Combination>, Vec<Combination>) {
+        let mut paths: FxHashSet<Vec<Vec<u32>>> = FxHashSet::default();
+        let (mut different, mut alike) = (Vec::new(), Vec::new());
         for run in self.database.runs() {
             if !run.schedule.visible.is_same(&self.stage.visible) {
                 continue;
@@ -217,6 +231,9 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             let parts: Option<Vec<PartId>> =
                 run.threads.iter().map(|id| self.parts.stored(self.database, *id)).collect();
             let Some(parts) = parts else { continue };
+            let path = |part: &PartId| self.parts.get(*part).path.clone();
+            let new = paths.insert(parts.iter().map(path).collect());
+            let found = if new { &mut different } else { &mut alike };
             found.push(Combination {
                 parts,
                 turns,
@@ -228,7 +245,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                 traces: 0,
             });
         }
-        found
+        (different, alike)
     }
 
     fn explore_observed(&mut self, base: &Combination) -> Result<Go, DatabaseError> {
@@ -256,7 +273,9 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             matches!(c.why, ConditionKind::Address | ConditionKind::Fixed)
                 && c.otherwise == Otherwise::Unknown
         };
-        let guesses = combined.symbolic.conditions.iter().any(is_guess);
+        // With another input almost every address is another: such a guess would be wild.
+        let guesses = combined.symbolic.inputs.is_empty()
+            && combined.symbolic.conditions.iter().any(is_guess);
         let found = goals(combined, &values, self.limits.exit_code);
         for why in gaps(combined) {
             self.gap(why.to_owned());
@@ -264,7 +283,8 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         self.effort.ruled_out += found.refuted;
         if found.left_out > 0 {
             self.gap(
-                "of assertions in long loops only the last rounds were asked about".to_owned(),
+                "of assertions, locks and waits in long loops only some rounds were asked about"
+                    .to_owned(),
             );
         }
         for goal in &found.goals {
@@ -487,18 +507,27 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             self.effort.redundant += 1;
             return Ok(self.go());
         }
-        let goal = match candidate.what {
+        let goals = match candidate.what {
             What::Answer(_) => {
                 let goal = other_answer(combined, candidate.index as u32);
-                Some((goal, combined.symbolic.exprs.clone()))
+                vec![(goal, combined.symbolic.exprs.clone())]
             }
-            What::Branch(_) | What::Value(_) => flip(combined, values, candidate.index),
+            What::Branch(_) => flip(combined, values, candidate.index).into_iter().collect(),
+            // An address that another thread uses promises more than any other.
+            What::Value(_) => {
+                let meeting = meet(combined, values, candidate.index);
+                meeting.into_iter().chain(flip(combined, values, candidate.index)).collect()
+            }
         };
-        let Some((goal, exprs)) = goal else { return Ok(self.go()) };
-        self.new_attempt = true;
-        let (go, result) = self.turn(&derived, combined, (&goal, &exprs), key)?;
-        self.note(&derived.turned, TraceSource::Execution, result);
-        Ok(go)
+        for (goal, exprs) in goals {
+            self.new_attempt = true;
+            let (go, result) = self.turn(&derived, combined, (&goal, &exprs), key.clone())?;
+            self.note(&derived.turned, TraceSource::Execution, result);
+            if go == Go::Stop {
+                return Ok(Go::Stop);
+            }
+        }
+        Ok(self.go())
     }
 
     /// Writes an attempt into the journal, if the solver was asked at all.

@@ -50,7 +50,7 @@ pub struct HuntExtentFlags {
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub traces: u32,
     /// Flip at most so many branches.
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = 8)]
     pub flips: u32,
     /// Hunt at most this long.
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "60s")]

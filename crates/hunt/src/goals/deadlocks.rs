@@ -10,11 +10,10 @@ use unravel_trace::{Bug, Combined, EventKind, LocationId, Request, SiteId, Threa
 use super::{Aim, Goal};
 use crate::cut::Failing;
 
-/// Threads in a cycle.
-const LONGEST: usize = 4;
-/// Cycles that are asked about, and those between the same places.
+/// Cycles that are asked about, those between the same places, and chains that are looked at for them.
 const MOST_CYCLES: usize = 60;
 const MOST_ALIKE: usize = 3;
+const MOST_CHAINS: u64 = 50_000;
 /// Waits at the same place of the same thread.
 const MOST_WAITS: usize = 2;
 
@@ -30,14 +29,26 @@ struct Wanted {
     held: Vec<LocationId>,
 }
 
-pub fn deadlocks(combined: &Combined) -> Vec<Goal> {
+/// The goals, and how many were left out.
+pub fn deadlocks(combined: &Combined) -> (Vec<Goal>, u64) {
     let mut watch = Watch::default();
     for (index, event) in combined.trace.events.iter().enumerate() {
         watch.see(index as u32, event.thread, event.site, &event.kind);
     }
-    let mut goals = cycles(&watch.wanted);
+    let mut search = Cycles {
+        wanted: &watch.wanted,
+        found: Vec::new(),
+        alike: FxHashMap::default(),
+        chains: 0,
+        left_out: 0,
+    };
+    let mut known: FxHashSet<Vec<usize>> = FxHashSet::default();
+    for first in 0..watch.wanted.len() {
+        search.extend(&mut vec![first], &mut known);
+    }
+    let Cycles { found: mut goals, left_out, .. } = search;
     goals.extend(watch.waits);
-    goals
+    (goals, left_out + watch.left_out)
 }
 
 /// Goes through the events, thread by thread interleaved: only the order within a thread matters.
@@ -48,6 +59,7 @@ struct Watch {
     wanted: Vec<Wanted>,
     waits: Vec<Goal>,
     seen: FxHashMap<(ThreadId, SiteId), usize>,
+    left_out: u64,
 }
 
 impl Watch {
@@ -97,29 +109,26 @@ impl Watch {
             };
             let aim = Aim::Forgotten;
             self.waits.push(Goal { aim, thread, site, failing });
+        } else {
+            self.left_out += 1;
         }
     }
-}
-
-fn cycles(wanted: &[Wanted]) -> Vec<Goal> {
-    let mut search = Cycles { wanted, found: Vec::new(), alike: FxHashMap::default() };
-    let mut known: FxHashSet<Vec<usize>> = FxHashSet::default();
-    for first in 0..wanted.len() {
-        search.extend(&mut vec![first], &mut known);
-    }
-    search.found
 }
 
 struct Cycles<'a> {
     wanted: &'a [Wanted],
     found: Vec<Goal>,
     alike: FxHashMap<Vec<(ThreadId, SiteId)>, usize>,
+    chains: u64,
+    left_out: u64,
 }
 
 impl Cycles<'_> {
     /// Each wants what the next holds; the first is the smallest, so that each cycle is found once.
     fn extend(&mut self, chain: &mut Vec<usize>, known: &mut FxHashSet<Vec<usize>>) {
-        if self.found.len() >= MOST_CYCLES {
+        self.chains += 1;
+        if self.found.len() >= MOST_CYCLES || self.chains > MOST_CHAINS {
+            self.left_out += 1;
             return;
         }
         let last = &self.wanted[chain[chain.len() - 1]];
@@ -130,9 +139,6 @@ impl Cycles<'_> {
             if known.insert(members) {
                 self.add(chain);
             }
-            return;
-        }
-        if chain.len() == LONGEST {
             return;
         }
         for next in chain[0] + 1..self.wanted.len() {
@@ -154,6 +160,7 @@ impl Cycles<'_> {
         let alike = self.alike.entry(places).or_default();
         *alike += 1;
         if *alike > MOST_ALIKE {
+            self.left_out += 1;
             return;
         }
         let request = |wanted: &&Wanted| Request {
