@@ -15,7 +15,6 @@ mod hunt;
 mod parts;
 mod production;
 mod search;
-mod synthesise;
 mod tell;
 mod values;
 mod walk;

@@ -6,7 +6,7 @@
 //!    that already have a flipped branch, then several at once. A flipped branch gets traces from the database that begin
 //!    with its prefix, shortest first. If there is none, the solver is asked for an order in which the branch goes the other
 //!    way, which is executed: the run that comes of it is an observed one, and joins the others. Where several branches have
-//!    to turn together, traces are made by guided symbolic execution ([`crate::synthesise`]).
+//!    to turn together, traces are made by guided symbolic execution ([`synthesise`]).
 //!
 //! Where this deviates from Cortex: a single flip is decided before a trace is made for it, by asking for the flip alone. If
 //! no order turns the branch while the others stay on their paths, no trace behind it can be part of an execution with
@@ -14,6 +14,9 @@
 //! question counts as an attempt, as do all combinations that are asked about.
 //!
 //! What execution refuses is counted, with the reason. "Exhausted" is said only if every question had an answer.
+
+mod flipping;
+mod synthesise;
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,17 +27,16 @@ use unravel_database::{Database, DatabaseError};
 use unravel_explore::Divergence;
 use unravel_solve::Solver;
 use unravel_trace::{
-    Attempt, BugId, Combined, Condition, ConditionKind, Executor, Exprs, Flip, HuntBounds,
-    HuntEffort, HuntEnd, Otherwise, Refused, ThreadId, ThreadTrace, TraceSource,
+    Attempt, BugId, Combined, Condition, ConditionKind, Executor, Exprs, HuntBounds, HuntEffort,
+    HuntEnd, Otherwise, Refused, ThreadId, ThreadTrace,
 };
 
-use crate::agenda::{Agenda, Base, Item, Start};
+use crate::agenda::{Agenda, Start};
 use crate::ask::{Asked, Patience, Promise, ask, prepare};
 use crate::collect::{keep, turns};
 use crate::execute::{Kept, Performed, Stage, departure};
-use crate::flips::{Candidate, What, candidates};
 use crate::gaps::gaps;
-use crate::goals::{Aim, Goal, flip, goals, meet, other_answer};
+use crate::goals::{Aim, Goal, goals};
 use crate::parts::{Combination, PartId, Parts};
 use crate::values::Values;
 
@@ -44,8 +46,6 @@ const PATIENCE: Patience = Patience { conflicts: 100_000, time: Duration::from_s
 const LONG: usize = 400;
 /// Branches that are flipped at once. More are flipped one after the other.
 const MOST_TOGETHER: u32 = 3;
-/// Attempts that are written down.
-const MOST_NOTED: usize = 200;
 /// Different reasons for refusals that are kept.
 const MOST_REASONS: usize = 20;
 
@@ -427,201 +427,5 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             return Ok(None);
         }
         Ok(Some(Combination { parts, turns, input, ..base.clone() }))
-    }
-
-    /// Puts the flips of an execution on the agenda.
-    fn schedule_flips(&mut self, combination: &Combination) {
-        let combined = match combination.combine(&self.parts) {
-            Ok(combined) => combined,
-            Err(why) => return self.gap(why.to_string()),
-        };
-        let values = Values::of(&combined.symbolic);
-        let (found, ruled_out) = candidates(&combined, &values);
-        self.effort.ruled_out += ruled_out;
-        let HuntBounds { depth, flips, .. } = self.limits.bounds;
-        if combination.turned.len() >= flips as usize {
-            if !found.is_empty() {
-                self.gap(format!(
-                    "executions with {flips} flipped branches were not changed further"
-                ));
-            }
-            return;
-        }
-        if found.len() > depth as usize {
-            self.gap(format!("only the {depth} branches nearest to the assertions were flipped"));
-        }
-        let base = Rc::new(Base { combination: combination.clone(), combined, values });
-        for candidate in found.into_iter().filter(|candidate| candidate.rank <= depth) {
-            if combination.fixed.contains(&(candidate.thread, candidate.what)) {
-                continue;
-            }
-            if let Some(start) = self.start(combination, &candidate) {
-                self.agenda.add(Item { base: base.clone(), candidate, start, known: false });
-            }
-        }
-    }
-
-    /// How a thread begins whose branch is flipped: up to there, and the way it does not go.
-    fn start(&self, base: &Combination, flip: &Candidate) -> Option<Start> {
-        let trace = self.parts.get(base.part(&self.parts, flip.thread)?);
-        let path = match flip.what {
-            // The way it went stands for any other. Behind the path is what nobody branched on any more.
-            What::Branch(branch) => trace.path.get(..=branch as usize).unwrap_or(&trace.path),
-            What::Answer(_) | What::Value(_) => &trace.path,
-        };
-        Some((trace.name().clone(), path.to_vec(), flip.what))
-    }
-
-    fn flip(&mut self, item: &Item) -> Result<Go, DatabaseError> {
-        let Base { combination, combined, values } = &*item.base;
-        let candidate = &item.candidate;
-        let mut derived = combination.clone();
-        derived.depth = derived.depth.max(candidate.rank);
-        derived.turned.push(candidate.told(combined));
-        derived.fixed.push((candidate.thread, candidate.what));
-        (self.progress)(&self.effort, "flipping branches");
-        let known = if item.known { Vec::new() } else { self.known_traces(&item.start) };
-        self.flipped += u64::from(!item.known);
-        for (number, part) in known.iter().copied().enumerate() {
-            let mut changed = derived.with(&self.parts, part);
-            changed.traces = changed.traces.max(number as u32 + 1);
-            if !self.is_new(&changed) {
-                continue;
-            }
-            let Ok(together) = changed.combine(&self.parts) else { continue };
-            self.effort.from_database += 1;
-            self.new_attempt = true;
-            let go = self.explore(&changed, &together)?;
-            self.note(&changed.turned, TraceSource::Database, "no order fails");
-            if go == Go::Stop {
-                return Ok(Go::Stop);
-            }
-        }
-        if !known.is_empty() {
-            self.agenda.add(Item { known: true, ..item.clone() });
-            return Ok(self.go());
-        }
-        derived.traces = derived.traces.max(1);
-        let key = self.key(combination, candidate.thread, item.start.clone());
-        if self.tried.contains_key(&key) {
-            self.effort.redundant += 1;
-            return Ok(self.go());
-        }
-        let goals = match candidate.what {
-            What::Answer(_) => {
-                let goal = other_answer(combined, candidate.index as u32);
-                vec![(goal, combined.symbolic.exprs.clone())]
-            }
-            What::Branch(_) => flip(combined, values, candidate.index).into_iter().collect(),
-            // An address that another thread uses promises more than any other.
-            What::Value(_) => {
-                let meeting = meet(combined, values, candidate.index);
-                meeting.into_iter().chain(flip(combined, values, candidate.index)).collect()
-            }
-        };
-        for (goal, exprs) in goals {
-            self.new_attempt = true;
-            let (go, result) = self.turn(&derived, combined, (&goal, &exprs), key.clone())?;
-            self.note(&derived.turned, TraceSource::Execution, result);
-            if go == Go::Stop {
-                return Ok(Go::Stop);
-            }
-        }
-        Ok(self.go())
-    }
-
-    /// Writes an attempt into the journal, if the solver was asked at all.
-    pub fn note(&mut self, flips: &[Flip], traces: TraceSource, result: &'static str) {
-        let number = self.effort.attempts;
-        let known = self.journal.last().is_some_and(|last| last.number == number);
-        if std::mem::take(&mut self.new_attempt) || known || self.journal.len() >= MOST_NOTED {
-            return;
-        }
-        let result = match self.caught.last() {
-            Some(caught) if caught.attempt == number => "fails",
-            _ => result,
-        };
-        let flips = flips.to_vec();
-        self.journal.push(Attempt { number, flips, traces, result: result.to_owned() });
-    }
-
-    /// Asks for an order in which one thing goes another way, and executes it.
-    fn turn(
-        &mut self,
-        derived: &Combination,
-        combined: &Combined,
-        (goal, exprs): (&Goal, &Exprs),
-        key: Tried,
-    ) -> Result<(Go, &'static str), DatabaseError> {
-        let mut result = "it passes, as was seen before";
-        match self.ask(combined, exprs, goal) {
-            Asked::Never => {
-                self.tried.insert(key, false);
-                result = "no order makes it so";
-            }
-            Asked::Unknown(why) => {
-                self.tried.insert(key, true);
-                self.unknown(&why);
-                result = "nobody knows";
-            }
-            Asked::Promised(promise) => {
-                if let What::Value(_) = key.1.2 {
-                    self.gap(
-                        "of values that are not followed only some others were tried".to_owned(),
-                    );
-                }
-                self.tried.insert(key, true);
-                if let Some(new) = self.keep_promise(derived, combined, Aim::Flip, &promise)? {
-                    result = "it passes, as does every other order";
-                    match new.combine(&self.parts) {
-                        Ok(combined) => {
-                            if self.explore(&new, &combined)? == Go::Stop {
-                                return Ok((Go::Stop, "it passes"));
-                            }
-                            self.schedule_flips(&new);
-                        }
-                        Err(why) => self.gap(why.to_string()),
-                    }
-                }
-            }
-        }
-        Ok((self.go(), result))
-    }
-
-    fn key(&self, base: &Combination, thread: ThreadId, start: Start) -> Tried {
-        let mut others = base.parts.clone();
-        others.retain(|part| self.parts.get(*part).thread != thread);
-        (others, start)
-    }
-
-    /// Whether a single flip is known to have no order.
-    pub fn is_refuted(&self, base: &Combination, candidate: &Candidate) -> bool {
-        let Some(start) = self.start(base, candidate) else { return true };
-        let key = self.key(base, candidate.thread, start);
-        self.tried.get(&key) == Some(&false)
-    }
-
-    /// Whether a combination has not been asked about before; from now on it has.
-    pub fn is_new(&mut self, combination: &Combination) -> bool {
-        let new = self.asked.insert(combination.parts.clone());
-        self.effort.redundant += u64::from(!new);
-        new
-    }
-
-    /// Traces of the database that begin like this and then go another way, shortest first, at most N.
-    fn known_traces(&mut self, (name, start, what): &Start) -> Vec<PartId> {
-        let (What::Branch(branch), Some((last, before))) = (*what, start.split_last()) else {
-            return Vec::new();
-        };
-        if before.len() != branch as usize {
-            return Vec::new();
-        }
-        let ids = self.database.with_prefix(name, before, &self.stage.visible);
-        let turned = ids.into_iter().filter(|id| {
-            let path = self.database.trace(*id).map(|trace| &trace.path);
-            path.and_then(|path| path.get(branch as usize)).is_some_and(|way| way != last)
-        });
-        let ids: Vec<_> = turned.take(self.limits.bounds.traces as usize).collect();
-        ids.into_iter().filter_map(|id| self.parts.stored(self.database, id)).collect()
     }
 }

@@ -267,3 +267,93 @@ fn initial(symbolic: &Symbolic) -> FxHashMap<Place, Set> {
     let places = symbolic.accesses.iter().map(|access| (access.address, access.bytes));
     places.map(|place| (place, whole(place).map(|value| vec![value]))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use unravel_trace::{Access, BinaryOp, Initial, Shadow, Step};
+
+    use super::*;
+
+    const X: u64 = 0x1000;
+
+    /// Threads that read and write `x`, one access a step.
+    #[derive(Default)]
+    struct Steps(Symbolic);
+
+    impl Steps {
+        fn add(&mut self, thread: u32, reads: u32, value: ExprId) {
+            let symbolic = &mut self.0;
+            let event = symbolic.shadows.len() as u32;
+            let first = symbolic.accesses.len() as u32;
+            symbolic.accesses.push(Access { address: X, bytes: 4, value });
+            symbolic.shadows.push(Shadow { first, reads, writes: 1 - reads });
+            symbolic.steps.push(Step { thread: ThreadId(thread), first: event, events: 1 });
+        }
+
+        fn write(&mut self, thread: u32, value: ExprId) {
+            self.add(thread, 0, value);
+        }
+
+        fn constant(&mut self, value: u128) -> ExprId {
+            self.0.exprs.constant(value, 32)
+        }
+
+        /// What the read returns.
+        fn read(&mut self, thread: u32) -> ExprId {
+            let symbol = SymbolId(self.0.accesses.len() as u32);
+            let value = self.0.exprs.symbol(symbol, 32);
+            self.add(thread, 1, value);
+            value
+        }
+
+        fn may_be(&mut self, read: ExprId, value: u128) -> bool {
+            self.0.initial = vec![Initial { address: X, bytes: 4, value: Some(7) }];
+            let value = self.constant(value);
+            let is = self.0.exprs.compare(unravel_trace::CompareOp::Eq, read, value);
+            Values::of(&self.0).may_hold(&self.0.exprs, is)
+        }
+    }
+
+    #[test]
+    fn a_read_returns_its_own_last_write_or_what_others_write() {
+        let mut steps = Steps::default();
+        for value in [1, 2] {
+            let value = steps.constant(value);
+            steps.write(0, value);
+        }
+        let read = steps.read(0);
+        let other = steps.constant(5);
+        steps.write(1, other);
+        let possible: Vec<u128> = (0..9).filter(|value| steps.may_be(read, *value)).collect();
+        assert_eq!(possible, [2, 5]);
+    }
+
+    #[test]
+    fn what_was_there_before_is_read_by_who_has_not_written() {
+        let mut steps = Steps::default();
+        let read = steps.read(0);
+        let one = steps.constant(1);
+        let more = steps.0.exprs.binary(BinaryOp::Add, read, one);
+        steps.write(0, more);
+        let other = steps.read(1);
+        let possible = |steps: &mut Steps, read| -> Vec<u128> {
+            (0..12).filter(|value| steps.may_be(read, *value)).collect()
+        };
+        assert_eq!(possible(&mut steps, read), [7]);
+        assert_eq!(possible(&mut steps, other), [7, 8]);
+    }
+
+    #[test]
+    fn a_counter_of_two_threads_may_be_anything() {
+        let mut steps = Steps::default();
+        for thread in [0, 1] {
+            let read = steps.read(thread);
+            let one = steps.constant(1);
+            let more = steps.0.exprs.binary(BinaryOp::Add, read, one);
+            steps.write(thread, more);
+        }
+        let read = steps.read(0);
+        // The sets forget who writes when, so that the counter seems to have no end.
+        assert!(steps.may_be(read, 9) && steps.may_be(read, 1_000));
+    }
+}

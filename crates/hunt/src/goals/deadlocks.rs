@@ -185,3 +185,65 @@ impl Cycles<'_> {
 fn apart(a: &Wanted, b: &Wanted) -> bool {
     a.thread != b.thread && !a.held.iter().any(|lock| b.held.contains(lock))
 }
+
+#[cfg(test)]
+mod tests {
+    use unravel_trace::{Event, Symbolic, Trace};
+
+    use super::*;
+
+    /// Threads that lock and unlock: who, and which lock; negative to unlock.
+    fn goals(events: &[(u32, i32)]) -> Vec<Goal> {
+        let event = |(thread, lock): &(u32, i32)| {
+            let at = LocationId(lock.unsigned_abs());
+            let kind = match *lock > 0 {
+                true => EventKind::Lock { at, shared: false },
+                false => EventKind::Unlock { at },
+            };
+            let site = SiteId(thread * 10 + lock.unsigned_abs());
+            Event { thread: ThreadId(*thread), site, caller: None, kind }
+        };
+        let trace = Trace { events: events.iter().map(event).collect(), ..Trace::default() };
+        let symbolic = Symbolic::default();
+        let combined =
+            Combined { trace, symbolic, unscheduled: Vec::new(), conditions: Vec::new() };
+        deadlocks(&combined).0
+    }
+
+    /// The threads of each cycle.
+    fn cycles(events: &[(u32, i32)]) -> Vec<Vec<u32>> {
+        let threads = |goal: &Goal| {
+            let mut threads: Vec<u32> =
+                goal.failing.last.iter().map(|(thread, _)| thread.0).collect();
+            threads.sort_unstable();
+            threads
+        };
+        goals(events).iter().map(threads).collect()
+    }
+
+    #[test]
+    fn two_threads_that_take_two_locks_in_opposite_orders_are_a_cycle() {
+        let opposite = [(1, 1), (1, 2), (1, -2), (1, -1), (2, 2), (2, 1), (2, -1), (2, -2)];
+        assert_eq!(cycles(&opposite), [[1, 2]]);
+        let same = [(1, 1), (1, 2), (1, -2), (1, -1), (2, 1), (2, 2), (2, -2), (2, -1)];
+        assert!(cycles(&same).is_empty());
+    }
+
+    #[test]
+    fn a_lock_around_both_keeps_them_apart() {
+        let gated = [(1, 3), (1, 1), (1, 2), (1, -2), (1, -1), (1, -3)];
+        let other = [(2, 3), (2, 2), (2, 1), (2, -1), (2, -2), (2, -3)];
+        assert!(cycles(&[gated, other].concat()).is_empty());
+    }
+
+    #[test]
+    fn five_philosophers_are_one_cycle() {
+        let mut events = Vec::new();
+        for thread in 0..5i32 {
+            let (left, right) = (thread + 1, (thread + 1) % 5 + 1);
+            let own = [left, right, -right, -left];
+            events.extend(own.map(|lock| (thread as u32 + 1, lock)));
+        }
+        assert_eq!(cycles(&events), [[1, 2, 3, 4, 5]]);
+    }
+}

@@ -17,9 +17,9 @@ use unravel_trace::{
     separate,
 };
 
+use super::{Go, Search};
 use crate::flips::{Candidate, What, candidates};
 use crate::parts::{Combination, PartId};
-use crate::search::{Go, Search};
 use crate::values::Values;
 
 /// Sets of flips of one base that are tried.
