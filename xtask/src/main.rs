@@ -102,6 +102,11 @@ enum Subject {
         #[arg(long)]
         repairs: bool,
     },
+    /// The bugs of Cortex's 17 programs exposed from runs that passed, beside its figures; the twins stay silent.
+    Hunt {
+        /// Only corpus cases whose `kind/name` contains this.
+        filter: Option<String>,
+    },
     /// Our own solver and Z3 on the same instances: time, conflicts, memory, growth.
     Solve(bench::solve::SolveFlags),
 }
@@ -152,6 +157,7 @@ fn run(task: Task) -> Result<bool, Error> {
         Task::Bench { subject: Subject::Causes { filter, repairs: true } } => {
             bench::causes::repairs::run(filter.as_deref())
         }
+        Task::Bench { subject: Subject::Hunt { filter } } => bench::hunt::run(filter.as_deref()),
         Task::Bench { subject: Subject::Solve(flags) } => bench::solve::run(&flags),
         Task::SolveOne(one) => bench::solve::answer(&one)
             .map(|()| true)

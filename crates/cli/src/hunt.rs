@@ -2,17 +2,21 @@
 
 use std::io::Write;
 
-use unravel_hunt::{Bag, Options, Progress as Now, Request};
-use unravel_trace::{FreeInput, Hunt, HuntBounds, HuntEnd, How, TraceFile};
+use unravel_hunt::{Bag, Options, Progress as Now, Quarry, Request};
+use unravel_report::hunts::{self, Weight};
+use unravel_report::{Sources, html, json, terminal};
+use unravel_trace::{FreeInput, Hunt, HuntBounds, Nondet, TraceFile};
 
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::flags::HuntFlags;
+use crate::flags::{HuntFlags, InputFlags, ProgramFlags};
 use crate::interrupt::{self, INTERRUPTED};
-use crate::output;
+use crate::output::{self, put};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
+use crate::retyped;
+use crate::style;
 
 pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
@@ -32,26 +36,22 @@ pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
     let mut bag = unravel_hunt::hunt(&mut loaded.vm, &request, &INTERRUPTED, &mut show)?;
     drop(progress);
     keep_traces(&mut bag, &loaded, flags)?;
+    let hunt = &bag.hunt;
+    let sources = Sources::under(&loaded.reference.cwd);
+    let typed: Vec<String> = bag.runs.iter().map(|quarry| typed(flags, quarry)).collect();
+    let page = flags.out.join(format!("{}-hunt.html", hunt.program));
+    put(&page, &html::hunt(hunt, &sources, &typed))?;
     let text = if flags.json {
-        format!("{:#?}\n", bag.hunt.effort)
+        format!("{}\n", json::hunt(hunt))
+    } else if flags.quiet {
+        terminal::brief_hunt(hunt)
     } else {
-        format!("{:#?}\n{:#?} {:#?}\n", bag.hunt.runs, bag.hunt.effort, bag.hunt.end)
-            + &bag
-                .hunt
-                .exposed
-                .iter()
-                .map(|e| {
-                    format!(
-                        "exposed {} {:?} attempt {} D {} N {} flips {:?} flipped {} synth {} inputs {:?} events {} in {:?} dpsp {:?} diag {:?}\n",
-                        e.failure.message, e.how, e.attempt, e.depth, e.traces, e.flips.iter().map(|f| format!("{} {}", f.thread, f.place.short())).collect::<Vec<_>>(), e.flipped, e.synthesised, e.inputs, e.events, e.time,
-                        e.derived.as_ref().map(|d| (d.passing.projection.flows.len(), d.passing.projection.failing.len(), d.passing.projection.all_flows)), e.undiagnosed
-                    )
-                })
-                .collect::<String>()
+        let page = page.display().to_string();
+        terminal::hunt(hunt, &sources, style::style(), &typed, Some(&page))
     };
     // A reader that stops early (head, less) is no error.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
-    Ok(exit(&bag.hunt))
+    Ok(exit(hunt))
 }
 
 fn options(flags: &HuntFlags) -> Options {
@@ -87,13 +87,33 @@ fn keep_traces(bag: &mut Bag, loaded: &Loaded, flags: &HuntFlags) -> Result<(), 
     Ok(())
 }
 
-/// Nothing was found, and nothing is left: clean. Anything less is not.
+/// The program as it is typed again, with the input that a failing run needs. What was on its standard input, and values
+/// of several threads, cannot be typed: those only the trace has.
+fn typed(flags: &HuntFlags, quarry: &Quarry) -> String {
+    let program = &flags.program;
+    let input = quarry.run.input(&quarry.input);
+    let nondet = match &input.nondet {
+        Nondet::List(values) => Some(values.iter().map(|value| *value as i64).collect()),
+        Nondet::Seed(_) | Nondet::ByThread(_) => program.input.nondet.clone(),
+    };
+    let nondet_seed = program.input.nondet_seed.filter(|_| nondet.is_none());
+    let again = ProgramFlags {
+        program: program.program.clone(),
+        args: input.args,
+        compile: program.compile.clone(),
+        input: InputFlags { nondet, nondet_seed, ..program.input.clone() },
+        rules: program.rules.clone(),
+    };
+    retyped::program(&again.compile.to_flags(), &again)
+}
+
+/// That nothing was exposed is clean, as for `find`, whether anything is left or not: the output says which. But where no
+/// run passed, nothing was searched.
 fn exit(hunt: &Hunt) -> Exit {
-    match hunt.end {
-        _ if hunt.exposed.iter().any(|exposed| exposed.how != How::ByItself) => Exit::Finding,
-        _ if !hunt.exposed.is_empty() => Exit::Finding,
-        HuntEnd::Exhausted | HuntEnd::Found => Exit::Clean,
-        HuntEnd::Incomplete { .. } | HuntEnd::Stopped { .. } => Exit::Clean,
+    match hunts::weight(hunt) {
+        Weight::Found => Exit::Finding,
+        Weight::Exhausted | Weight::Open => Exit::Clean,
+        Weight::Inconclusive => Exit::Inconclusive,
     }
 }
 

@@ -42,20 +42,24 @@ impl<E: Executor> Stage<'_, E> {
             self.executions += 1;
             self.judge.judge(&mut run);
             visible.merge(&run.learned);
+            if matches!(run.outcome, Outcome::Failed(_)) {
+                run.schedule.visible = all.clone();
+                let input = run.input(&input);
+                self.put_aside(Performed { run, input, parts: Vec::new() });
+            }
         }
         // What these runs did not execute may share the same memory.
         self.executor.kin(&visible)
     }
 
-    /// Executes until enough runs have passed. Gives those that failed.
+    /// Executes until enough runs have passed.
     pub fn collect(
         &mut self,
         database: &mut Database,
         wanted: Wanted,
         go_on: &mut dyn FnMut(&RunsSeen) -> bool,
-    ) -> Result<(RunsSeen, Vec<Performed>), DatabaseError> {
+    ) -> Result<RunsSeen, DatabaseError> {
         let mut seen = RunsSeen::default();
-        let mut failing = Vec::new();
         while seen.passing < wanted.runs && seen.executed < wanted.runs * MOST_TRIES {
             if !go_on(&seen) || self.executor.is_damaged() {
                 break;
@@ -72,12 +76,12 @@ impl<E: Executor> Stage<'_, E> {
                 }
                 Outcome::Failed(_) => {
                     seen.failing += 1;
-                    failing.push(performed);
+                    self.put_aside(performed);
                 }
                 Outcome::Discarded | Outcome::Inconclusive { .. } => seen.unusable += 1,
             }
         }
-        Ok((seen, failing))
+        Ok(seen)
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Stage<'a, E> {
     pub executions: u64,
     /// What turned out to be shared that is not visible.
     pub learned: VisibleSet,
+    /// Runs that failed by themselves, one for each bug.
+    pub failed: Vec<Performed>,
 }
 
 /// A run, and what its threads did.
@@ -61,9 +63,30 @@ impl<E: Executor> Stage<'_, E> {
         }
         let paths = self.executor.branches();
         let parts = separate(&run, &paths, &[]).unwrap_or_default();
-        // An input that the program did not ask for makes no difference.
-        let input = if run.nondet.is_empty() { self.input.clone() } else { run.input(input) };
+        let mut input = run.input(input);
+        if run.nondet.is_empty() {
+            // Values that the program did not ask for make no difference.
+            input.nondet = self.input.nondet.clone();
+        }
         Performed { run, input, parts }
+    }
+
+    /// The same run again.
+    pub fn again(&mut self, schedule: &Schedule, input: &Input, detail: Detail) -> Run {
+        self.executions += 1;
+        let mut replay = Replay::new(schedule);
+        let visible = schedule.visible.clone();
+        let mut run = self.executor.run(input, &visible, &mut replay, Want::only(detail));
+        self.judge.judge(&mut run);
+        run
+    }
+
+    /// A run failed that nobody asked to. Kept if it is the first with its bug.
+    pub fn put_aside(&mut self, performed: Performed) {
+        let bug = |performed: &Performed| performed.run.outcome.failure().map(|f| f.id());
+        if !self.failed.iter().any(|other| bug(other) == bug(&performed)) {
+            self.failed.push(performed);
+        }
     }
 
     /// The input that a promise needs.

@@ -176,6 +176,7 @@ pub fn here<E: Executor>(
         free,
         executions: 0,
         learned: VisibleSet::default(),
+        failed: Vec::new(),
     };
     stage.visible = visible(&mut stage, &database);
     let wanted =
@@ -191,9 +192,9 @@ pub fn here<E: Executor>(
     let (mut effort, mut caught, mut journal) = (HuntEffort::default(), Vec::new(), Vec::new());
     let mut epoch = 1;
     let mut told = Instant::now();
-    let (seen, failing, end) = loop {
+    let (seen, end) = loop {
         let known_before = usable(&database, &stage.visible);
-        let (mut seen, failing) = stage.collect(&mut database, wanted, &mut |seen| {
+        let mut seen = stage.collect(&mut database, wanted, &mut |seen| {
             if told.elapsed() > TICK {
                 told = Instant::now();
                 progress(Progress::Running(*seen));
@@ -203,7 +204,7 @@ pub fn here<E: Executor>(
         database.flush()?;
         seen.distinct = usable(&database, &stage.visible);
         seen.known_before = known_before;
-        let mut end = HuntEnd::Exhausted;
+        let mut end = out_of_time(interrupted, 0);
         if stage.learned.is_empty() || epoch == EPOCHS {
             let mut tell = |effort: &HuntEffort, what: &'static str| {
                 if told.elapsed() > TICK {
@@ -221,7 +222,7 @@ pub fn here<E: Executor>(
         }
         let found = !caught.is_empty() && !options.all;
         if stage.learned.is_empty() || epoch == EPOCHS || found || Instant::now() >= deadline {
-            break (seen, failing, end);
+            break (seen, end);
         }
         // More is shared than was known: everything begins anew, with that visible.
         epoch += 1;
@@ -246,14 +247,15 @@ pub fn here<E: Executor>(
     let mut runs = Vec::new();
     let mut exposed: Vec<Exposed> = Vec::new();
     if caught.is_empty() || options.all {
-        for performed in by_itself(failing) {
+        for performed in by_itself(&mut stage) {
             exposed.push(performed.exposed);
             runs.push(performed.quarry);
         }
     }
     for caught in caught {
         progress(Progress::Diagnosing);
-        let mut teller = Teller { stage: &mut stage, solver: &mut solver, request, interrupted };
+        let mut teller =
+            Teller { stage: &mut stage, solver: &mut solver, request, interrupted, deadline };
         let (told, quarry) = teller.tell(caught);
         exposed.push(told);
         runs.push(quarry);
@@ -262,6 +264,15 @@ pub fn here<E: Executor>(
     hunt.effort.executions = stage.executions;
     hunt.time = begun.elapsed();
     Ok(Bag { hunt, runs })
+}
+
+/// The end of a hunt that had to stop, with so many flips left.
+pub fn out_of_time(interrupted: &AtomicBool, left: u64) -> HuntEnd {
+    let why = match interrupted.load(Ordering::Relaxed) {
+        true => "it was interrupted",
+        false => "the time was up",
+    };
+    HuntEnd::Stopped { why: why.to_owned(), left }
 }
 
 /// What is shared: as the database has it, if that is enough.

@@ -37,6 +37,7 @@ use crate::collect::{keep, turns};
 use crate::execute::{Kept, Performed, Stage, departure};
 use crate::gaps::gaps;
 use crate::goals::{Aim, Goal, goals};
+use crate::hunt::out_of_time;
 use crate::parts::{Combination, PartId, Parts};
 use crate::values::Values;
 
@@ -182,12 +183,12 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             return HuntEnd::Found;
         }
         if self.is_out_of_time() {
-            let why = match self.limits.interrupted.load(Ordering::Relaxed) {
-                true => "it was interrupted",
-                false => "the time was up",
-            };
             let left = self.agenda.len() as u64;
-            return HuntEnd::Stopped { why: why.to_owned(), left };
+            if self.stage.executor.is_damaged() {
+                let why = "a crash left this process in disorder".to_owned();
+                return HuntEnd::Stopped { why, left };
+            }
+            return out_of_time(self.limits.interrupted, left);
         }
         let mut gaps = self.gaps.clone();
         if !self.stage.learned.is_empty() {

@@ -2,14 +2,13 @@
 //! diagnosed.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustc_hash::FxHashSet;
 use unravel_diagnose::{Options, Subject, compare, diagnose};
-use unravel_explore::{Judge, Replay};
+use unravel_explore::Judge;
 use unravel_solve::Solver;
 use unravel_trace::{
-    BugId, Derived, Detail, Diagnosis, Executor, Exposed, How, Input, InputSource, Observed, Run,
+    Derived, Detail, Diagnosis, Executor, Exposed, How, Input, InputSource, Observed, Run,
     Schedule, Want,
 };
 
@@ -18,7 +17,9 @@ use crate::hunt::{Quarry, Request};
 use crate::search::Caught;
 
 /// How long a diagnosis may take.
-const DIAGNOSIS: std::time::Duration = std::time::Duration::from_secs(10);
+const DIAGNOSIS: Duration = Duration::from_secs(10);
+/// How long all of them may, after the hunt.
+const DIAGNOSES: Duration = Duration::from_secs(20);
 
 /// A failure that needed no hunting.
 pub struct Plain {
@@ -26,13 +27,13 @@ pub struct Plain {
     pub quarry: Quarry,
 }
 
-/// Runs that failed by themselves, one for each bug.
-pub fn by_itself(failing: Vec<Performed>) -> Vec<Plain> {
-    let mut seen: FxHashSet<BugId> = FxHashSet::default();
+/// Runs that failed by themselves and do so again, one for each bug.
+pub fn by_itself<E: Executor>(stage: &mut Stage<'_, E>) -> Vec<Plain> {
     let mut found = Vec::new();
-    for performed in failing {
+    for performed in std::mem::take(&mut stage.failed) {
         let Some(failure) = performed.run.outcome.failure().cloned() else { continue };
-        if !seen.insert(failure.id()) {
+        let again = stage.again(&performed.run.schedule, &performed.input, Detail::Outcome);
+        if again.outcome.failure().map(|failure| failure.id()) != Some(failure.id()) {
             continue;
         }
         let exposed = Exposed {
@@ -50,7 +51,7 @@ pub fn by_itself(failing: Vec<Performed>) -> Vec<Plain> {
             diagnosis: None,
             undiagnosed: None,
             trace: None,
-            time: std::time::Duration::ZERO,
+            time: Duration::ZERO,
         };
         let quarry = Quarry { run: lean(performed.run), input: performed.input };
         found.push(Plain { exposed, quarry });
@@ -69,6 +70,8 @@ pub struct Teller<'a, 'b, E> {
     pub solver: &'a mut dyn Solver,
     pub request: &'a Request<'a>,
     pub interrupted: &'a AtomicBool,
+    /// When the hunt has to end.
+    pub deadline: Instant,
 }
 
 impl<E: Executor> Teller<'_, '_, E> {
@@ -76,9 +79,9 @@ impl<E: Executor> Teller<'_, '_, E> {
         let Caught { performed, combination, attempt, flipped, synthesised, time } = caught;
         let failure = performed.run.outcome.failure().cloned().expect("only failures are caught");
         let flips = combination.turned.clone();
-        let failing = self.again(&performed.run.schedule, &performed.input, Detail::Symbolic);
+        let failing = self.stage.again(&performed.run.schedule, &performed.input, Detail::Symbolic);
         let origin = &combination.origin;
-        let passing = self.again(&origin.schedule, &origin.input, Detail::Events);
+        let passing = self.stage.again(&origin.schedule, &origin.input, Detail::Events);
         let derived = compare(&observed(&failing), failing.symbolic.as_deref(), observed(&passing));
         let (diagnosis, undiagnosed) = match self.request.options.diagnose {
             true => match self.diagnose(&performed) {
@@ -108,18 +111,9 @@ impl<E: Executor> Teller<'_, '_, E> {
         (exposed, quarry)
     }
 
-    fn again(&mut self, schedule: &Schedule, input: &Input, detail: Detail) -> Run {
-        self.stage.executions += 1;
-        let mut replay = Replay::new(schedule);
-        let visible = schedule.visible.clone();
-        let mut run = self.stage.executor.run(input, &visible, &mut replay, Want::only(detail));
-        self.stage.judge.judge(&mut run);
-        run
-    }
-
     fn diagnose(&mut self, performed: &Performed) -> Result<Diagnosis, String> {
         let judge = Judge::silent(self.request.rules).map_err(|error| error.to_string())?;
-        let until = Some(Instant::now() + DIAGNOSIS);
+        let until = Some((Instant::now() + DIAGNOSIS).min(self.deadline + DIAGNOSES));
         let visible = performed.run.schedule.visible.clone();
         let mut subject =
             Subject::new(self.stage.executor, judge, performed.input.clone(), visible)

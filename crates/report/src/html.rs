@@ -1,4 +1,4 @@
-//! An explanation, all causes, or repairs as one HTML page that needs nothing else: no network, no other file.
+//! An explanation, all causes, repairs or a hunt as one HTML page that needs nothing else: no network, no other file.
 //!
 //! All that is text stands in the page as it is loaded, so it can be read without scripts and on paper: what failed,
 //! why, the rows of both schedules, the sources. Scripts (`html/page/`) add the lanes and arrows, the step slider with
@@ -15,6 +15,7 @@ mod causes;
 mod embed;
 mod every;
 mod facts;
+mod hunt;
 mod panes;
 mod repairs;
 mod row;
@@ -27,7 +28,7 @@ mod twins;
 mod values;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use unravel_trace::{Causes, Explanation, Repairs};
+use unravel_trace::{Causes, Explanation, Hunt, Repairs};
 
 use crate::escape::visible;
 use crate::source::Sources;
@@ -78,6 +79,20 @@ pub fn repairs(repairs: &Repairs, sources: &Sources, patches: &[String]) -> Stri
         }
     };
     page(&causes.program, &embed::reading_script(), &body)
+}
+
+/// The page of a hunt. `typed` is how the program of each failure is typed again, with the input it needs.
+pub fn hunt(hunt: &Hunt, sources: &Sources, typed: &[String]) -> String {
+    let body = html! {
+        (summary::header(&hunt.program, true))
+        main {
+            (hunt::overview(hunt))
+            @for index in 0..hunt.exposed.len() { (hunt::section(hunt, index, typed.get(index), sources)) }
+            (hunt::searched(hunt))
+        }
+        (help())
+    };
+    page(&hunt.program, &embed::explanation_script(), &body)
 }
 
 /// What all pages have around them.

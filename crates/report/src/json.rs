@@ -1,5 +1,5 @@
-//! Documents for programs: `unravel.diagnosis/1`, `unravel.explanation/1`, `unravel.causes/1`, `unravel.repairs/1`
-//! and `unravel.database/1`.
+//! Documents for programs: `unravel.diagnosis/1`, `unravel.explanation/1`, `unravel.causes/1`, `unravel.repairs/1`,
+//! `unravel.hunt/1` and `unravel.database/1`.
 //!
 //! Names are resolved, so that nobody needs a trace to read one; indices of events count from 0 within their run.
 //! Within a version fields are added, never changed or removed: a reader passes over what it does not know, and refuses
@@ -12,6 +12,7 @@ mod causes;
 mod database;
 mod diagnosis;
 mod explanation;
+mod hunt;
 mod projection;
 mod read;
 mod repairs;
@@ -27,6 +28,11 @@ pub use diagnosis::{
     Participant, RootCause, Status, StatusKind,
 };
 pub use explanation::{Bug, ExplanationDocument, Explored, Found, PutAside, Suppress};
+pub use hunt::{
+    DerivedFrom, ExposedFailure, ExposedHow, HuntAttempt, HuntBounds, HuntDocument, HuntEffort,
+    HuntEnd, HuntEndKind, HuntFlip, HuntFlipKind, HuntRuns, HuntTraces, HuntVerdict, NeededInput,
+    RefusedPromise,
+};
 pub use projection::{Branch, Event, Flow, FlowChange, Projection};
 pub use read::ReadError;
 pub use repairs::{
@@ -42,6 +48,8 @@ pub const EXPLANATION: &str = "unravel.explanation/1";
 pub const CAUSES: &str = "unravel.causes/1";
 /// The name and version of [`RepairsDocument`].
 pub const REPAIRS: &str = "unravel.repairs/1";
+/// The name and version of [`HuntDocument`].
+pub const HUNT: &str = "unravel.hunt/1";
 /// The name and version of [`DatabaseDocument`].
 pub const DATABASE: &str = "unravel.database/1";
 
@@ -65,6 +73,11 @@ pub fn causes(causes: &unravel_trace::Causes) -> CausesDocument {
 /// Repairs as a document; its `Display` is the text.
 pub fn repairs(repairs: &unravel_trace::Repairs) -> RepairsDocument {
     repairs.into()
+}
+
+/// A hunt as a document; its `Display` is the text.
+pub fn hunt(hunt: &unravel_trace::Hunt) -> HuntDocument {
+    hunt.into()
 }
 
 /// What is in a trace database as a document; its `Display` is the text.

@@ -1,5 +1,5 @@
-//! Room `report`: a `Diagnosis`, an `Explanation`, all `Causes` or `Repairs` for people and for programs: a terminal, a
-//! page, Graphviz, JSON, SARIF, annotations of GitHub.
+//! Room `report`: a `Diagnosis`, an `Explanation`, all `Causes`, `Repairs` or a `Hunt` for people and for programs: a
+//! terminal, a page, Graphviz, JSON, SARIF, annotations of GitHub.
 //!
 //! Nothing here executes, solves or decides. A report says what other rooms found, in their words; what it adds is
 //! selection (which events a person should see), layout, and the text of source lines. Everything that comes from the
@@ -13,6 +13,7 @@ pub mod dot;
 mod escape;
 mod evidence;
 pub mod html;
+pub mod hunts;
 pub mod json;
 mod names;
 mod numbers;

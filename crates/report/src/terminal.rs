@@ -1,4 +1,5 @@
-//! A diagnosis, an explanation, all causes or repairs for a person at a terminal: what failed, why, what to do next.
+//! A diagnosis, an explanation, all causes, repairs or a hunt for a person at a terminal: what failed, why, what to
+//! do next.
 //!
 //! No line is wider than the style says, but for commands and diffs: they are there to be copied.
 
@@ -8,15 +9,19 @@ mod causes;
 mod columns;
 mod explanation;
 mod headline;
+mod hunt;
 pub(crate) mod line;
 mod numbers;
 mod page;
 mod repairs;
 mod schedules;
 
-use unravel_trace::{Causes, Diagnosis, ExplainedBug, Explanation, Repairs};
+use unravel_trace::{
+    Causes, Diagnosis, ExplainedBug, Explanation, Exposed, Hunt, Repairs, replay_command,
+};
 
 use crate::escape;
+use crate::hunts;
 use crate::searched::searched;
 use crate::source::Sources;
 use page::Page;
@@ -83,6 +88,34 @@ pub fn repairs(repairs: &Repairs, style: Style, patches: &[String], html: Option
     let mut page = Page::new(style);
     repairs::write(&mut page, repairs, patches, html);
     page.finish()
+}
+
+/// What a hunt exposed, and what it searched. `typed` is how the program of each failure is typed again, with the input
+/// it needs; `html` is where the page is.
+pub fn hunt(
+    hunt: &Hunt,
+    sources: &Sources,
+    style: Style,
+    typed: &[String],
+    html: Option<&str>,
+) -> String {
+    let mut page = Page::new(style);
+    hunt::write(&mut page, hunt, sources, typed, html);
+    page.finish()
+}
+
+/// A line an exposed failure: what, where, the command that replays it. If nothing could be searched, why.
+pub fn brief_hunt(hunt: &Hunt) -> String {
+    let line = |exposed: &Exposed| {
+        let replay = exposed.trace.as_deref().map(replay_command);
+        let replay = replay.map_or(String::new(), |command| format!("  {command}"));
+        let text = format!("{}: {}{replay}", hunt.program, exposed.failure.id());
+        format!("{}\n", escape::visible(&text))
+    };
+    if hunts::weight(hunt) == hunts::Weight::Inconclusive {
+        return format!("{}: {}\n", escape::visible(&hunt.program), hunts::headline(hunt));
+    }
+    hunt.exposed.iter().map(line).collect()
 }
 
 /// A line a bug: what, where, the command that replays it. If there is none and that says nothing, why.

@@ -6,9 +6,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use support::{caused, explained};
+use support::{caused, explained, hunted};
 use unravel_report::json::{
-    self, CausesDocument, DatabaseDocument, DiagnosisDocument, ExplanationDocument, RepairsDocument,
+    self, CausesDocument, DatabaseDocument, DiagnosisDocument, ExplanationDocument, HuntDocument,
+    RepairsDocument,
 };
 use unravel_trace::{Diagnosis, Explanation};
 
@@ -32,6 +33,7 @@ fn the_committed_schemas_are_those_of_the_types() {
         ("unravel.explanation-1.json", ExplanationDocument::schema()),
         ("unravel.causes-1.json", CausesDocument::schema()),
         ("unravel.repairs-1.json", RepairsDocument::schema()),
+        ("unravel.hunt-1.json", HuntDocument::schema()),
         ("unravel.database-1.json", DatabaseDocument::schema()),
     ] {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
@@ -51,7 +53,8 @@ fn the_committed_schemas_are_those_of_the_types() {
 #[test]
 fn the_page_names_every_field() {
     let page = fs::read_to_string(schema_file("../formats/json.md")).unwrap();
-    for schema in [ExplanationDocument::schema(), RepairsDocument::schema()] {
+    for schema in [ExplanationDocument::schema(), RepairsDocument::schema(), HuntDocument::schema()]
+    {
         let parts = schema["$defs"].as_object().unwrap().values().chain([&schema]);
         let fields = parts.filter_map(|part| part["properties"].as_object());
         for field in fields.flat_map(|fields| fields.keys()) {
@@ -98,6 +101,14 @@ fn every_document_obeys_its_schema() {
         let mut wrong = document;
         wrong["rejected"][0] = json!("why not");
         assert_ne!(complaints(&repairs, &wrong), [""; 0]);
+    }
+    let hunts = validator("unravel.hunt-1.json");
+    for (name, made, _) in hunted::all() {
+        let document = serde_json::to_value(json::hunt(&made)).unwrap();
+        assert_eq!(complaints(&hunts, &document), [""; 0], "{name}");
+        let mut wrong = document;
+        wrong["end"]["kind"] = json!("perhaps");
+        assert_ne!(complaints(&hunts, &wrong), [""; 0], "{name}");
     }
     // A schema that accepts everything would pass the above.
     let (several, _) = explained::several();

@@ -4,6 +4,7 @@ pub mod causes;
 pub mod diagnose;
 pub mod explain;
 mod generated;
+pub mod hunt;
 mod measure;
 pub mod search;
 pub mod simplify;

@@ -16,16 +16,18 @@
 mod causes;
 mod diagnosis;
 mod explanation;
+mod hunt;
 mod repairs;
 
 pub use explanation::Measured;
 
 use std::path::{Path, PathBuf};
 
-use super::Depth;
 use super::answer::{Finding, Replay, Search, Simplified, ask};
 use super::case::Case;
 use super::caused::{Causes, Repair, Repairs};
+use super::hunted::{Exposed, Hunt};
+use super::{Depth, Version};
 
 /// The strategies that the twin must stand, and the full suite tries.
 const STRATEGIES: [&str; 10] = [
@@ -154,6 +156,20 @@ pub fn measure(tool: &Path, case: &Case, scratch: &Path) -> Result<Measured, Str
 /// The causes of the buggy program.
 pub fn causes(tool: &Path, case: &Case, scratch: &Path, flags: &[&str]) -> Result<Causes, String> {
     causes::measure(&Lab { tool, case, scratch }, flags)
+}
+
+/// A hunt of one of the two programs.
+pub fn hunt(tool: &Path, case: &Case, scratch: &Path, version: Version) -> Result<Hunt, String> {
+    let sources = match version {
+        Version::Buggy => &case.expect.sources,
+        Version::Fixed => &case.expect.fixed,
+    };
+    hunt::measure(&Lab { tool, case, scratch }, sources)
+}
+
+/// Whether what a hunt exposed is the case's bug and replays: why not, if not.
+pub fn confirm(tool: &Path, case: &Case, scratch: &Path, exposed: &Exposed) -> Result<(), String> {
+    hunt::confirm(&Lab { tool, case, scratch }, exposed)
 }
 
 /// The repairs of the buggy program.

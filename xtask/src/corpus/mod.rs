@@ -7,6 +7,7 @@ mod answer;
 mod case;
 mod caused;
 mod claims;
+mod hunted;
 mod patch;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use crate::workspace;
 pub use case::name;
 pub use caused::{Cause, Causes, Order, Repair, Repairs};
 pub use claims::{Measured, Searched};
+pub use hunted::{Exposed, Hunt};
 
 use case::Case;
 
@@ -88,6 +90,38 @@ pub fn causes(
     flags: &[&str],
 ) -> Result<Causes, String> {
     claims::causes(tool, &Case::read(folder)?, scratch, flags)
+}
+
+/// The two programs of a case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    Buggy,
+    Fixed,
+}
+
+/// A hunt of one program of a case, which gets these arguments instead of its own if there are any.
+pub fn hunt(
+    tool: &Path,
+    folder: &Path,
+    scratch: &Path,
+    version: Version,
+    args: &[&str],
+) -> Result<Hunt, String> {
+    let mut case = Case::read(folder)?;
+    if !args.is_empty() {
+        case.expect.args = args.iter().map(|&arg| arg.to_owned()).collect();
+    }
+    claims::hunt(tool, &case, scratch, version)
+}
+
+/// Whether what a hunt exposed is the bug of the case, and fails again each time: why not, if not.
+pub fn confirm(
+    tool: &Path,
+    folder: &Path,
+    scratch: &Path,
+    exposed: &Exposed,
+) -> Result<(), String> {
+    claims::confirm(tool, &Case::read(folder)?, scratch, exposed)
 }
 
 /// The repairs of a case's bug.

@@ -60,6 +60,10 @@ impl<E: Executor> Executor for RaceChecked<E> {
         self.executor.paths(failed)
     }
 
+    fn kin(&self, visible: &VisibleSet) -> VisibleSet {
+        self.executor.kin(visible)
+    }
+
     fn branches(&self) -> Vec<Vec<u32>> {
         self.executor.branches()
     }

@@ -140,7 +140,7 @@ fn whereabouts(place: &Place) -> Markup {
 }
 
 /// The schedules with everything one can do with them.
-fn explorer(timeline: &Timeline<'_>, sources: &Sources) -> Markup {
+pub fn explorer(timeline: &Timeline<'_>, sources: &Sources) -> Markup {
     let watched = watched(&timeline.failing);
     let history = History::new(&timeline.failing.run.trace);
     let mut changes = Changes::of(&history, &watched);
@@ -148,7 +148,7 @@ fn explorer(timeline: &Timeline<'_>, sources: &Sources) -> Markup {
     html! {
         section.explorer aria-label="Schedules" {
             h3 {
-                @if timeline.passing.is_some() { "How it fails, and the nearest run that passes" }
+                @if timeline.passing.is_some() { "How it fails, and " (timeline.beside.name()) }
                 @else { "How it fails; no run that passes was found" }
             }
             (toolbar(timeline))
@@ -192,7 +192,7 @@ fn legend(timeline: &Timeline<'_>) -> Markup {
     let region = timeline.failing.region.or(timeline.passing.as_ref().and_then(|side| side.region));
     html! {
         ul.legend {
-            li { span.sample.causal { "●" } " named by the root cause" }
+            @if timeline.diagnosis.root_cause.is_some() { li { span.sample.causal { "●" } " named by the root cause" } }
             li { span.sample.flow { "⤷" } " a read takes its value from this write, in this run only" }
             li { span.sample.strong { "bold" } " differs between the runs; " span.dim { "dim" } " is context" }
             @if region.is_some() { li { span.sample.region { "[" } " what should be atomic, or in this order" } }

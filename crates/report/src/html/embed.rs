@@ -12,6 +12,7 @@ pub const STYLE: &str = concat!(
     include_str!("page/timeline.css"),
     include_str!("page/inspector.css"),
     include_str!("page/causes.css"),
+    include_str!("page/hunt.css"),
     include_str!("page/print.css"),
 );
 

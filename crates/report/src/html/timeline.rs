@@ -34,7 +34,33 @@ pub struct Timeline<'d> {
     /// How many of them matter.
     pub involved: usize,
     pub twins: Twins,
+    /// What stands beside the failing run.
+    pub beside: Beside,
     files: Vec<Arc<str>>,
+}
+
+/// Which passing run it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beside {
+    Nearest,
+    /// A run that was executed before, from which a hunt got to the failure.
+    Derived,
+}
+
+impl Beside {
+    pub fn name(self) -> &'static str {
+        match self {
+            Beside::Nearest => "the nearest run that passes",
+            Beside::Derived => "the run it was derived from",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Beside::Nearest => "Nearest passing schedule",
+            Beside::Derived => "Run it was derived from",
+        }
+    }
 }
 
 impl<'d> Timeline<'d> {
@@ -53,7 +79,13 @@ impl<'d> Timeline<'d> {
         threads.extend(others);
         let twins = Twins::of(&failing.run.trace, passing.as_ref().map(|s| &s.run.trace));
         let files = files(diagnosis, traces());
-        Timeline { diagnosis, failing, passing, names, threads, involved, twins, files }
+        let beside = Beside::Nearest;
+        Timeline { diagnosis, failing, passing, names, threads, involved, twins, beside, files }
+    }
+
+    /// The same where the passing run is the one that the failing run was derived from.
+    pub fn derived(comparison: &'d Diagnosis) -> Timeline<'d> {
+        Timeline { beside: Beside::Derived, ..Timeline::of(comparison) }
     }
 
     /// Whether all events of both runs are in the page.
@@ -92,7 +124,7 @@ impl<'d> Timeline<'d> {
                     (self.panel(passing, sources, &Panel {
                         class: "passing",
                         sign: "✓",
-                        title: "Nearest passing schedule",
+                        title: self.beside.title(),
                         about: about(passing.run, Some(alternate)),
                         end: passing.run.outcome.to_string(),
                         thread: None,

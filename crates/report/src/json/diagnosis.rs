@@ -241,7 +241,7 @@ impl From<&trace::Participant> for Participant {
 }
 
 impl Alternate {
-    fn new(alternate: &trace::Alternate, failing: &trace::Observed) -> Alternate {
+    pub(super) fn new(alternate: &trace::Alternate, failing: &trace::Observed) -> Alternate {
         let minimality = match alternate.minimality {
             trace::Minimality::Proved => Minimality { proved: true, gap: 0 },
             trace::Minimality::BestFound { gap } => Minimality { proved: false, gap },

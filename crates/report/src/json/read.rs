@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::{
     CAUSES, CausesDocument, DATABASE, DIAGNOSIS, DatabaseDocument, DiagnosisDocument, EXPLANATION,
-    ExplanationDocument, REPAIRS, RepairsDocument,
+    ExplanationDocument, HUNT, HuntDocument, REPAIRS, RepairsDocument,
 };
 
 /// Why a text is not the document that was asked for.
@@ -59,6 +59,7 @@ document!(DiagnosisDocument, DIAGNOSIS);
 document!(ExplanationDocument, EXPLANATION);
 document!(CausesDocument, CAUSES);
 document!(RepairsDocument, REPAIRS);
+document!(HuntDocument, HUNT);
 document!(DatabaseDocument, DATABASE);
 
 fn read<D: DeserializeOwned>(text: &str, expected: &'static str) -> Result<D, ReadError> {

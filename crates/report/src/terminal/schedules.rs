@@ -19,7 +19,14 @@ const MOST_OTHERS: usize = 5;
 /// Branches told of.
 const MOST_BRANCHES: usize = 5;
 
+/// The schedules of a diagnosis, and the other alternates.
 pub fn write(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
+    let names = beside(page, diagnosis, sources, "How it fails, and the nearest run that passes");
+    others(page, diagnosis, &names);
+}
+
+/// The failing schedule beside the first alternate, under this title. Gives the names that were used.
+pub fn beside(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources, heading: &str) -> Names {
     let first = diagnosis.alternates.first();
     let failing = side::failing(diagnosis, first.map(|a| &a.projection), MOST_EVENTS);
     let passing = first.map(|alternate| side::alternate(diagnosis, alternate, MOST_EVENTS));
@@ -27,7 +34,7 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
     let names = Names::of(&sides);
     let file = names.file.as_ref().map_or(String::new(), |file| format!(" ({file})"));
     match first {
-        Some(_) => page.section(&format!("How it fails, and the nearest run that passes{file}")),
+        Some(_) => page.section(&format!("{heading}{file}")),
         None => page.section(&format!("How it fails{file}; no run that passes was found")),
     }
     let failed = Verdict {
@@ -48,7 +55,7 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
         .write(page, (&failing, &failed), passing.as_ref().zip(passed.as_ref()));
     legend(page, &sides);
     first.iter().for_each(|alternate| branches(page, &alternate.projection.branches));
-    others(page, diagnosis, &names);
+    names
 }
 
 fn title(run: &Observed, sign: &str, what: &str, path: &str) -> String {

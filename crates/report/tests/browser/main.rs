@@ -3,6 +3,7 @@
 mod causes;
 mod chromium;
 mod hard;
+mod hunt;
 mod reading;
 mod stepping;
 #[path = "../support/mod.rs"]

@@ -4,6 +4,7 @@
 
 pub mod caused;
 pub mod explained;
+pub mod hunted;
 pub mod pages;
 
 use unravel_report::Sources;
