@@ -4,22 +4,61 @@ use std::io::Write;
 use std::path::Path;
 
 use unravel_database::{Damage, Database, DatabaseError, KnownRun, Stats, ThreadStats, path_text};
+use unravel_hunt::{Options, Request};
 use unravel_report::json;
-use unravel_trace::shell_word;
+use unravel_trace::{RunsSeen, shell_word};
 
+use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::flags::{DbCommand, DbMergeFlags, DbStatsFlags};
+use crate::flags::{DbCommand, DbMergeFlags, DbRecordFlags, DbStatsFlags};
+use crate::interrupt::{self, INTERRUPTED};
+use crate::program;
+use crate::progress::Progress;
 use crate::story::count;
+use crate::{hunt, output};
 
 pub fn db(command: &DbCommand) -> Result<Exit, CliError> {
     match command {
+        DbCommand::Record(flags) => return record(flags),
         DbCommand::Stats(flags) => stats(flags)?,
         DbCommand::Show(flags) => show(&flags.directory)?,
         DbCommand::Merge(flags) => merge(flags)?,
         DbCommand::Compact(flags) => compact(&flags.directory)?,
     }
     Ok(Exit::Clean)
+}
+
+fn record(flags: &DbRecordFlags) -> Result<Exit, CliError> {
+    let config = Config::find()?;
+    let mut loaded = program::load(&flags.program, &config)?;
+    interrupt::listen();
+    let mut progress = Progress::new(true);
+    let defaults = Options::default();
+    let request = Request {
+        program: &loaded.reference,
+        input: &loaded.input,
+        rules: &loaded.rules,
+        database: Some(&flags.directory),
+        options: Options {
+            runs: flags.runs,
+            seed: flags.seed,
+            time: flags.time,
+            search: false,
+            ..defaults
+        },
+        command: output::command(),
+    };
+    let mut show = |now| progress.show(&hunt::words(&now));
+    let bag = unravel_hunt::hunt(&mut loaded.vm, &request, &INTERRUPTED, &mut show)?;
+    drop(progress);
+    let RunsSeen { executed, passing, failing, distinct, known_before, .. } = bag.hunt.runs;
+    let passed = count(passing, "run");
+    println!("{passed} of {executed} passed; {distinct} distinct now, {known_before} before");
+    if failing > 0 {
+        println!("{} failed and were not kept: see `unravel explain`", count(failing, "run"));
+    }
+    Ok(if passing == 0 { Exit::Inconclusive } else { Exit::Clean })
 }
 
 fn stats(flags: &DbStatsFlags) -> Result<(), CliError> {

@@ -10,7 +10,7 @@ mod trace;
 use clap::{Args, Parser, Subcommand};
 
 pub use causes::{CausesFlags, ExtentFlags, RepairFlags};
-pub use database::{DbCommand, DbFlags, DbMergeFlags, DbStatsFlags};
+pub use database::{DbCommand, DbFlags, DbMergeFlags, DbRecordFlags, DbStatsFlags};
 pub use hunt::HuntFlags;
 pub use program::{BuildFlags, CompileFlags, InputFlags, ProgramFlags, RuleFlags};
 pub use search::{ExplainFlags, FindFlags, MergeFlags, RunFlags, SearchFlags, parse_time};

@@ -117,7 +117,7 @@ fn exit(hunt: &Hunt) -> Exit {
     }
 }
 
-fn words(now: &Now) -> String {
+pub fn words(now: &Now) -> String {
     match now {
         Now::Running(seen) => format!("running: {} passed, {} failed", seen.passing, seen.failing),
         Now::Searching { effort, what } => {

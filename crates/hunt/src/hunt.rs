@@ -53,6 +53,8 @@ pub struct Options {
     pub free: FreeInput,
     /// Diagnose what was found.
     pub diagnose: bool,
+    /// Search at all, or only let runs pass and keep them.
+    pub search: bool,
     pub solver: SolverChoice,
 }
 
@@ -66,6 +68,7 @@ impl Default for Options {
             all: false,
             free: FreeInput::Nondet,
             diagnose: true,
+            search: true,
             solver: SolverChoice::default(),
         }
     }
@@ -205,7 +208,7 @@ pub fn here<E: Executor>(
         seen.distinct = usable(&database, &stage.visible);
         seen.known_before = known_before;
         let mut end = out_of_time(interrupted, 0);
-        if stage.learned.is_empty() || epoch == EPOCHS {
+        if options.search && (stage.learned.is_empty() || epoch == EPOCHS) {
             let mut tell = |effort: &HuntEffort, what: &'static str| {
                 if told.elapsed() > TICK {
                     told = Instant::now();

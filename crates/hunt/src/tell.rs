@@ -8,8 +8,7 @@ use unravel_diagnose::{Options, Subject, compare, diagnose};
 use unravel_explore::Judge;
 use unravel_solve::Solver;
 use unravel_trace::{
-    Derived, Detail, Diagnosis, Executor, Exposed, How, Input, InputSource, Observed, Run,
-    Schedule, Want,
+    Derived, Detail, Diagnosis, Executor, Exposed, How, InputSource, Observed, Run,
 };
 
 use crate::execute::{Performed, Stage};
