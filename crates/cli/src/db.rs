@@ -87,7 +87,7 @@ fn stats(flags: &DbStatsFlags) -> Result<(), CliError> {
     Ok(())
 }
 
-/// `T0.1  3 traces on 2 paths of 1 to 4 branches; 5 nodes hold 6 branches instead of 9`.
+/// `T0.1  3 traces on 2 paths of 1 to 4 branches; 5 nodes for 6 branches instead of 9`.
 fn thread_line(of: &ThreadStats, width: usize) -> String {
     let lengths = match (of.shortest, of.longest) {
         (1, 1) => "1 branch".to_owned(),
@@ -95,7 +95,7 @@ fn thread_line(of: &ThreadStats, width: usize) -> String {
         (shortest, longest) => format!("{shortest} to {longest} branches"),
     };
     format!(
-        "{:width$}  {} on {} of {lengths}; {} hold {} branches instead of {}",
+        "{:width$}  {} on {} of {lengths}; {} for {} branches instead of {}",
         of.thread.to_string(),
         count(of.traces as u64, "trace"),
         count(of.paths as u64, "path"),

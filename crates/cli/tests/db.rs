@@ -35,7 +35,7 @@ fn stats_say_what_is_there() {
     assert!(text.starts_with("loop: 4 runs seen, 3 distinct; 1 input, 1 visible set\n"), "{text}");
     assert!(
         text.contains(
-            "T0    2 traces on 2 paths of 2 branches; 3 nodes hold 4 branches instead of 4"
+            "T0    2 traces on 2 paths of 2 branches; 3 nodes for 4 branches instead of 4"
         ),
         "{text}"
     );

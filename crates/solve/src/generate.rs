@@ -159,13 +159,13 @@ impl Recording {
         let Event { thread, site, .. } = self.trace.events[after as usize];
         let why = ConditionKind::Branch;
         self.symbolic.conditions.push(Condition {
-                thread,
-                after,
-                holds,
-                site,
-                why,
-                otherwise: Otherwise::Unknown,
-            });
+            thread,
+            after,
+            holds,
+            site,
+            why,
+            otherwise: Otherwise::Unknown,
+        });
     }
 
     fn made_true(&mut self, expr: ExprId) -> ExprId {

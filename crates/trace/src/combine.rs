@@ -12,8 +12,8 @@ use thiserror::Error;
 
 use crate::thread_trace::{Copied, Tables};
 use crate::{
-    Access, Bug, Condition, Event, EventKind, Initial, InitialSync, KnownOrder, Shadow, Step, SymbolId,
-    Symbolic, ThreadId, ThreadName, ThreadTrace, Trace,
+    Access, Bug, Condition, Event, EventKind, Initial, InitialSync, KnownOrder, Shadow, Step,
+    SymbolId, Symbolic, ThreadId, ThreadName, ThreadTrace, Trace,
 };
 
 /// Parts of runs that do not fit together.
@@ -108,9 +108,8 @@ impl Combined {
             let shadow = part.symbolic.shadows[index];
             self.symbolic.shadows[place] = Shadow { first: base + shadow.first, ..shadow };
         }
-        let mut copy = Copied::new(&part.symbolic.exprs, |symbol: SymbolId| {
-            Some(SymbolId(base + symbol.0))
-        });
+        let mut copy =
+            Copied::new(&part.symbolic.exprs, |symbol: SymbolId| Some(SymbolId(base + symbol.0)));
         let to = &mut self.symbolic;
         for Access { address, bytes, value } in &part.symbolic.accesses {
             let value = copy.expr(&mut to.exprs, *value);

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Access, Bug, Condition, Event, EventKind, ExprId, Exprs, Initial, KnownOrder, Location, LocationId,
-    Node, Object, ObjectId, Run, Shadow, SiteId, Step, SymbolId, Symbolic, ThreadId, ThreadName,
-    Trace, Value,
+    Access, Bug, Condition, Event, EventKind, ExprId, Exprs, Initial, KnownOrder, Location,
+    LocationId, Node, Object, ObjectId, Run, Shadow, SiteId, Step, SymbolId, Symbolic, ThreadId,
+    ThreadName, Trace, Value,
 };
 
 /// The part of one thread.
@@ -138,9 +138,8 @@ impl<'a> Part<'a> {
             })
         };
         let initial = self.symbolic.initial.iter();
-        let touched = |initial: &&Initial| {
-            (0..u64::from(initial.bytes)).any(|i| reads(initial.address + i))
-        };
+        let touched =
+            |initial: &&Initial| (0..u64::from(initial.bytes)).any(|i| reads(initial.address + i));
         to.initial = initial.filter(touched).copied().collect();
         let inputs = self.symbolic.inputs.iter();
         to.inputs = inputs.filter(|input| reads(input.address)).cloned().collect();

@@ -10,9 +10,9 @@ use super::threads::Threads;
 use super::{ImportError, infix, kquery};
 use crate::{
     Access, Bug, Condition, ConditionKind, Event, EventKind, ExprId, Failure, FailureKind, Initial,
-    Input, KnownOrder, Location, Object, ObjectId, Otherwise, Outcome, Place, ProgramRef, Rules, Run,
-    Schedule, Shadow, Shape, Site, SiteId, Step, SymbolId, Symbolic, ThreadId, Trace, TraceFile,
-    Value, VisibleSet,
+    Input, KnownOrder, Location, Object, ObjectId, Otherwise, Outcome, Place, ProgramRef, Rules,
+    Run, Schedule, Shadow, Shape, Site, SiteId, Step, SymbolId, Symbolic, ThreadId, Trace,
+    TraceFile, Value, VisibleSet,
 };
 
 /// Variables get addresses of our own: this one and every 16 bytes from there.
