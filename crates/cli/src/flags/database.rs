@@ -16,7 +16,7 @@ pub struct DbFlags {
 #[derive(Debug, Subcommand)]
 pub enum DbCommand {
     /// Let a program run, and keep the runs that pass: for a later hunt, perhaps elsewhere.
-    Record(DbRecordFlags),
+    Record(Box<DbRecordFlags>),
     /// Say what is in a database: runs, traces of each thread, what sharing saves, damage.
     Stats(DbStatsFlags),
     /// List the runs of a database, one a line: the paths of their threads, how often they were seen, where they came from.
