@@ -63,7 +63,7 @@ struct Exposed {
 fn expose(vm: &mut Vm, input: &Input, visible: &VisibleSet, free: FreeInput) -> Option<Exposed> {
     let run = passing_run(vm, input, visible, free);
     let parts = separate(&run, &vm.branches(), &[]).expect("a symbolic run");
-    parts.iter().flat_map(|part| assertions(part)).find_map(|(thread, index)| {
+    parts.iter().flat_map(assertions).find_map(|(thread, index)| {
         let parts: Vec<ThreadTrace> = parts.iter().map(|part| cut(part, thread, index)).collect();
         let mut combined = combine(&parts.iter().collect::<Vec<_>>(), &[]).expect("one run fits");
         let symbolic = &mut combined.symbolic;
