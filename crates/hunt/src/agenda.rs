@@ -35,11 +35,15 @@ pub struct Item {
     pub start: Start,
     /// Known traces that begin so have been asked about: what is left is to ask for an order.
     pub known: bool,
+    /// The base was executed, not only put together.
+    pub executed: bool,
 }
 
 /// What comes first: smaller is sooner.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Order {
+    /// The base was only put together, not executed.
+    unseen: bool,
     /// The same start was tried among other threads' traces.
     repeated: bool,
     /// Values and answers come after branches.
@@ -69,6 +73,7 @@ impl Agenda {
 
     fn order(&self, item: &Item, number: usize) -> Order {
         Order {
+            unseen: !item.executed,
             repeated: item.known || self.begun.contains(&item.start),
             kind: match item.candidate.what {
                 What::Branch(_) => 0,

@@ -3,6 +3,8 @@
 //! What threads share is learnt first, from a few runs that may switch anywhere; what the database was made with joins it.
 //! A run that fails by itself is put aside: it needs no hunting, but is reported.
 
+use std::time::Instant;
+
 use unravel_database::{Database, DatabaseError};
 use unravel_explore::{Random, YoungestFirst};
 use unravel_trace::{
@@ -28,7 +30,7 @@ pub struct Wanted {
 
 impl<E: Executor> Stage<'_, E> {
     /// What threads share, as a few runs show it.
-    pub fn learn(&mut self) -> VisibleSet {
+    pub fn learn(&mut self, until: Instant) -> VisibleSet {
         let all = self.executor.all_sites();
         let mut visible = VisibleSet::default();
         let mut schedulers: Vec<Box<dyn Scheduler>> = vec![Box::new(YoungestFirst)];
@@ -36,6 +38,9 @@ impl<E: Executor> Stage<'_, E> {
             schedulers.push(Box::new(Random::new(seed)));
         }
         for (number, mut scheduler) in schedulers.into_iter().enumerate() {
+            if number > 1 && Instant::now() > until {
+                break;
+            }
             let want = Want { learn: true, ..Want::only(Detail::Outcome) };
             let input = varied(&self.input, number as u64, self.free != Default::default());
             let mut run = self.executor.run(&input, &all, &mut *scheduler, want);

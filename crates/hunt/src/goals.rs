@@ -41,6 +41,8 @@ pub enum Aim {
     Forgotten,
     /// No failure: a branch that goes the other way.
     Flip,
+    /// Any of these, in a trace whose addresses may be others.
+    Guess,
 }
 
 /// One way to fail.

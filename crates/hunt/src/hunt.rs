@@ -181,7 +181,7 @@ pub fn here<E: Executor>(
         learned: VisibleSet::default(),
         failed: Vec::new(),
     };
-    stage.visible = visible(&mut stage, &database);
+    stage.visible = visible(&mut stage, &database, begun + options.time / 4);
     let wanted =
         Wanted { runs: options.runs, seed: options.seed, vary_input: free != FreeInput::None };
     let limits = Limits {
@@ -193,6 +193,8 @@ pub fn here<E: Executor>(
     };
     let mut solver = Heeding::new(options.solver.make(), interrupted);
     let (mut effort, mut caught, mut journal) = (HuntEffort::default(), Vec::new(), Vec::new());
+    // Not all of the time goes into runs.
+    let collecting = if options.search { begun + options.time / 2 } else { deadline };
     let mut epoch = 1;
     let mut told = Instant::now();
     let (seen, end) = loop {
@@ -202,7 +204,7 @@ pub fn here<E: Executor>(
                 told = Instant::now();
                 progress(Progress::Running(*seen));
             }
-            !interrupted.load(Ordering::Relaxed) && Instant::now() < deadline
+            !interrupted.load(Ordering::Relaxed) && Instant::now() < collecting
         })?;
         database.flush()?;
         seen.distinct = usable(&database, &stage.visible);
@@ -220,6 +222,9 @@ pub fn here<E: Executor>(
             let mut search =
                 Search::new(stage, &mut database, &mut solver, limits, widens, &mut tell);
             (search.effort, search.caught, search.journal) = (effort, caught, journal);
+            if free == FreeInput::All {
+                search.gap("of the input only numbers were left open".to_owned());
+            }
             end = search.run()?;
             Search { stage, effort, caught, journal, .. } = search;
         }
@@ -235,6 +240,12 @@ pub fn here<E: Executor>(
         stage.visible = stage.executor.kin(&stage.visible);
     };
     database.finish()?;
+    let end = match end {
+        HuntEnd::Exhausted if seen.distinct == 0 => {
+            HuntEnd::Incomplete { why: vec!["no run passed that it could start from".to_owned()] }
+        }
+        end => end,
+    };
     let mut hunt = Hunt {
         program: request.program.name.clone(),
         command: request.command.clone(),
@@ -279,8 +290,12 @@ pub fn out_of_time(interrupted: &AtomicBool, left: u64) -> HuntEnd {
 }
 
 /// What is shared: as the database has it, if that is enough.
-fn visible<E: Executor>(stage: &mut Stage<'_, E>, database: &Database) -> VisibleSet {
-    let learned = stage.learn();
+fn visible<E: Executor>(
+    stage: &mut Stage<'_, E>,
+    database: &Database,
+    until: Instant,
+) -> VisibleSet {
+    let learned = stage.learn(until);
     let known = database.runs().iter().map(|run| &run.schedule.visible);
     let enough = known.filter(|known| learned.without(known).is_empty());
     enough.min_by_key(|known| known.iter().count()).cloned().unwrap_or(learned)

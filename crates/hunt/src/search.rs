@@ -89,8 +89,13 @@ pub struct Search<'a, 's, E> {
     pub journal: Vec<Attempt>,
     /// Why an end of the search would prove nothing.
     pub gaps: Vec<String>,
-    /// Combinations that were asked about.
+    /// Combinations that were asked about, and those whose flips are on the agenda or done.
     asked: FxHashSet<Vec<PartId>>,
+    based: FxHashSet<Vec<PartId>>,
+    /// Runs that came of promises and are to be looked at.
+    adoptees: Vec<Combination>,
+    /// Observed combinations that were not asked about yet.
+    waiting: usize,
     /// Flips that were tried, and whether there is an order for them.
     tried: FxHashMap<Tried, bool>,
     agenda: Agenda,
@@ -133,6 +138,9 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             journal: Vec::new(),
             gaps: Vec::new(),
             asked: FxHashSet::default(),
+            based: FxHashSet::default(),
+            adoptees: Vec::new(),
+            waiting: 0,
             tried: FxHashMap::default(),
             agenda: Agenda::default(),
             flipped: 0,
@@ -150,7 +158,9 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             }
         }
         for many in 2..=self.limits.bounds.flips.min(MOST_TOGETHER) {
-            if self.flip_together(&different, many as usize)? == Go::Stop {
+            let together = self.flip_together(&different, many as usize)?;
+            // What came of it is followed further.
+            if together == Go::Stop || self.search_from(&[])? == Go::Stop {
                 return Ok(self.ended());
             }
         }
@@ -160,20 +170,41 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
     /// Asks about executions as they are, then flips what could go another way in them, one at a time.
     fn search_from(&mut self, bases: &[Combination]) -> Result<Go, DatabaseError> {
         (self.progress)(&self.effort, "asking about the runs that were seen");
-        for base in bases {
+        for (number, base) in bases.iter().enumerate() {
+            self.waiting = bases.len() - number;
             if self.explore_observed(base)? == Go::Stop {
                 return Ok(Go::Stop);
             }
         }
-        if self.limits.bounds.flips > 0 {
-            for base in bases {
-                self.schedule_flips(base);
-            }
+        self.waiting = 0;
+        for base in bases {
+            self.schedule_flips(base, true);
         }
-        while let Some(item) = self.agenda.next() {
+        loop {
+            if self.adopt()? == Go::Stop {
+                return Ok(Go::Stop);
+            }
+            let Some(item) = self.agenda.next() else { return Ok(self.go()) };
             if self.flip(&item)? == Go::Stop {
                 return Ok(Go::Stop);
             }
+        }
+    }
+
+    /// Looks at runs that came of promises: other orders of them, and what could be flipped in them.
+    fn adopt(&mut self) -> Result<Go, DatabaseError> {
+        while let Some(new) = self.adoptees.pop() {
+            if self.asked.insert(new.parts.clone()) {
+                match new.combine(&self.parts) {
+                    Ok(combined) => {
+                        if self.explore(&new, &combined)? == Go::Stop {
+                            return Ok(Go::Stop);
+                        }
+                    }
+                    Err(why) => self.gap(why.to_string()),
+                }
+            }
+            self.schedule_flips(&new, true);
         }
         Ok(self.go())
     }
@@ -183,7 +214,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             return HuntEnd::Found;
         }
         if self.is_out_of_time() {
-            let left = self.agenda.len() as u64;
+            let left = (self.agenda.len() + self.waiting) as u64;
             if self.stage.executor.is_damaged() {
                 let why = "a crash left this process in disorder".to_owned();
                 return HuntEnd::Stopped { why, left };
@@ -308,7 +339,9 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                     Asked::Unknown(_) if way.failing.relaxed => {}
                     Asked::Unknown(why) => self.unknown(&why),
                     Asked::Promised(promise) => {
-                        self.keep_promise(base, combined, goal.aim, &promise)?;
+                        let aim = if way.failing.relaxed { Aim::Guess } else { goal.aim };
+                        let new = self.keep_promise(base, combined, aim, &promise)?;
+                        self.adoptees.extend(new);
                     }
                 }
                 if self.go() == Go::Stop {
@@ -326,7 +359,9 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         };
         self.effort.attempts += u64::from(std::mem::take(&mut self.new_attempt));
         self.effort.queries += 1;
-        ask(cut, self.solver, PATIENCE, self.limits.interrupted)
+        let left = self.limits.deadline.saturating_duration_since(Instant::now());
+        let patience = Patience { time: PATIENCE.time.min(left), ..PATIENCE };
+        ask(cut, self.solver, patience, self.limits.interrupted)
     }
 
     /// Executes a promise. Gives the new base that comes of it, if it passed.
@@ -357,6 +392,9 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
     ) -> Result<Option<Combination>, DatabaseError> {
         match kept {
             Kept::Failed(performed) => {
+                if self.limits.all {
+                    self.gap("what comes after a failure was not followed".to_owned());
+                }
                 self.catch(base, *performed);
                 Ok(None)
             }
@@ -368,19 +406,25 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                     if let Some(Divergence::NotEnabled { thread, .. }) = divergence {
                         why = format!("{why}; {thread} could not run when it should");
                     }
-                    self.refuse(why);
+                    self.refuse(why, aim);
                 }
                 self.join(base, *performed)
             }
             Kept::Refused(why) => {
-                self.refuse(why);
+                self.refuse(why, aim);
                 Ok(None)
             }
         }
     }
 
-    fn refuse(&mut self, reason: String) {
-        self.gap("execution refused what the model promised".to_owned());
+    fn refuse(&mut self, reason: String, aim: Aim) {
+        let reason = match aim {
+            Aim::Guess => format!("a guess at other addresses was wrong: {reason}"),
+            _ => {
+                self.gap("execution refused what the model promised".to_owned());
+                reason
+            }
+        };
         let refused = &mut self.effort.refused;
         match refused.iter().position(|other| other.reason == reason) {
             Some(known) => refused[known].count += 1,
@@ -424,7 +468,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         if self.database.runs().len() > before {
             self.effort.synthesised += 1;
         }
-        if !self.asked.insert(parts.clone()) {
+        if self.based.contains(&parts) && self.asked.contains(&parts) {
             return Ok(None);
         }
         Ok(Some(Combination { parts, turns, input, ..base.clone() }))

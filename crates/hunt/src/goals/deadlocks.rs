@@ -26,8 +26,11 @@ struct Wanted {
     shared: bool,
     /// The event before it in its thread.
     before: Option<u32>,
-    held: Vec<LocationId>,
+    held: Vec<Held>,
 }
+
+/// A lock that is held, shared or not.
+type Held = (LocationId, bool);
 
 /// The goals, and how many were left out.
 pub fn deadlocks(combined: &Combined) -> (Vec<Goal>, u64) {
@@ -54,7 +57,7 @@ pub fn deadlocks(combined: &Combined) -> (Vec<Goal>, u64) {
 /// Goes through the events, thread by thread interleaved: only the order within a thread matters.
 #[derive(Default)]
 struct Watch {
-    held: FxHashMap<ThreadId, Vec<LocationId>>,
+    held: FxHashMap<ThreadId, Vec<Held>>,
     last: FxHashMap<ThreadId, u32>,
     wanted: Vec<Wanted>,
     waits: Vec<Goal>,
@@ -68,21 +71,23 @@ impl Watch {
         match *kind {
             EventKind::Lock { at, shared } => {
                 let held = self.held.entry(thread).or_default();
-                if !held.is_empty() && !held.contains(&at) {
+                if !held.is_empty() && !held.iter().any(|(lock, _)| *lock == at) {
                     let held = held.clone();
                     self.wanted.push(Wanted { thread, site, lock: at, shared, before, held });
                 }
-                self.held.entry(thread).or_default().push(at);
+                self.held.entry(thread).or_default().push((at, shared));
             }
-            EventKind::TryLock { at, acquired: true, .. } => {
-                self.held.entry(thread).or_default().push(at);
+            EventKind::TryLock { at, acquired: true, shared } => {
+                self.held.entry(thread).or_default().push((at, shared));
             }
             EventKind::Unlock { at } => self.release(thread, at),
             EventKind::Wait { at, mutex } => {
                 self.release(thread, mutex);
                 self.wait(thread, site, Some(index), Wants::Wake { at, mutex });
             }
-            EventKind::Wake { mutex, .. } => self.held.entry(thread).or_default().push(mutex),
+            EventKind::Wake { mutex, .. } => {
+                self.held.entry(thread).or_default().push((mutex, false));
+            }
             EventKind::SemWait { at } => self.wait(thread, site, before, Wants::Semaphore { at }),
             _ => {}
         }
@@ -90,7 +95,7 @@ impl Watch {
 
     fn release(&mut self, thread: ThreadId, lock: LocationId) {
         let held = self.held.entry(thread).or_default();
-        if let Some(at) = held.iter().rposition(|other| *other == lock) {
+        if let Some(at) = held.iter().rposition(|(other, _)| *other == lock) {
             held.remove(at);
         }
     }
@@ -132,7 +137,7 @@ impl Cycles<'_> {
             return;
         }
         let last = &self.wanted[chain[chain.len() - 1]];
-        let closes = self.wanted[chain[0]].held.contains(&last.lock);
+        let closes = blocks(&self.wanted[chain[0]], last);
         if chain.len() > 1 && closes {
             let mut members = chain.clone();
             members.sort_unstable();
@@ -143,7 +148,7 @@ impl Cycles<'_> {
         }
         for next in chain[0] + 1..self.wanted.len() {
             let candidate = &self.wanted[next];
-            let fits = candidate.held.contains(&last.lock)
+            let fits = blocks(candidate, last)
                 && chain.iter().all(|other| apart(&self.wanted[*other], candidate));
             if fits {
                 chain.push(next);
@@ -181,9 +186,17 @@ impl Cycles<'_> {
     }
 }
 
-/// Two threads that hold no lock in common.
+/// Whether one holds what the other wants. Those who only read do not exclude each other.
+fn blocks(holder: &Wanted, wants: &Wanted) -> bool {
+    holder.held.iter().any(|(lock, shared)| *lock == wants.lock && !(*shared && wants.shared))
+}
+
+/// Two threads that can hold all they hold at the same time.
 fn apart(a: &Wanted, b: &Wanted) -> bool {
-    a.thread != b.thread && !a.held.iter().any(|lock| b.held.contains(lock))
+    let excludes = |(lock, shared): &Held| {
+        b.held.iter().any(|(other, other_shared)| other == lock && !(*shared && *other_shared))
+    };
+    a.thread != b.thread && !a.held.iter().any(excludes)
 }
 
 #[cfg(test)]

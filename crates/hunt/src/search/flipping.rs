@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use unravel_database::DatabaseError;
-use unravel_trace::{Attempt, Combined, Executor, Exprs, Flip, HuntBounds, ThreadId, TraceSource};
+use unravel_trace::{
+    Attempt, Combined, Executor, Exprs, Flip, HuntBounds, ThreadId, ThreadName, TraceSource,
+};
 
 use super::{Go, Search, Tried};
 use crate::agenda::{Base, Item, Start};
@@ -18,7 +20,10 @@ const MOST_NOTED: usize = 200;
 
 impl<E: Executor> Search<'_, '_, E> {
     /// Puts the flips of an execution on the agenda.
-    pub(super) fn schedule_flips(&mut self, combination: &Combination) {
+    pub(super) fn schedule_flips(&mut self, combination: &Combination, executed: bool) {
+        if self.limits.bounds.flips == 0 || !self.based.insert(combination.parts.clone()) {
+            return;
+        }
         let combined = match combination.combine(&self.parts) {
             Ok(combined) => combined,
             Err(why) => return self.gap(why.to_string()),
@@ -44,7 +49,13 @@ impl<E: Executor> Search<'_, '_, E> {
                 continue;
             }
             if let Some(start) = self.start(combination, &candidate) {
-                self.agenda.add(Item { base: base.clone(), candidate, start, known: false });
+                self.agenda.add(Item {
+                    base: base.clone(),
+                    candidate,
+                    start,
+                    known: false,
+                    executed,
+                });
             }
         }
     }
@@ -66,7 +77,10 @@ impl<E: Executor> Search<'_, '_, E> {
         let mut derived = combination.clone();
         derived.depth = derived.depth.max(candidate.rank);
         derived.turned.push(candidate.told(combined));
-        derived.fixed.push((candidate.thread, candidate.what));
+        // A switch has more than two ways.
+        if !is_switch(&item.start) {
+            derived.fixed.push((candidate.thread, candidate.what));
+        }
         (self.progress)(&self.effort, "flipping branches");
         let known = if item.known { Vec::new() } else { self.known_traces(&item.start) };
         self.flipped += u64::from(!item.known);
@@ -76,7 +90,13 @@ impl<E: Executor> Search<'_, '_, E> {
             if !self.is_new(&changed) {
                 continue;
             }
-            let Ok(together) = changed.combine(&self.parts) else { continue };
+            let together = match changed.combine(&self.parts) {
+                Ok(together) => together,
+                Err(why) => {
+                    self.gap(why.to_string());
+                    continue;
+                }
+            };
             self.effort.from_database += 1;
             self.new_attempt = true;
             let go = self.explore(&changed, &together)?;
@@ -84,6 +104,7 @@ impl<E: Executor> Search<'_, '_, E> {
             if go == Go::Stop {
                 return Ok(Go::Stop);
             }
+            self.schedule_flips(&changed, false);
         }
         if !known.is_empty() {
             self.agenda.add(Item { known: true, ..item.clone() });
@@ -142,6 +163,7 @@ impl<E: Executor> Search<'_, '_, E> {
         key: Tried,
     ) -> Result<(Go, &'static str), DatabaseError> {
         let mut result = "it passes, as was seen before";
+        let start = key.1.clone();
         match self.ask(combined, exprs, goal) {
             Asked::Never => {
                 self.tried.insert(key, false);
@@ -159,21 +181,45 @@ impl<E: Executor> Search<'_, '_, E> {
                     );
                 }
                 self.tried.insert(key, true);
+                if is_switch(&start) {
+                    self.gap("of the ways of a switch only some were tried".to_owned());
+                }
                 if let Some(new) = self.keep_promise(derived, combined, Aim::Flip, &promise)? {
                     result = "it passes, as does every other order";
-                    match new.combine(&self.parts) {
-                        Ok(combined) => {
-                            if self.explore(&new, &combined)? == Go::Stop {
-                                return Ok((Go::Stop, "it passes"));
-                            }
-                            self.schedule_flips(&new);
-                        }
-                        Err(why) => self.gap(why.to_string()),
-                    }
+                    self.adopt_flip(derived, new, &start.0)?;
                 }
             }
         }
         Ok((self.go(), result))
+    }
+
+    /// A run in which a flip happened. Other threads may have gone another way in it than in what it was derived from, so
+    /// that the flipped thread among those as they were is looked at, too.
+    fn adopt_flip(
+        &mut self,
+        derived: &Combination,
+        new: Combination,
+        thread: &ThreadName,
+    ) -> Result<Go, DatabaseError> {
+        let flipped = new.parts.iter().find(|part| self.parts.get(**part).name() == thread);
+        let among_others = flipped.map(|part| derived.with(&self.parts, *part));
+        self.adoptees.push(new);
+        if self.adopt()? == Go::Stop {
+            return Ok(Go::Stop);
+        }
+        let Some(changed) = among_others.filter(|changed| !self.asked.contains(&changed.parts))
+        else {
+            return Ok(self.go());
+        };
+        self.asked.insert(changed.parts.clone());
+        // Parts that do not fit together are no execution.
+        if let Ok(together) = changed.combine(&self.parts) {
+            if self.explore(&changed, &together)? == Go::Stop {
+                return Ok(Go::Stop);
+            }
+            self.schedule_flips(&changed, false);
+        }
+        Ok(self.go())
     }
 
     fn key(&self, base: &Combination, thread: ThreadId, start: Start) -> Tried {
@@ -212,4 +258,9 @@ impl<E: Executor> Search<'_, '_, E> {
         let ids: Vec<_> = turned.take(self.limits.bounds.traces as usize).collect();
         ids.into_iter().filter_map(|id| self.parts.stored(self.database, id)).collect()
     }
+}
+
+/// Whether the way that is not to be taken is that of a switch, which has others besides.
+fn is_switch((_, path, what): &Start) -> bool {
+    matches!(what, What::Branch(branch) if path.get(*branch as usize).is_some_and(|way| *way > 1))
 }

@@ -27,7 +27,7 @@ const MOST_SETS: usize = 300;
 /// Guided executions for one prefix.
 const MOST_LEADS: usize = 32;
 
-/// Traces that were made, by thread, prefix and what the others did.
+/// Traces that were made, by thread and prefix.
 pub type Made = FxHashMap<(ThreadName, Vec<u32>), Vec<PartId>>;
 
 impl<E: Executor> Search<'_, '_, E> {
@@ -103,6 +103,7 @@ impl<E: Executor> Search<'_, '_, E> {
             if go == Go::Stop {
                 return Ok(Go::Stop);
             }
+            self.schedule_flips(&changed, false);
         }
         Ok(self.go())
     }
