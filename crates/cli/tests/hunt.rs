@@ -188,3 +188,150 @@ fn without_a_run_that_passes_it_is_inconclusive() {
     assert!(text.starts_with("inconclusive: none of 8 runs can be used"), "{text}");
     assert!(!text.contains("exhausted"), "{text}");
 }
+
+/// Table 5.2 of the thesis; of Pool the better of Cortex and MCR (table 5.3).
+const ATTEMPTS: &[(&str, u64)] = &[
+    ("atomicity/account", 1),
+    ("path-dependent/critical", 6),
+    ("path-dependent/exmcr", 6),
+    ("atomicity/pingpong", 1),
+    ("sync/piper", 1),
+    ("atomicity/airline", 1),
+    ("order/garage", 9),
+    ("atomicity/bubblesort", 4),
+    ("atomicity/manager", 1),
+    ("path-dependent/loader", 11),
+    ("atomicity/stringbuffer", 1),
+    ("path-dependent/ticketorder", 1),
+    ("data-race/bufwriter", 1),
+    ("real/pool", 3),
+    ("real/cache4j", 1),
+    ("figures/thesis-5.1", 6),
+];
+
+#[test]
+fn no_failure_takes_more_attempts_than_cortex_needs() {
+    let directory = directory("hunt-attempts");
+    for (case, most) in ATTEMPTS {
+        let name = case.rsplit('/').next().unwrap_or(case);
+        let language = if name == "stringbuffer" { "cpp" } else { "c" };
+        let program = corpus(&format!("{case}/{name}.{language}"));
+        let document = document(&directory, &[&program], FINDING);
+        let exposed = &document["exposed"][0];
+        assert_ne!(exposed["how"], "by-itself", "{case}: {exposed}");
+        assert_eq!(exposed["executed_again"], true, "{case}: {exposed}");
+        let attempt = exposed["attempt"].as_u64().expect("a number");
+        assert!(attempt <= *most, "{case} took {attempt} attempts, not {most}");
+    }
+}
+
+/// Two flips have to happen in one execution, which none of the orders for one flip shows by chance.
+const TWO_FLAGS: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+int f, g, seen_f, seen_g, both;
+static void *blink(void *arg) { f = 1; f = 0; g = 1; g = 0; return arg; }
+static void *look_f(void *arg) { if (f) seen_f = 1; if (both) assert(0); return arg; }
+static void *look_g(void *arg) { if (g) seen_g = 1; return arg; }
+static void *sum(void *arg) { if (seen_f + seen_g == 2) both = 1; return arg; }
+int main(void)
+{
+    void *(*run[4])(void *) = { blink, look_f, look_g, sum };
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], 0, run[i], 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn flips_of_several_threads_come_together() {
+    let directory = directory("hunt-two-flags");
+    write(&directory, "flags.c", TWO_FLAGS);
+    let document = document(&directory, &["flags.c"], FINDING);
+    assert_eq!(document["exposed"][0]["how"], "by-path", "{document}");
+}
+
+/// The argument and the order have to be right.
+const ARGUMENT: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+static int a, b;
+static void *set(void *arg) { a = 1; b = 1; return arg; }
+int main(int argc, char **argv)
+{
+    int key = argc > 1 ? atoi(argv[1]) : 0;
+    pthread_t thread;
+    pthread_create(&thread, 0, set, 0);
+    int seen_b = b, seen_a = a;
+    if (key == 42)
+        assert(!(seen_b == 0 && seen_a == 1));
+    pthread_join(thread, 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn an_argument_and_an_order_are_found_together() {
+    let directory = directory("hunt-argument");
+    write(&directory, "argument.c", ARGUMENT);
+    let nothing = document(&directory, &["argument.c", "--", "7"], NOTHING);
+    assert_eq!(nothing["exposed"], Value::Array(Vec::new()));
+    let arguments = ["--symbolic-input", "argument.c", "--", "7"];
+    let found = document(&directory, &arguments, FINDING);
+    let exposed = &found["exposed"][0];
+    assert_eq!(exposed["executed_again"], true, "{exposed}");
+    assert!(exposed["inputs"].to_string().contains("42"), "{exposed}");
+    let trace = exposed["trace"].as_str().expect("a trace was written");
+    assert!(says(&directory, &["replay", trace], FINDING).contains("seen_b == 0"));
+}
+
+#[test]
+fn a_secret_value_is_found() {
+    let directory = directory("hunt-secret");
+    let program = corpus("path-dependent/console/console.c");
+    let found = document(&directory, &[&program], FINDING);
+    assert!(found["exposed"][0]["inputs"].to_string().contains("4711"), "{found}");
+}
+
+/// Only one of the ways of a switch fails, and one order leads to each.
+const SWITCH: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+static int x, y;
+static void *count(void *arg) { x = 1; x = 2; x = 3; x = 4; x = 5; x = 0; return arg; }
+static void *look(void *arg)
+{
+    switch (x) {
+    case 0: y = 1; break;
+    case 1: y = 2; break;
+    case 2: y = 3; break;
+    case 3: y = 4; break;
+    case 4: assert(0);
+    case 5: y = 6; break;
+    }
+    return arg;
+}
+int main(void)
+{
+    pthread_t a, b;
+    pthread_create(&a, 0, count, 0);
+    pthread_create(&b, 0, look, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn what_was_not_tried_is_not_called_exhausted() {
+    let directory = directory("hunt-switch");
+    write(&directory, "switch.c", SWITCH);
+    let arguments = ["hunt", "--json", "--runs", "5", "switch.c"];
+    let output = unravel(&directory, &arguments).output().expect("unravel runs");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert_ne!(document["verdict"], "exhausted", "{document}");
+}
