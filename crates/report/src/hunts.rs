@@ -362,7 +362,7 @@ fn reasons(hunt: &Hunt) -> String {
 pub fn bounds(hunt: &Hunt) -> String {
     let bounds = &hunt.bounds;
     format!(
-        "D {} (branches nearest to an assertion), N {} (traces for a flipped branch), up to {} at once",
+        "D {} (branches nearest to an assertion), N {} (traces for a flipped branch), up to {}",
         bounds.depth,
         bounds.traces,
         count(bounds.flips, "flip")
