@@ -31,7 +31,7 @@ pub fn by_itself<E: Executor>(stage: &mut Stage<'_, E>) -> Vec<Plain> {
     let mut found = Vec::new();
     for performed in std::mem::take(&mut stage.failed) {
         let Some(failure) = performed.run.outcome.failure().cloned() else { continue };
-        let again = stage.again(&performed.run.schedule, &performed.input, Detail::Outcome);
+        let again = stage.again(&performed.run.schedule, &performed.input, Detail::Events);
         if again.outcome.failure().map(|failure| failure.id()) != Some(failure.id()) {
             continue;
         }
@@ -52,15 +52,11 @@ pub fn by_itself<E: Executor>(stage: &mut Stage<'_, E>) -> Vec<Plain> {
             trace: None,
             time: Duration::ZERO,
         };
-        let quarry = Quarry { run: lean(performed.run), input: performed.input };
+        let run = Run { schedule: performed.run.schedule, ..again };
+        let quarry = Quarry { run, input: performed.input };
         found.push(Plain { exposed, quarry });
     }
     found
-}
-
-/// Without its symbolic side, which nobody needs any more.
-fn lean(run: Run) -> Run {
-    Run { symbolic: None, ..run }
 }
 
 /// Tells what was caught.
@@ -106,8 +102,10 @@ impl<E: Executor> Teller<'_, '_, E> {
             trace: None,
             time,
         };
-        let quarry = Quarry { run: lean(performed.run), input: performed.input };
-        (exposed, quarry)
+        // As any other command records it: a run that is taken apart has more events.
+        let again = self.stage.again(&performed.run.schedule, &performed.input, Detail::Events);
+        let run = Run { schedule: performed.run.schedule, ..again };
+        (exposed, Quarry { run, input: performed.input })
     }
 
     fn diagnose(&mut self, performed: &Performed) -> Result<Diagnosis, String> {
