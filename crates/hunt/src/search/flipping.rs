@@ -77,6 +77,9 @@ impl<E: Executor> Search<'_, '_, E> {
         let mut derived = combination.clone();
         derived.depth = derived.depth.max(candidate.rank);
         derived.turned.push(candidate.told(combined));
+        // Behind a flipped branch the same numbers are other branches.
+        let before = |what: &What| matches!((what, candidate.what), (What::Branch(a), What::Branch(b)) if *a < b);
+        derived.fixed.retain(|(thread, what)| *thread != candidate.thread || before(what));
         // A switch has more than two ways.
         if !is_switch(&item.start) {
             derived.fixed.push((candidate.thread, candidate.what));
@@ -212,13 +215,17 @@ impl<E: Executor> Search<'_, '_, E> {
             return Ok(self.go());
         };
         self.asked.insert(changed.parts.clone());
-        // Parts that do not fit together are no execution.
-        if let Ok(together) = changed.combine(&self.parts) {
-            if self.explore(&changed, &together)? == Go::Stop {
-                return Ok(Go::Stop);
+        let together = match changed.combine(&self.parts) {
+            Ok(together) => together,
+            Err(why) => {
+                self.gap(why.to_string());
+                return Ok(self.go());
             }
-            self.schedule_flips(&changed, false);
+        };
+        if self.explore(&changed, &together)? == Go::Stop {
+            return Ok(Go::Stop);
         }
+        self.schedule_flips(&changed, false);
         Ok(self.go())
     }
 
