@@ -137,10 +137,10 @@ impl Bench {
         for _ in 0..TURNS {
             let (idle, _) = time(|| output(&mut native("0")))?;
             let (busy, sum) = time(|| output(&mut native(ROUNDS)))?;
-            let (start_up, _) = time(|| output(&mut machine("0")))?;
-            let (total, text) = time(|| output(&mut machine(ROUNDS)))?;
+            let (start_up, _) = time(|| outputs(&mut machine("0")))?;
+            let (total, (text, printed)) = time(|| outputs(&mut machine(ROUNDS)))?;
             let answer: RunAnswer = answer(&machine(ROUNDS), &text)?;
-            if !text.starts_with(&sum) {
+            if !printed.starts_with(&sum) {
                 return Err(Error::Answer {
                     command: line(&machine(ROUNDS)),
                     problem: format!("the checksum is not the native one, {}", sum.trim()),
@@ -200,19 +200,26 @@ impl Bench {
 
 /// Standard output of a command that must succeed.
 fn output(command: &mut Command) -> Result<String, Error> {
-    let output = command
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|source| Error::Start { program: name(command), source })?;
-    if !output.status.success() {
-        return Err(Error::Failed { command: line(command), status: output.status });
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    outputs(command).map(|(output, _)| output)
 }
 
-/// The last line, after what the program printed.
+/// Standard output and standard error of a command that must succeed. With `--json`, what the program under test prints is
+/// on the second, so that the first is one document.
+fn outputs(command: &mut Command) -> Result<(String, String), Error> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|source| Error::Start { program: name(command), source })?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, error) = (text(&output.stdout), text(&output.stderr));
+    if !output.status.success() {
+        eprint!("{error}");
+        return Err(Error::Failed { command: line(command), status: output.status });
+    }
+    Ok((out, error))
+}
+
 fn answer<T: DeserializeOwned>(command: &Command, text: &str) -> Result<T, Error> {
-    serde_json::from_str(text.lines().last().unwrap_or_default())
+    serde_json::from_str(text)
         .map_err(|error| Error::Answer { command: line(command), problem: error.to_string() })
 }
