@@ -51,7 +51,7 @@ pub fn fuzz(iterations: u64, seed: Option<u64>) -> Result<bool, Error> {
         "--release",
         "--locked",
         "--package",
-        "unravel-trace",
+        "unravel-files",
         "--test",
         "file",
         "fuzz",

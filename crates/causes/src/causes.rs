@@ -4,10 +4,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use unravel_explore::{Apart, Judge, Random, Received};
-use unravel_trace::{
-    Causes, Detail, EventStack, Executor, Input, Nondet, Rng, Rules, Run, VisibleSet, Want,
-};
+use unravel_execute::{Apart, Judge, Received};
+use unravel_results::{Causes, EventStack};
+use unravel_strategies::Random;
+use unravel_trace::{Detail, Executor, Input, Nondet, Rng, Rules, Run, VisibleSet, Want};
 
 use crate::enumerate::enumerate;
 use crate::gather::{Effort, Gatherer};

@@ -1,9 +1,8 @@
 //! Causes that are the same for a reader, and how classes of them relate.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unravel_trace::{
-    CausalOrder, Cause, CauseClass, CauseRegion, EventKey, LineOrder, Participant, Place,
-};
+use unravel_results::{CausalOrder, Cause, CauseClass, CauseRegion, LineOrder, Participant};
+use unravel_trace::{EventKey, Place};
 
 /// A cause with the words for it.
 #[derive(Debug)]

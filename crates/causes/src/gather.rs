@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
-use unravel_explore::{Counted, Exhaustive, Judge, Pct, Pos, Random, Systematic, YoungestFirst};
+use unravel_execute::Judge;
+use unravel_strategies::{Counted, Exhaustive, Pct, Pos, Random, Systematic, YoungestFirst};
 use unravel_trace::{
     BugId, Detail, Executor, Failure, Input, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
 };

@@ -6,7 +6,8 @@
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
-use unravel_explore::{Apart, Class, Counted, Exhaustive, Judge, Received, Systematic};
+use unravel_execute::{Apart, Class, Judge, Received};
+use unravel_strategies::{Counted, Exhaustive, Systematic};
 use unravel_trace::{
     Alarm, Choice, Detail, Executed, Executor, Input, Observes, Outcome, Question, Rules,
     Scheduler, SiteId, View, VisibleSet, Want,

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use unravel_diagnose::points::Key;
 use unravel_diagnose::{Options, Subject, Words, diagnose};
-use unravel_explore::{AfterFirst, Judge, Plan, Replay, Shard, Strategy, search};
+use unravel_execute::{Judge, Replay};
+use unravel_explore::{AfterFirst, Plan, Shard, search};
+use unravel_results::{Cause, Diagnosis, EventStack};
 use unravel_solve::{Heeding, SolverChoice};
-use unravel_trace::{
-    Cause, Detail, Diagnosis, EventKey, EventStack, Executor, Rules, Run, Schedule, Want,
-};
+use unravel_strategies::Strategy;
+use unravel_trace::{Detail, EventKey, Executor, Rules, Run, Schedule, Want};
 
 use crate::classes::Worded;
 use crate::gather::{Effort, Gathered, Gatherer, left};
@@ -170,8 +171,9 @@ fn stacks_of<E: Executor>(
         number += u64::from(!step.continues);
         let (thread, site, occurrence) = gatherer.words.keys.parts(step.key);
         let key = EventKey { thread: gatherer.words.keys.name(thread).clone(), site, occurrence };
-        let is_wanted =
-            |order: &unravel_trace::CausalOrder| order.first.key == key || order.second.key == key;
+        let is_wanted = |order: &unravel_results::CausalOrder| {
+            order.first.key == key || order.second.key == key
+        };
         if cause.orders.iter().any(is_wanted) {
             let stack = gatherer.executor.stack(number, site);
             stacks.push(EventStack { key, stack });

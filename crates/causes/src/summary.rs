@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use unravel_diagnose::describe;
-use unravel_trace::{
-    BugId, CausalOrder, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, EventStack, Executor,
-    Extent, FailureKind, Run, Schedule, VisibleSet,
+use unravel_results::{
+    CausalOrder, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, EventStack, Extent,
 };
+use unravel_trace::{BugId, Executor, FailureKind, Run, Schedule, VisibleSet};
 
 use crate::causes::{Analysis, Request};
 use crate::classes::{Worded, classes, unique};

@@ -3,10 +3,10 @@
 
 use rustc_hash::FxHashMap;
 use unravel_diagnose::points::{Key, Keys};
-use unravel_explore::Replay;
+use unravel_execute::Replay;
+use unravel_results::{CausalOrder, EventStack, Participant};
 use unravel_trace::{
-    CausalOrder, Detail, EventKey, EventStack, Executor, Participant, Place, Run, Schedule,
-    Segment, Trace, VisibleSet, Want,
+    Detail, EventKey, Executor, Place, Run, Schedule, Segment, Trace, VisibleSet, Want,
 };
 
 use crate::gather::Gatherer;

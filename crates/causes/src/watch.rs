@@ -2,10 +2,11 @@
 
 use rustc_hash::FxHashMap;
 use unravel_diagnose::points::{Counter, Key, Keys, ThreadKey};
-use unravel_explore::{Class, Touch, touches};
+use unravel_execute::Class;
 use unravel_trace::{
     Alarm, Choice, Executed, Observes, Op, Question, Scheduler, SiteId, ThreadName, View,
 };
+use unravel_trace::{Touch, touches};
 
 /// A run as the steps it took, in order.
 #[derive(Clone, Debug, Default)]

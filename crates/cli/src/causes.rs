@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use unravel_causes::{Analysis, Budget, Progress as Now, Request};
+use unravel_files::TraceFile;
 use unravel_report::{Sources, dot, html, json, terminal};
-use unravel_trace::{Causes, CausesVerdict, TraceFile};
+use unravel_results::{Causes, CausesVerdict};
 
 use crate::config::Config;
 use crate::error::CliError;

@@ -105,7 +105,7 @@ impl Config {
         }
         if let Some(strategy) = &config.search.strategy {
             strategy
-                .parse::<unravel_explore::Strategy>()
+                .parse::<unravel_strategies::Strategy>()
                 .map_err(|e| CliError::Config { path: path.to_owned(), message: e.to_string() })?;
         }
         if let Some(bad) =

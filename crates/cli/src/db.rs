@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use unravel_database::{Damage, Database, DatabaseError, KnownRun, Stats, ThreadStats, path_text};
+use unravel_database::{Database, DatabaseError, KnownRun, path_text};
 use unravel_hunt::{Options, Request};
 use unravel_report::json;
-use unravel_trace::{RunsSeen, shell_word};
+use unravel_results::{Damage, Stats, ThreadStats};
+use unravel_results::{RunsSeen, shell_word};
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -72,7 +73,7 @@ fn stats(flags: &DbStatsFlags) -> Result<(), CliError> {
     let _ = writeln!(
         out,
         "{}: {} seen, {distinct} distinct; {}, {}",
-        program.name,
+        program,
         count(*seen, "run"),
         count(stats.inputs as u64, "input"),
         count(stats.visible_sets as u64, "visible set"),

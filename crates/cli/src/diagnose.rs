@@ -6,10 +6,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use unravel_diagnose::{DiagnoseError, Options, Subject, diagnose_imported, diagnose_paths};
-use unravel_explore::Silence;
+use unravel_execute::Silence;
+use unravel_files::TraceFile;
 use unravel_report::{Sources, dot, json, terminal};
+use unravel_results::{Diagnosis, Status};
 use unravel_solve::{Dumping, Heeding, Solver};
-use unravel_trace::{Detail, Diagnosis, Status, TraceFile};
+use unravel_trace::Detail;
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -53,7 +55,10 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
         println!("{}", json::diagnosis(&diagnosis));
     } else {
         let replay = file.is_executable().then(|| {
-            format!("unravel replay {}", unravel_trace::shell_word(&flags.trace.to_string_lossy()))
+            format!(
+                "unravel replay {}",
+                unravel_results::shell_word(&flags.trace.to_string_lossy())
+            )
         });
         print!("{}", terminal::diagnosis(&diagnosis, &sources, style::style(), replay.as_deref()));
     }

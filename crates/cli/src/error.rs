@@ -23,14 +23,14 @@ pub enum CliError {
     #[error(transparent)]
     Explain(#[from] unravel_explain::ExplainError),
     #[error(transparent)]
-    Trace(#[from] unravel_trace::FileError),
+    Trace(#[from] unravel_files::FileError),
     #[error(transparent)]
     Database(#[from] unravel_database::DatabaseError),
     #[error(transparent)]
-    Part(#[from] unravel_trace::PartError),
+    Part(#[from] unravel_files::PartError),
     #[error(transparent)]
     #[diagnostic(help("a Symbiosis trace is a folder with a file a thread: T0, T1, …"))]
-    Import(#[from] unravel_trace::import::symbiosis::ImportError),
+    Import(#[from] unravel_files::import::symbiosis::ImportError),
     #[error("{} was imported: there is no program to execute", path.display())]
     #[diagnostic(help(
         "look at it with `unravel trace show`, diagnose it with `unravel diagnose`"

@@ -9,7 +9,7 @@ use unravel_explain::{Budget, Request};
 use unravel_repair::Effort;
 use unravel_report::searched::pace;
 use unravel_report::{Sources, annotations, dot, html, json, sarif, terminal};
-use unravel_trace::{CausesVerdict, ExplainedBug, Explanation, Stopped};
+use unravel_results::{CausesVerdict, ExplainedBug, Explanation, Stopped};
 
 use crate::config::Config;
 use crate::error::CliError;

@@ -6,8 +6,10 @@ use std::sync::atomic::Ordering;
 
 use serde_json::json;
 use unravel_explore::{AfterFirst, Finding, Plan, SearchResult, Shard, search};
+use unravel_files::{ProgramRef, TraceFile};
 use unravel_report::searched::{pace, searched};
-use unravel_trace::{Method, ProgramRef, Systematic, TraceFile};
+use unravel_trace::Method;
+use unravel_trace::Reached;
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -101,7 +103,7 @@ fn print_text(
                 "but it did NOT fail again when replayed"
             }
         );
-        let path = unravel_trace::shell_word(&path.display().to_string());
+        let path = unravel_results::shell_word(&path.display().to_string());
         let _ = writeln!(out, "  replay it:  unravel replay {path}");
         let _ = writeln!(out, "  explain it: unravel diagnose {path}");
         let _ = writeln!(out, "  look at it: unravel trace show {path}\n");
@@ -122,7 +124,7 @@ fn print_text(
     }
 }
 
-fn systematic_json(part: &Systematic) -> serde_json::Value {
+fn systematic_json(part: &Reached) -> serde_json::Value {
     json!({
         "method": match part.method {
             Method::Exhaustive => "exhaustive",

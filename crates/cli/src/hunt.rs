@@ -2,10 +2,12 @@
 
 use std::io::Write;
 
+use unravel_files::TraceFile;
 use unravel_hunt::{Bag, Options, Progress as Now, Quarry, Request};
 use unravel_report::hunts::{self, Weight};
 use unravel_report::{Sources, html, json, terminal};
-use unravel_trace::{FreeInput, Hunt, HuntBounds, Nondet, TraceFile};
+use unravel_results::{Hunt, HuntBounds};
+use unravel_trace::{FreeInput, Nondet};
 
 use crate::config::Config;
 use crate::error::CliError;

@@ -1,8 +1,8 @@
 //! `unravel import`: traces of other tools into trace files of ours.
 
 use serde_json::json;
-use unravel_trace::TraceFile;
-use unravel_trace::import::symbiosis;
+use unravel_files::TraceFile;
+use unravel_files::import::symbiosis;
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -56,6 +56,6 @@ fn print_text(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
     for note in &file.run.notes {
         println!("note: {note}");
     }
-    let output = unravel_trace::shell_word(&flags.output.display().to_string());
+    let output = unravel_results::shell_word(&flags.output.display().to_string());
     println!("look at it with: unravel trace show {output}");
 }

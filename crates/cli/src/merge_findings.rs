@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use unravel_explore::{Finding, Merged, Plan, SearchResult, Shard, merge};
+use unravel_files::{Part, PartError, PartFinding, ProgramRef, TraceFile};
 use unravel_report::searched::searched;
-use unravel_trace::{Part, PartError, PartFinding, ProgramRef, TraceFile, shell_word};
+use unravel_results::shell_word;
 
 use crate::error::CliError;
 use crate::exit::Exit;

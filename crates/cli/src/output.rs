@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
-use unravel_trace::shell_word;
+use unravel_results::shell_word;
 
 use crate::error::CliError;
 

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use unravel_explore::{AfterFirst, Plan, Shard, Strategy};
-use unravel_trace::{Explored, Rules};
+use unravel_explore::{AfterFirst, Plan, Shard};
+use unravel_results::Explored;
+use unravel_strategies::Strategy;
+use unravel_trace::Rules;
 
 use crate::config::Config;
 use crate::exit::Exit;

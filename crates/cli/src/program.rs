@@ -3,9 +3,10 @@
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use unravel_explore::RaceChecked;
+use unravel_execute::RaceChecked;
+use unravel_files::ProgramRef;
 use unravel_program::build::{BuildSpec, Builder, Built};
-use unravel_trace::{Input, Limits, Nondet, ProgramRef, Rules};
+use unravel_trace::{Input, Limits, Nondet, Rules};
 use unravel_vm::{Options, Vm};
 
 use crate::config::Config;
@@ -74,7 +75,7 @@ pub fn machine(built: &Built, name: &str, rules: &Rules) -> Result<RaceChecked<V
 
 /// The same for a program that is not quite what was built.
 pub fn machine_of(
-    program: unravel_program::Program,
+    program: unravel_code::Program,
     built: &Built,
     name: &str,
     rules: &Rules,

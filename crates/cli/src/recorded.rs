@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use unravel_explore::RaceChecked;
+use unravel_execute::RaceChecked;
+use unravel_files::TraceFile;
 use unravel_program::build::{BuildSpec, Builder};
-use unravel_trace::{TraceFile, VisibleSet};
+use unravel_trace::VisibleSet;
 use unravel_vm::Vm;
 
 use crate::error::CliError;

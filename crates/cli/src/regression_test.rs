@@ -4,7 +4,8 @@
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
-use unravel_trace::{ProgramRef, Repairs, shell_word};
+use unravel_files::ProgramRef;
+use unravel_results::{Repairs, shell_word};
 
 use crate::error::CliError;
 use crate::flags::ProgramFlags;

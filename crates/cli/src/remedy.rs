@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use unravel_causes::Budget;
 use unravel_repair::{Effort, Request};
-use unravel_trace::Repairs;
+use unravel_results::Repairs;
 
 use crate::causes::{analyse, keep_traces, words};
 use crate::error::CliError;

@@ -1,10 +1,9 @@
 //! `unravel replay`: the same schedule, the same outcome, or where it differs.
 
 use serde_json::json;
-use unravel_explore::{Divergence, Judge, Replay, Silence};
-use unravel_trace::{
-    Detail, Event, EventKind, Executor, Outcome, Run, Trace, TraceFile, Value, Want,
-};
+use unravel_execute::{Divergence, Judge, Replay, Silence};
+use unravel_files::TraceFile;
+use unravel_trace::{Detail, Event, EventKind, Executor, Outcome, Run, Trace, Value, Want};
 
 use crate::error::CliError;
 use crate::exit::Exit;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use unravel_trace::shell_word;
+use unravel_results::shell_word;
 
 use crate::flags::ProgramFlags;
 

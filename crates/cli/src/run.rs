@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use unravel_explore::{AfterFirst, Judge, Knowledge, Plan, Shard, Strategy, search};
-use unravel_trace::{Detail, Executor, Input, Outcome, Rules, TraceFile, VisibleSet, Want};
+use unravel_execute::Judge;
+use unravel_explore::{AfterFirst, Plan, Shard, search};
+use unravel_files::TraceFile;
+use unravel_strategies::{Knowledge, Strategy};
+use unravel_trace::{Detail, Executor, Input, Outcome, Rules, VisibleSet, Want};
 
 use crate::config::Config;
 use crate::error::CliError;

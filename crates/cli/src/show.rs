@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
+use unravel_files::TraceFile;
 use unravel_report::Sources;
 use unravel_report::words::phrase;
-use unravel_trace::{Event, EventKind, Trace, TraceFile};
+use unravel_trace::{Event, EventKind, Trace};
 
 use crate::error::CliError;
 use crate::exit::Exit;

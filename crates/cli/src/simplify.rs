@@ -7,11 +7,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use unravel_explore::Silence;
+use unravel_execute::Silence;
+use unravel_files::TraceFile;
+use unravel_results::shell_word;
 use unravel_simplify::{
     Budget, Optimality, Progress as Done, Simplified, SimplifyError, Stage, Switches, simplify,
 };
-use unravel_trace::{Place, Run, TraceFile, shell_word};
+use unravel_trace::{Place, Run};
 
 use crate::error::CliError;
 use crate::exit::Exit;

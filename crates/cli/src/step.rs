@@ -6,10 +6,11 @@ use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use unravel_explore::{Replay, Silence};
+use unravel_execute::{Replay, Silence};
+use unravel_files::TraceFile;
 use unravel_report::Sources;
 use unravel_report::stepper::{AnswerKind, Stepper, Subject};
-use unravel_trace::{Detail, Executor, Outcome, Run, TraceFile, Want};
+use unravel_trace::{Detail, Executor, Outcome, Run, Want};
 
 use crate::error::CliError;
 use crate::exit::Exit;

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use unravel_causes::{Analysis, Budget, Request};
-use unravel_explore::RaceChecked;
+use unravel_code::weave;
+use unravel_execute::RaceChecked;
+use unravel_files::ProgramRef;
 use unravel_program::build::{BuildError, BuildSpec, Builder, Built};
-use unravel_program::weave;
 use unravel_repair::Workshop;
-use unravel_trace::{Input, PatchedFile, ProgramRef, Rules, Site};
+use unravel_results::PatchedFile;
+use unravel_trace::{Input, Rules, Site};
 use unravel_vm::Vm;
 
 use crate::interrupt::INTERRUPTED;

@@ -10,7 +10,7 @@ use made_up::{MadeUp, program};
 use serde_json::Value;
 use support::{ERROR, NOTHING, directory, says, unravel};
 use unravel_database::Database;
-use unravel_trace::ProgramRef;
+use unravel_files::ProgramRef;
 
 fn record(database: &Path, runs: &[MadeUp]) {
     let mut database = Database::open(database, &program()).expect("it opens");

@@ -9,8 +9,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use support::{directory, write};
-use unravel_explore::{Bounding, Counted, Exhaustive, RunToBlock};
 use unravel_program::build::{BuildSpec, Builder};
+use unravel_strategies::{Bounding, Counted, Exhaustive, RunToBlock};
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
 
@@ -169,10 +169,10 @@ impl Lab {
     }
 
     /// Explores the program, from the start again whenever more turns out to be shared.
-    fn explore(&mut self, how: &str) -> (Vec<String>, unravel_trace::Systematic, Duration) {
+    fn explore(&mut self, how: &str) -> (Vec<String>, unravel_trace::Reached, Duration) {
         loop {
             let started = Instant::now();
-            let mut search: Box<dyn unravel_explore::Systematic> = match how.split_once('/') {
+            let mut search: Box<dyn unravel_strategies::Systematic> = match how.split_once('/') {
                 Some((lane, lanes)) => Box::new(Exhaustive::new(
                     lane.parse().expect("a lane"),
                     lanes.parse().expect("a number of lanes"),

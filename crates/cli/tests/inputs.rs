@@ -8,9 +8,10 @@ use std::sync::{Mutex, PoisonError};
 
 use support::{directory, write};
 use unravel_diagnose::Steps;
-use unravel_explore::{Random, Replay, RunToBlock};
+use unravel_execute::Replay;
 use unravel_program::build::{BuildSpec, Builder};
 use unravel_solve::{Answer, Model, Query, SolverChoice, Wish};
+use unravel_strategies::{Random, RunToBlock};
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
 

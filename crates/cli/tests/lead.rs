@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use support::{corpus, directory, write};
-use unravel_explore::RunToBlock;
 use unravel_program::build::{BuildSpec, Builder};
+use unravel_strategies::RunToBlock;
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
 

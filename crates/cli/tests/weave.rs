@@ -7,10 +7,11 @@ mod support;
 use std::sync::{Mutex, PoisonError};
 
 use support::{directory, write};
-use unravel_explore::{Exhaustive, RaceChecked, Random, RunToBlock, Systematic};
-use unravel_program::Program;
+use unravel_code::Program;
+use unravel_code::weave::{Measure, Span, weave};
+use unravel_execute::RaceChecked;
 use unravel_program::build::{BuildSpec, Builder};
-use unravel_program::weave::{Measure, Span, weave};
+use unravel_strategies::{Exhaustive, Random, RunToBlock, Systematic};
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
 

@@ -12,7 +12,7 @@ use crate::database::{Database, Place};
 use crate::directory::{Directory, Gathered};
 use crate::error::DatabaseError;
 use crate::segment::{self, Segment};
-use crate::stats::Damage;
+use unravel_results::Damage;
 
 /// What compacting did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

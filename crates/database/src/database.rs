@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use unravel_trace::{Input, ProgramRef, Schedule, ThreadId, ThreadName, ThreadTrace, VisibleSet};
+use unravel_files::{ProgramRef, validate_schedule, validate_thread};
+use unravel_trace::{Input, Schedule, ThreadId, ThreadName, ThreadTrace, VisibleSet};
 
 use crate::contents::{Contents, KnownRun};
 use crate::directory::Directory;
@@ -16,7 +17,7 @@ use crate::error::DatabaseError;
 use crate::id::{RunId, TraceId, WriterId, canonical};
 use crate::record::{Record, RunRecord, Seen, compress};
 use crate::segment::Segment;
-use crate::stats::{Damage, Stats};
+use unravel_results::{Damage, Stats};
 
 /// Traces of threads from many runs of one program.
 #[derive(Debug)]
@@ -238,9 +239,9 @@ fn check(
     schedule: &Schedule,
 ) -> Result<(), DatabaseError> {
     for part in parts {
-        part.validate()?;
+        validate_thread(part)?;
     }
-    schedule.validate()?;
+    validate_schedule(schedule)?;
     if let Some(pair) = parts.windows(2).find(|pair| pair[0].thread == pair[1].thread) {
         return Err(DatabaseError::TwiceTheThread(pair[0].name().clone()));
     }

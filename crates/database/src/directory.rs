@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use unravel_trace::ProgramRef;
+use unravel_files::{ProgramRef, validate_schedule, validate_thread};
 
 use crate::contents::{Contents, Incomplete};
 use crate::error::DatabaseError;
@@ -21,7 +21,7 @@ use crate::frame::{Frames, Piece, frame};
 use crate::id::{TraceId, WriterId, canonical, encode};
 use crate::record::Record;
 use crate::segment::{self, Found, failed};
-use crate::stats::Damage;
+use unravel_results::Damage;
 
 const MAGIC: [u8; 8] = *b"\x89UTDB\r\n\n";
 
@@ -164,12 +164,12 @@ impl Gathered {
         self.damage.segments += u64::from(found.unusable);
         for record in found.records {
             match record {
-                Record::Trace { visible, trace } if trace.validate().is_ok() => {
+                Record::Trace { visible, trace } if validate_thread(&trace).is_ok() => {
                     let visible = Arc::new(canonical(&visible));
                     let id = TraceId::of(&visible, &trace);
                     self.contents.add_trace(id, &visible, &trace);
                 }
-                Record::Run { run, seen } if run.schedule.validate().is_ok() => {
+                Record::Run { run, seen } if validate_schedule(&run.schedule).is_ok() => {
                     let id = run.id();
                     runs.entry(id).or_default().join(Incomplete { record: Some(*run), seen });
                 }

@@ -1,10 +1,11 @@
-//! What can go wrong with a database. Damaged records are not among it: they are counted ([`crate::Damage`]).
+//! What can go wrong with a database. Damaged records are not among it: they are counted ([`unravel_results::Damage`]).
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
-use unravel_trace::{FormatError, ThreadName};
+use unravel_files::FormatError;
+use unravel_trace::ThreadName;
 
 #[derive(Debug, Error)]
 pub enum DatabaseError {

@@ -31,5 +31,5 @@ pub use database::{Added, Database};
 pub use error::DatabaseError;
 pub use id::TraceId;
 pub use merge::Merged;
-pub use stats::{Damage, Stats, ThreadStats, path_text};
+pub use stats::path_text;
 pub use trie::Trie;

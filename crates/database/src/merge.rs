@@ -9,7 +9,7 @@ use crate::database::Database;
 use crate::directory::Directory;
 use crate::error::DatabaseError;
 use crate::record::{Record, RunRecord};
-use crate::stats::Damage;
+use unravel_results::Damage;
 
 /// What a merge brought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

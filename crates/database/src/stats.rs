@@ -2,68 +2,20 @@
 
 use std::collections::HashSet;
 
-use unravel_trace::{ProgramRef, ThreadName};
+use unravel_files::ProgramRef;
+use unravel_results::{Damage, Stats, ThreadStats};
+use unravel_trace::ThreadName;
 
 use crate::contents::Contents;
 use crate::id::encode;
-
-/// What could not be read. None of it stands in the way of the rest.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Damage {
-    /// Records that cannot be read, or that contradict themselves.
-    pub records: u64,
-    /// Segments whose end is missing: their writers were stopped.
-    pub torn: u64,
-    /// Segments that do not begin as this program's do.
-    pub segments: u64,
-    /// Runs that refer to a trace which is not there.
-    pub incomplete: u64,
-}
-
-impl Damage {
-    pub fn any(&self) -> bool {
-        *self != Damage::default()
-    }
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stats {
-    pub program: ProgramRef,
-    /// Runs that were added, and how many combinations of traces and input they were.
-    pub seen: u64,
-    pub distinct: usize,
-    /// Distinct traces of all threads.
-    pub traces: usize,
-    /// By name.
-    pub threads: Vec<ThreadStats>,
-    pub visible_sets: usize,
-    pub inputs: usize,
-    /// Files, and their size. None in memory.
-    pub segments: usize,
-    pub bytes: u64,
-    pub damage: Damage,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ThreadStats {
-    pub thread: ThreadName,
-    pub traces: usize,
-    pub paths: usize,
-    /// Branches of the shortest and of the longest path.
-    pub shortest: usize,
-    pub longest: usize,
-    /// Branches of all traces together, and how many of them are stored in so many nodes.
-    pub branches: usize,
-    pub stored: usize,
-    pub nodes: usize,
-}
 
 impl Contents {
     /// All but what concerns files.
     pub(crate) fn stats(&self, program: &ProgramRef) -> Stats {
         let inputs: HashSet<Vec<u8>> = self.runs.iter().map(|run| encode(&run.input)).collect();
         Stats {
-            program: program.clone(),
+            program: program.name.clone(),
+            fingerprint: program.fingerprint,
             seen: self.runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.count)),
             distinct: self.runs.len(),
             traces: self.traces.len(),

@@ -4,7 +4,8 @@
 //! executed; or, as Symbiosis does it, runs the second point's thread ahead until it has executed it.
 
 use rustc_hash::FxHashSet;
-use unravel_trace::{Distance, Observed, Rng, Symbolic};
+use unravel_results::{Distance, Observed};
+use unravel_trace::{Rng, Symbolic};
 
 use crate::branches::Branches;
 use crate::criteria::distance;
@@ -239,15 +240,15 @@ pub fn compare(
     failing: &Observed,
     symbolic: Option<&Symbolic>,
     passing: Observed,
-) -> unravel_trace::Alternate {
+) -> unravel_results::Alternate {
     let mut reference = Reference::new(failing.clone(), symbolic);
     let candidate = reference.measure(passing, None, "derived");
     let failing = Side { trace: &reference.observed.trace, lineup: &reference.lineup };
     let side = Side { trace: &candidate.observed.trace, lineup: &candidate.lineup };
     let projection = project(&reference.keys, &reference.branches, failing, side);
-    unravel_trace::Alternate {
+    unravel_results::Alternate {
         same_path: candidate.same_path,
-        minimality: unravel_trace::Minimality::BestFound { gap: candidate.distance.data_flow },
+        minimality: unravel_results::Minimality::BestFound { gap: candidate.distance.data_flow },
         run: candidate.observed,
         distance: candidate.distance,
         projection,

@@ -4,9 +4,8 @@
 //! other run read, the first that does not hold. Where conditions are not known, the first events that differ.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unravel_trace::{
-    BranchChange, Bug, ConditionKind, EventKind, SymbolId, Symbolic, Trace, Value,
-};
+use unravel_results::BranchChange;
+use unravel_trace::{Bug, ConditionKind, EventKind, SymbolId, Symbolic, Trace, Value};
 
 use crate::flows::Lineup;
 use crate::points::{Keys, ThreadKey};

@@ -5,7 +5,7 @@
 //! event that one of the runs lacks are left out; but a write that the failing run lacks only because it ended
 //! before it, on the same path, counts as one that comes after all of it. So equal data flow means an equal outcome.
 
-use unravel_trace::Distance;
+use unravel_results::Distance;
 
 use crate::flows::Lineup;
 use crate::points::Key;

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use unravel_results::{Alternate, Diagnosis, Effort, Minimality, Observed, RootCause, Status};
 use unravel_solve::{Bounds, Model, Solver, StepId};
-use unravel_trace::{
-    Alternate, BugId, Detail, Diagnosis, Effort, FailureKind, Minimality, Observed, Outcome,
-    RootCause, Run, Schedule, Status, Trace,
-};
+use unravel_trace::{BugId, Detail, FailureKind, Outcome, Run, Schedule, Trace};
 
 use crate::alternate::{Candidate, Reference, nearest, rank};
 use crate::execution::Execution;

@@ -1,7 +1,8 @@
 //! The world of execution: every schedule that is tried is run.
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{BugId, Detail, EventKind, Observed, Schedule, Step, Trace};
+use unravel_results::Observed;
+use unravel_trace::{BugId, Detail, EventKind, Schedule, Step, Trace};
 
 use crate::points::{Extents, Key, Keys, Point, Touch};
 use crate::relevance::Relevance;

@@ -1,7 +1,8 @@
 //! The failing run: replayed, modelled, with fewer context switches.
 
+use unravel_results::{Effort, Observed};
 use unravel_solve::{Evaluator, Model, Verdict};
-use unravel_trace::{BugId, Detail, Effort, Failure, FailureKind, Observed, Run, Step, Symbolic};
+use unravel_trace::{BugId, Detail, Failure, FailureKind, Run, Step, Symbolic};
 
 use crate::modelled::schedule;
 use crate::reduce::reduce;

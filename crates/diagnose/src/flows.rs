@@ -1,7 +1,8 @@
 //! A run as criteria see it: its events in order, named across runs, and its data flows.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unravel_trace::{EventKind, Flow, LocationId, ThreadId, Trace};
+use unravel_results::Flow;
+use unravel_trace::{EventKind, LocationId, ThreadId, Trace};
 
 use crate::points::{Counter, Key, Keys, ThreadKey};
 

@@ -3,12 +3,12 @@
 //! Their order is unknown. As in Symbiosis, a failing schedule is found first: by walking the steps at random within
 //! what the conditions allow, then by the solver, which also finds initial values nobody recorded.
 
+use unravel_results::{Diagnosis, Effort, Observed, Status};
 use unravel_solve::{
     Answer, Bounds, Evaluator, Model, ModelError, Query, Solver, StepId, Verdict, Wish,
 };
 use unravel_trace::{
-    Bug, Diagnosis, Effort, Initial, InitialSync, KnownOrder, Observed, Outcome, Rng, Run, Status,
-    Step, Symbolic, Trace, VisibleSet,
+    Bug, Initial, InitialSync, KnownOrder, Outcome, Rng, Run, Step, Symbolic, Trace, VisibleSet,
 };
 
 use crate::alternate::Reference;
@@ -102,7 +102,7 @@ pub fn diagnose_imported(
         status,
         failing: failing.observed,
         switches_given: given,
-        root_cause: told.map(|r| unravel_trace::RootCause { proved_on_path: proved, ..r }),
+        root_cause: told.map(|r| unravel_results::RootCause { proved_on_path: proved, ..r }),
         alternates,
         effort,
         notes,

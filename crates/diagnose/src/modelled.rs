@@ -1,10 +1,11 @@
 //! The world of the model: schedules are evaluated, not executed. Everything stays on the recorded path.
 
 use rustc_hash::FxHashSet;
+use unravel_results::Observed;
 use unravel_solve::{Evaluator, Model, StepId, StepKind, Verdict};
 use unravel_trace::{
-    EventKind, Exprs, Observed, Outcome, Schedule, Segment, SiteId, SymbolId, Symbolic, Trace,
-    Value, VisibleSet,
+    EventKind, Exprs, Outcome, Schedule, Segment, SiteId, SymbolId, Symbolic, Trace, Value,
+    VisibleSet,
 };
 
 use crate::execution::extents;

@@ -14,10 +14,11 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
+use unravel_results::{Diagnosis, Effort};
 use unravel_solve::{Model, Solver, StepId};
 use unravel_trace::{
-    Bug, BugId, Condition, ConditionKind, Detail, Diagnosis, Effort, FailureKind, Guess, Guided,
-    Outcome, Paths, Rng, Run, Symbolic, Trace,
+    Bug, BugId, Condition, ConditionKind, Detail, FailureKind, Guess, Guided, Outcome, Paths, Rng,
+    Run, Symbolic, Trace,
 };
 
 use crate::diagnose::{DiagnoseError, Options, Stage, diagnose};

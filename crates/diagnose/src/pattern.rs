@@ -1,9 +1,7 @@
 //! The root cause in words: its kind, one sentence, and what should hold instead.
 
-use unravel_trace::{
-    CausalOrder, Event, EventKind, Failure, FailureKind, Participant, Pattern, Place, ThreadName,
-    Trace,
-};
+use unravel_results::{CausalOrder, Participant, Pattern};
+use unravel_trace::{Event, EventKind, Failure, FailureKind, Place, ThreadName, Trace};
 
 /// What there is to say about a set of orders.
 #[derive(Clone, Debug)]

@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unravel_trace::{Flow, FlowChange, Projection, Trace};
+use unravel_results::{Flow, FlowChange, Projection};
+use unravel_trace::Trace;
 
 use crate::branches::Branches;
 use crate::flows::Lineup;

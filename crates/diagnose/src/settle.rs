@@ -5,7 +5,7 @@
 //! it and a few runs at random find to be shared is the new visible set, and the failing run is steered to once
 //! more, in terms of that.
 
-use unravel_explore::{Random, YoungestFirst};
+use unravel_strategies::{Random, YoungestFirst};
 use unravel_trace::{BugId, Choice, Detail, Question, Schedule, Scheduler, View, VisibleSet};
 
 use crate::points::{Counter, Keys, Point, Touch};

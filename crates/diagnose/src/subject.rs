@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use unravel_explore::{Judge, Replay};
+use unravel_execute::{Judge, Replay};
 use unravel_trace::{
     BugId, Choice, Detail, Executor, Guess, Guided, Input, Outcome, Paths, Question, Run, Schedule,
     Scheduler, View, VisibleSet, Want,

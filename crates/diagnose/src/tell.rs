@@ -1,8 +1,7 @@
 //! Names for the events of a root cause.
 
-use unravel_trace::{
-    CausalOrder, EventKey, Participant, Place, RootCause, SiteId, ThreadName, Trace, user_place,
-};
+use unravel_results::{CausalOrder, Participant, RootCause};
+use unravel_trace::{EventKey, Place, SiteId, ThreadName, Trace, user_place};
 
 use crate::failing::Failing;
 use crate::pattern::{self, Words};

@@ -1,6 +1,7 @@
 //! Where schedules are tried: in execution, or in the model of a trace that cannot be executed.
 
-use unravel_trace::{Observed, Rng, Schedule};
+use unravel_results::Observed;
+use unravel_trace::{Rng, Schedule};
 
 use crate::points::{Extents, Key, Keys, Point};
 use crate::relevance::Relevance;

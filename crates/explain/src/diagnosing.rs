@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use unravel_diagnose::{Options, Stage, Subject, diagnose};
-use unravel_explore::{Apart, Finding, Judge, Received, Replay};
+use unravel_execute::{Apart, Judge, Received, Replay};
+use unravel_explore::Finding;
+use unravel_results::Diagnosis;
 use unravel_solve::Heeding;
-use unravel_trace::{Detail, Diagnosis, Executor, Run, Schedule};
+use unravel_trace::{Detail, Executor, Run, Schedule};
 
 use crate::explain::Request;
 use crate::simplifying::simplified;

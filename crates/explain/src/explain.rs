@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use unravel_diagnose::Stage;
 use unravel_explore::{AfterFirst, Finding, Plan, SearchError, search};
+use unravel_files::{FileError, ProgramRef};
+use unravel_results::{ExplainedBug, Explanation, Found, PutAside, Tally, Verdict, replay_command};
 use unravel_solve::SolverChoice;
-use unravel_trace::{
-    BugId, Executor, ExplainedBug, Explanation, FileError, Found, Input, ProgramRef, PutAside, Run,
-    Tally, Verdict, replay_command,
-};
+use unravel_trace::{BugId, Executor, Input, Run};
 
 use crate::diagnosing::{self, Diagnosed};
 use crate::keep::Keeper;

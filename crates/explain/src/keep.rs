@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use unravel_explore::Finding;
-use unravel_trace::{Explored, Run, TraceFile};
+use unravel_files::TraceFile;
+use unravel_results::Explored;
+use unravel_trace::Run;
 
 use crate::explain::{ExplainError, Request};
 

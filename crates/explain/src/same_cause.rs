@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use unravel_trace::{ExplainedBug, Participant, Place, RootCause};
+use unravel_results::{ExplainedBug, Participant, RootCause};
+use unravel_trace::Place;
 
 /// Has each bug point to the first one with the same cause.
 pub fn mark(bugs: &mut [ExplainedBug]) {

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use unravel_explore::{Finding, Judge};
+use unravel_execute::Judge;
+use unravel_explore::Finding;
 use unravel_simplify::{Budget, simplify};
 use unravel_trace::{Executor, Input, Run};
 

@@ -4,13 +4,12 @@
 //! visible set: when that grows, what was counted before is counted anew.
 
 use rustc_hash::FxHashSet;
-use unravel_trace::{
-    Alarm, Choice, Covered, Executed, Observes, Question, ReadsFrom, Scheduler, View,
-};
+use unravel_results::Covered;
+use unravel_trace::{Alarm, Choice, Executed, Observes, Question, ReadsFrom, Scheduler, View};
 
-use crate::Collector;
-use crate::classes::Class;
-use crate::profile::Profiler;
+use unravel_execute::Class;
+use unravel_execute::Collector;
+use unravel_strategies::Profiler;
 
 /// Everything seen by a search.
 #[derive(Clone, Debug, Default)]

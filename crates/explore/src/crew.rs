@@ -5,10 +5,13 @@
 
 use std::time::{Duration, Instant};
 
-use unravel_trace::{Executor, Input, Method, Stopped, Systematic, Tally};
+use unravel_results::{Stopped, Tally};
+use unravel_trace::Reached;
+use unravel_trace::{Executor, Input, Method};
 
 use crate::search::{GRACE, Plan, SearchError, State, TICK};
-use crate::worker::{self, Lane, Range, Report, Work, Worker, WorkerEnd};
+use crate::worker;
+use crate::worker::{Lane, Range, Report, Work, Worker, WorkerEnd};
 
 pub(crate) struct Crew<'a, E> {
     executor: &'a mut E,
@@ -23,7 +26,7 @@ struct LaneState {
     method: Method,
     lane: Lane,
     /// How far it came.
-    summary: Option<Systematic>,
+    summary: Option<Reached>,
     /// Its worker died, and with it what it knew.
     lost: bool,
 }
@@ -251,19 +254,19 @@ impl<'a, E: Executor> Crew<'a, E> {
     }
 
     /// How far the systematic searches came, their lanes taken together.
-    pub fn summaries(&self) -> Vec<Systematic> {
+    pub fn summaries(&self) -> Vec<Reached> {
         [Method::Exhaustive, Method::Bounded]
             .into_iter()
             .filter_map(|method| {
                 let lanes = self.lanes.iter().filter(|lane| lane.method == method);
-                lanes.filter_map(LaneState::told).reduce(Systematic::with)
+                lanes.filter_map(LaneState::told).reduce(Reached::with)
             })
             .collect()
     }
 }
 
 impl LaneState {
-    fn told(&self) -> Option<Systematic> {
+    fn told(&self) -> Option<Reached> {
         let mut summary = self.summary.clone()?;
         if self.lost {
             summary.complete = false;

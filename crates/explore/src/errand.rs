@@ -5,18 +5,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use rustc_hash::FxHashSet;
+use unravel_results::Tally;
 use unravel_trace::{
     BugId, Detail, Executor, FailureKind, Input, Method, Nondet, Outcome, ReadsFrom, Rng, Run,
-    Tally, VisibleSet, Want,
+    VisibleSet, Want,
 };
 
 use crate::coverage::{Noticed, Watched};
-use crate::judge::Judge;
-use crate::knowledge::{Knowledge, LEARNING, is_common, is_full};
 use crate::search::{Finding, Plan};
 use crate::worker::{Lane, Lesson, Order, Range, Report, Work};
-use crate::{Bounding, Exhaustive, Replay, Strategy};
-use crate::{Counted, Systematic};
+use unravel_execute::Judge;
+use unravel_execute::Replay;
+use unravel_strategies::{Bounding, Exhaustive, Strategy};
+use unravel_strategies::{Counted, Systematic};
+use unravel_strategies::{Knowledge, LEARNING, is_common, is_full};
 
 /// The worker, and what it keeps from order to order.
 pub(crate) struct Errands<'a, E> {

@@ -1,57 +1,14 @@
-//! Room `explore`: everything that works by executing again. Strategies, one a file, and the search that
-//! drives them. Generic over [`unravel_trace::Executor`].
+//! Room `explore`: the search for failing schedules, its worker processes, and what it has covered. Generic over
+//! [`unravel_trace::Executor`]; the strategies are in a room of their own.
 
-mod blind_spots;
-mod bounding;
-mod classes;
 mod coverage;
 mod crew;
-mod dependence;
 mod errand;
-mod exhaustive;
-mod judge;
-mod knowledge;
 mod merge;
-mod pct;
-pub mod portfolio;
-mod pos;
-mod process;
-mod profile;
-mod race_directed;
-mod races;
-mod random;
-mod replay;
-mod round_robin;
-mod run_to_block;
 mod search;
 mod shard;
-mod strategy;
-mod systematic;
-mod uniform;
 mod worker;
-mod youngest_first;
 
-pub use blind_spots::BlindSpots;
-pub use bounding::Bounding;
-pub use classes::Class;
-pub use dependence::{Touch, depend, touches};
-pub use exhaustive::Exhaustive;
-pub use judge::{Judge, Silence};
-pub use knowledge::Knowledge;
 pub use merge::{Merged, merge};
-pub use pct::Pct;
-pub use pos::Pos;
-pub use process::{Apart, Received};
-pub use profile::Profile;
-pub use race_directed::RaceDirected;
-pub use races::{Collector, Conflicts, Detector, Race, RaceChecked};
-pub use random::Random;
-pub use replay::{Divergence, Replay};
-pub use round_robin::RoundRobin;
-pub use run_to_block::RunToBlock;
 pub use search::{AfterFirst, Finding, Plan, SearchError, SearchResult, search};
 pub use shard::Shard;
-pub use strategy::{Strategy, UnknownStrategy};
-pub use systematic::{Counted, Systematic};
-pub use uniform::Uniform;
-pub use youngest_first::YoungestFirst;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use rustc_hash::FxHashSet;
-use unravel_trace::{
-    Covered, Explored, Part, PartError, PartFinding, ProgramRef, ReadsFrom, Stopped, Tally,
-};
+use unravel_files::{Part, PartError, PartFinding, ProgramRef};
+use unravel_results::{Covered, Explored, Stopped, Tally};
+use unravel_trace::ReadsFrom;
 
 /// A search, from its parts.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ fn explored(parts: &[(PathBuf, Part)], all_there: bool) -> Explored {
         for theirs in &explored.systematic {
             let at = systematic
                 .iter()
-                .position(|ours: &unravel_trace::Systematic| ours.method == theirs.method);
+                .position(|ours: &unravel_trace::Reached| ours.method == theirs.method);
             match at {
                 Some(at) => {
                     let ours = systematic.swap_remove(at);

@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
-use unravel_trace::{
-    BugId, Executor, Explored, Input, Method, ReadsFrom, Rules, Run, Stopped, Systematic, Tally,
-    VisibleSet,
-};
+use unravel_results::{Explored, Stopped, Tally};
+use unravel_trace::Reached;
+use unravel_trace::{BugId, Executor, Input, Method, ReadsFrom, Rules, Run, VisibleSet};
 
+use crate::Shard;
 use crate::coverage::Coverage;
 use crate::crew::Crew;
-use crate::knowledge::{EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING};
-use crate::portfolio;
 use crate::worker::{Lane, Lesson, Range, Report};
-use crate::{Shard, Strategy};
+use unravel_strategies::Strategy;
+use unravel_strategies::portfolio;
+use unravel_strategies::{EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING};
 
 /// What to search for, and how long.
 #[derive(Clone, Debug)]
@@ -337,7 +337,7 @@ impl<'a> State<'a> {
         grew
     }
 
-    fn result(mut self, stopped: Stopped, systematic: Vec<Systematic>) -> SearchResult {
+    fn result(mut self, stopped: Stopped, systematic: Vec<Reached>) -> SearchResult {
         self.findings.sort_by_key(|f| f.index);
         match (self.plan.after_first.stops(), self.limit()) {
             (true, _) => self.findings.truncate(1),

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::knowledge::is_common;
+use unravel_strategies::is_common;
 
 /// The `number`th of `of` parts, counted from 1. The parts together are the whole search: each run belongs to one part, but
 /// for those that teach, which all parts execute.

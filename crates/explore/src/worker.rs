@@ -9,17 +9,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use unravel_trace::{
-    BugId, Executor, Input, Method, ReadsFrom, Run, Systematic, Tally, VisibleSet,
-};
+use unravel_results::Tally;
+use unravel_trace::Reached;
+use unravel_trace::{BugId, Executor, Input, Method, ReadsFrom, Run, VisibleSet};
 
-use crate::Conflicts;
 use crate::errand::Errands;
-use crate::judge::Judge;
-use crate::knowledge::Knowledge;
-use crate::process::{Child, Shared, pipe, read_message, ready, write_message};
-use crate::profile::Profile;
 use crate::search::{Finding, Plan, SearchError};
+use unravel_execute::Judge;
+use unravel_execute::{Child, Shared, pipe, read_message, ready, write_message};
+use unravel_strategies::Conflicts;
+use unravel_strategies::Knowledge;
+use unravel_strategies::Profile;
 
 /// Something to do.
 #[derive(Debug, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ pub(crate) struct Report {
     pub flows: Vec<ReadsFrom>,
     pub lessons: Vec<Lesson>,
     /// How far the systematic search came that this was about.
-    pub systematic: Option<Systematic>,
+    pub systematic: Option<Reached>,
 }
 
 /// What a run taught that all shards execute.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use toy::watch::{brute_force, execute};
 use toy::{Act, Toy};
-use unravel_explore::{Bounding, Counted, Systematic};
+use unravel_strategies::{Bounding, Counted, Systematic};
 use unravel_trace::{Outcome, Run, Schedule};
 
 /// Two threads wait for a signal, of which there is one.

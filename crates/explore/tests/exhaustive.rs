@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use toy::watch::{brute_force, explore};
 use toy::{Act, Toy};
-use unravel_explore::Exhaustive;
+use unravel_strategies::Exhaustive;
 use unravel_trace::Rng;
 
 /// A program whose `main` creates these threads and joins them.

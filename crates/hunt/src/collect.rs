@@ -6,9 +6,10 @@
 use std::time::Instant;
 
 use unravel_database::{Database, DatabaseError};
-use unravel_explore::{Random, YoungestFirst};
+use unravel_results::RunsSeen;
+use unravel_strategies::{Random, YoungestFirst};
 use unravel_trace::{
-    Detail, Executor, Input, Nondet, Outcome, Rng, RunsSeen, Scheduler, ThreadId, VisibleSet, Want,
+    Detail, Executor, Input, Nondet, Outcome, Rng, Scheduler, ThreadId, VisibleSet, Want,
 };
 
 use crate::execute::{Performed, Stage};

@@ -5,7 +5,7 @@
 //! run when it should.
 
 use unravel_diagnose::{Steps, reduce_fully};
-use unravel_explore::{Divergence, Judge, Replay};
+use unravel_execute::{Divergence, Judge, Replay};
 use unravel_trace::{
     Combined, Detail, Executor, FreeInput, Input, Nondet, Outcome, Run, Schedule, ThreadTrace,
     VisibleSet, Want, separate,

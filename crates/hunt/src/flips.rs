@@ -9,9 +9,9 @@
 //! addresses. These have no place in a path, so that the database knows no traces for them.
 
 use rustc_hash::FxHashSet;
+use unravel_results::{Flip, FlipKind};
 use unravel_trace::{
-    Combined, Condition, ConditionKind, EventKind, Flip, FlipKind, Otherwise, Place, SiteId,
-    ThreadId,
+    Combined, Condition, ConditionKind, EventKind, Otherwise, Place, SiteId, ThreadId,
 };
 
 use crate::values::Values;

@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use unravel_database::{Database, DatabaseError};
-use unravel_explore::{Apart, Judge, Received};
+use unravel_execute::{Apart, Judge, Received};
+use unravel_files::ProgramRef;
+use unravel_results::{Exposed, Hunt, HuntBounds, HuntEffort, HuntEnd, RunsSeen};
 use unravel_solve::{Heeding, SolverChoice};
-use unravel_trace::{
-    Executor, Exposed, FreeInput, Hunt, HuntBounds, HuntEffort, HuntEnd, Input, Nondet, ProgramRef,
-    Rules, Run, RunsSeen, VisibleSet,
-};
+use unravel_trace::{Executor, FreeInput, Input, Nondet, Rules, Run, VisibleSet};
 
 use crate::collect::Wanted;
 use crate::execute::Stage;

@@ -24,11 +24,11 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_database::{Database, DatabaseError};
-use unravel_explore::Divergence;
+use unravel_execute::Divergence;
+use unravel_results::{Attempt, HuntBounds, HuntEffort, HuntEnd, Refused};
 use unravel_solve::Solver;
 use unravel_trace::{
-    Attempt, BugId, Combined, Condition, ConditionKind, Executor, Exprs, HuntBounds, HuntEffort,
-    HuntEnd, Otherwise, Refused, ThreadId, ThreadTrace,
+    BugId, Combined, Condition, ConditionKind, Executor, Exprs, Otherwise, ThreadId, ThreadTrace,
 };
 
 use crate::agenda::{Agenda, Start};

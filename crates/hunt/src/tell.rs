@@ -5,11 +5,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use unravel_diagnose::{Options, Subject, compare, diagnose};
-use unravel_explore::Judge;
+use unravel_execute::Judge;
+use unravel_results::{Derived, Diagnosis, Exposed, How, Observed};
 use unravel_solve::Solver;
-use unravel_trace::{
-    Derived, Detail, Diagnosis, Executor, Exposed, How, InputSource, Observed, Run,
-};
+use unravel_trace::{Detail, Executor, InputSource, Run};
 
 use crate::execute::{Performed, Stage};
 use crate::hunt::{Quarry, Request};

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use unravel_program::{FunctionId, Inst, disassemble, load};
+use unravel_code::{FunctionId, Inst, disassemble};
+use unravel_program::load;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);

@@ -317,7 +317,7 @@ impl Content {
         }
         match start.as_slice() {
             magic if *magic == container::MAGIC => Ok(Content::Container),
-            magic if *magic == unravel_trace::file::MAGIC => {
+            magic if *magic == unravel_files::file::MAGIC => {
                 Err(unknown("it is a trace; use `unravel replay` to run it again"))
             }
             [b'B', b'C', 0xc0, 0xde, ..] | [0xde, 0xc0, 0x17, 0x0b, ..] => Ok(Content::Bitcode),

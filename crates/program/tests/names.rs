@@ -6,8 +6,8 @@ use support::{
     OBSERVED, OPTIMISED, access_paths, body, call_paths, calls_of, function, load_c, load_file,
     site, source,
 };
-use unravel_program::names::Type;
-use unravel_program::{AccessKind, Inst, Program};
+use unravel_code::names::Type;
+use unravel_code::{AccessKind, Inst, Program};
 
 fn c() -> Program {
     load_file(&source("names.c"), OBSERVED)

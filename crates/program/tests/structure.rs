@@ -5,8 +5,8 @@ mod support;
 use support::{
     OBSERVED, OPTIMISED, body, calls_of, function, load_c, load_ir, load_text, site, traps,
 };
-use unravel_program::layout::{BLOCKS, BLOCKS_PER_FUNCTION, GLOBALS, RED_ZONE};
-use unravel_program::{
+use unravel_code::layout::{BLOCKS, BLOCKS_PER_FUNCTION, GLOBALS, RED_ZONE};
+use unravel_code::{
     Abi, AccessKind, Body, Clause, FunctionId, Inst, Program, RelocationPlace, TypeInfo,
 };
 
@@ -192,7 +192,7 @@ fn externals_are_relocated_everywhere() {
     assert!(
         matches!(uses("environ")[..], [r] if matches!(r.place, RelocationPlace::ThreadLocals(0)))
     );
-    let constant = |r: &unravel_program::Relocation| matches!(r.place, RelocationPlace::Constant(function, _) if function == f);
+    let constant = |r: &unravel_code::Relocation| matches!(r.place, RelocationPlace::Constant(function, _) if function == f);
     assert_eq!(uses("stdout").iter().filter(|r| constant(r)).count(), 1);
 }
 

@@ -3,8 +3,8 @@
 mod support;
 
 use support::{OBSERVED, OPTIMISED, check, load_c, load_file, load_ir, source};
-use unravel_program::weave::{Measure, Span, WeaveError, weave};
-use unravel_program::{Body, FunctionId, Inst, Program, disassemble};
+use unravel_code::weave::{Measure, Span, WeaveError, weave};
+use unravel_code::{Body, FunctionId, Inst, Program, disassemble};
 use unravel_trace::{Rng, Site};
 
 /// The locks of these tests.

@@ -5,11 +5,9 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 use unravel_causes::{Allowed, Analysis, allowed_classes};
-use unravel_program::weave;
-use unravel_trace::{
-    Check, CheckedAs, Failure, FailureKind, Rejected, Repair, RepairCost, RepairKind, SiteId,
-    VisibleSet,
-};
+use unravel_code::weave;
+use unravel_results::{Check, CheckedAs, Rejected, Repair, RepairCost, RepairKind};
+use unravel_trace::{Failure, FailureKind, SiteId, VisibleSet};
 
 use crate::check::{self, Explored};
 use crate::draft::{Written, write};

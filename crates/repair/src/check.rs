@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
-use unravel_explore::{AfterFirst, Plan, Shard, Strategy, search};
-use unravel_trace::{Check, CheckedAs, Executor, Failure, Input, Rules, Stopped};
+use unravel_explore::{AfterFirst, Plan, Shard, search};
+use unravel_results::{Check, CheckedAs, Stopped};
+use unravel_strategies::Strategy;
+use unravel_trace::{Executor, Failure, Input, Rules};
 
 /// How much exploring one candidate gets.
 #[derive(Clone, Copy, Debug)]

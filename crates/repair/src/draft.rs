@@ -11,7 +11,7 @@ mod signalling;
 
 use std::collections::BTreeMap;
 
-use unravel_trace::PatchedFile;
+use unravel_results::PatchedFile;
 
 use crate::locks::HoldError;
 use crate::measures::{LockChoice, Measure};

@@ -1,7 +1,8 @@
 //! A cause as a graph of its events: which further orders would close a cycle with it, so that it can never happen
 //! (ConcBugAssist, figure 3.4).
 
-use unravel_trace::{Cause, EventKey};
+use unravel_results::Cause;
+use unravel_trace::EventKey;
 
 /// Events of a cause, numbered; edges are its orders and the order within each thread.
 pub struct Graph {

@@ -1,7 +1,7 @@
 //! What can be done against a cause, in terms of source.
 
-use unravel_program::weave;
-use unravel_trace::RepairKind;
+use unravel_code::weave;
+use unravel_results::RepairKind;
 
 use crate::lock_order::LockOrder;
 use crate::locks::{Lock, holding};

@@ -6,7 +6,8 @@ mod moved;
 mod signalling;
 
 use unravel_causes::Analysis;
-use unravel_trace::{Cause, CauseClass, Place, ThreadName};
+use unravel_results::{Cause, CauseClass};
+use unravel_trace::{Place, ThreadName};
 
 use existing::existing_locks;
 

@@ -1,6 +1,6 @@
 //! Which repairs to show: those that change few lines and keep much concurrency, and not the same thing again and again.
 
-use unravel_trace::{CheckedAs, Repair};
+use unravel_results::{CheckedAs, Repair};
 
 /// A repair that stood its checks, and the guess at its price that it began with.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ fn kept(repair: &Repair, passing: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use unravel_trace::{Check, RepairCost, RepairKind};
+    use unravel_results::{Check, RepairCost, RepairKind};
 
     use super::*;
 

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use unravel_causes::Analysis;
-use unravel_program::weave;
-use unravel_trace::{CauseClass, Executor, Input, PatchedFile, RepairKind, Repairs, Rules};
+use unravel_code::weave;
+use unravel_results::{CauseClass, PatchedFile, RepairKind, Repairs};
+use unravel_trace::{Executor, Input, Rules};
 
 use crate::bench::Bench;
 use crate::check::Effort;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 use unravel_causes::Analysis;
-use unravel_trace::{Cause, EventKey, EventStack, Participant, Place, ThreadName, user_place};
+use unravel_results::{Cause, EventStack, Participant};
+use unravel_trace::{EventKey, Place, ThreadName, user_place};
 
 use crate::source::{Position, Region, Source};
 

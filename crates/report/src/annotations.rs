@@ -7,7 +7,8 @@
 
 use std::fmt::Write;
 
-use unravel_trace::{ExplainedBug, Explanation, Participant, Place, PutAside, Stopped};
+use unravel_results::{ExplainedBug, Explanation, Participant, PutAside, Stopped};
+use unravel_trace::Place;
 
 use crate::escape::visible;
 use crate::words::{self, count};

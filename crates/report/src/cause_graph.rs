@@ -8,7 +8,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use unravel_trace::{Cause, Failure, Participant, Place, ThreadName};
+use unravel_results::{Cause, Participant};
+use unravel_trace::{Failure, Place, ThreadName};
 
 use crate::source::Sources;
 use crate::words;
@@ -58,7 +59,7 @@ impl<'c> CauseGraph<'c> {
         let threads: BTreeSet<&ThreadName> = found.iter().map(|(who, _)| &who.key.thread).collect();
         let threads: Vec<&ThreadName> = threads.into_iter().collect();
         let number = |who: &Participant| found.iter().position(|(known, _)| known.key == who.key);
-        let ends = |order: &'c unravel_trace::CausalOrder| {
+        let ends = |order: &'c unravel_results::CausalOrder| {
             let (from, to) = (number(&order.first)?, number(&order.second)?);
             Some(GraphOrder { from, to, object: &order.object })
         };

@@ -2,9 +2,8 @@
 //!
 //! The numbers are those of ConcBugAssist's table 5.2.
 
-use unravel_trace::{
-    CausalOrder, Cause, CauseClass, Causes, CausesVerdict, Extent, Failure, ThreadName,
-};
+use unravel_results::{CausalOrder, Cause, CauseClass, Causes, CausesVerdict, Extent};
+use unravel_trace::{Failure, ThreadName};
 
 use crate::words::{self, count, grouped, listed};
 
@@ -180,7 +179,7 @@ fn roles(first: &Cause, other: &Cause) -> Option<String> {
 fn players(cause: &Cause) -> Vec<ThreadName> {
     let mut orders: Vec<&CausalOrder> = cause.orders.iter().collect();
     orders.sort_by_key(|order| {
-        let key = |who: &unravel_trace::Participant| (who.place.clone(), who.verb.clone());
+        let key = |who: &unravel_results::Participant| (who.place.clone(), who.verb.clone());
         (key(&order.first), key(&order.second))
     });
     let events = orders.into_iter().flat_map(|order| [&order.first, &order.second]);

@@ -1,6 +1,7 @@
 //! What differs between two runs, in words, the same in all reports.
 
-use unravel_trace::{Alternate, BranchChange, Diagnosis, Flow, Trace};
+use unravel_results::{Alternate, BranchChange, Diagnosis, Flow};
+use unravel_trace::Trace;
 
 use crate::names::Names;
 use crate::words;

@@ -9,7 +9,8 @@ mod causes;
 
 use std::collections::{BTreeMap, HashSet};
 
-use unravel_trace::{Diagnosis, FlowChange, ThreadName};
+use unravel_results::{Diagnosis, FlowChange};
+use unravel_trace::ThreadName;
 
 use crate::escape::quoted;
 use crate::side::{self, Item, Missing, Region, RegionKind, Side, Step};

@@ -1,6 +1,6 @@
 //! What a root cause rests on, in words, the same in all reports.
 
-use unravel_trace::{Diagnosis, RootCause, Status};
+use unravel_results::{Diagnosis, RootCause, Status};
 
 /// Why the orders are enough, and why each of them is needed.
 pub fn sentences(diagnosis: &Diagnosis, cause: &RootCause) -> Vec<String> {

@@ -28,7 +28,7 @@ mod twins;
 mod values;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use unravel_trace::{Causes, Explanation, Hunt, Repairs};
+use unravel_results::{Causes, Explanation, Hunt, Repairs};
 
 use crate::escape::visible;
 use crate::source::Sources;

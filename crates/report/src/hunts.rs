@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use unravel_trace::{
-    Derived, Diagnosis, Effort, Exposed, Flip, FlipKind, How, Hunt, HuntEnd, Outcome, Place,
-    Status, TraceSource,
+use unravel_results::{
+    Derived, Diagnosis, Effort, Exposed, Flip, FlipKind, How, Hunt, HuntEnd, Status, TraceSource,
 };
+use unravel_trace::{Outcome, Place};
 
 use crate::words::{self, count, listed};
 

@@ -56,31 +56,31 @@ pub const DATABASE: &str = "unravel.database/1";
 const MEMORY_MODEL: &str = "sequential consistency";
 
 /// A diagnosis as a document; its `Display` is the text.
-pub fn diagnosis(diagnosis: &unravel_trace::Diagnosis) -> DiagnosisDocument {
+pub fn diagnosis(diagnosis: &unravel_results::Diagnosis) -> DiagnosisDocument {
     diagnosis.into()
 }
 
 /// An explanation as a document; its `Display` is the text.
-pub fn explanation(explanation: &unravel_trace::Explanation) -> ExplanationDocument {
+pub fn explanation(explanation: &unravel_results::Explanation) -> ExplanationDocument {
     explanation.into()
 }
 
 /// All causes as a document; its `Display` is the text.
-pub fn causes(causes: &unravel_trace::Causes) -> CausesDocument {
+pub fn causes(causes: &unravel_results::Causes) -> CausesDocument {
     causes.into()
 }
 
 /// Repairs as a document; its `Display` is the text.
-pub fn repairs(repairs: &unravel_trace::Repairs) -> RepairsDocument {
+pub fn repairs(repairs: &unravel_results::Repairs) -> RepairsDocument {
     repairs.into()
 }
 
 /// A hunt as a document; its `Display` is the text.
-pub fn hunt(hunt: &unravel_trace::Hunt) -> HuntDocument {
+pub fn hunt(hunt: &unravel_results::Hunt) -> HuntDocument {
     hunt.into()
 }
 
 /// What is in a trace database as a document; its `Display` is the text.
-pub fn database(stats: &unravel_database::Stats) -> DatabaseDocument {
+pub fn database(stats: &unravel_results::Stats) -> DatabaseDocument {
     stats.into()
 }

@@ -1,7 +1,7 @@
 //! The diagnosis in numbers, in words, the same in all reports: how much smaller it is than the run, how near the
 //! alternate, what it took.
 
-use unravel_trace::{Alternate, Diagnosis, Distance, Minimality};
+use unravel_results::{Alternate, Diagnosis, Distance, Minimality};
 
 use crate::words::{self, count};
 

@@ -1,6 +1,6 @@
 //! Repairs in words, the same in all reports: what was checked, what it costs, which causes it rules out.
 
-use unravel_trace::{CausesVerdict, Check, CheckedAs, Repair, RepairCost, Repairs};
+use unravel_results::{CausesVerdict, Check, CheckedAs, Repair, RepairCost, Repairs};
 
 use crate::words::{count, grouped, listed};
 
@@ -129,7 +129,7 @@ pub fn apply_command(repair: &Repair, patch: &str) -> String {
     let is_elsewhere = |path: &str| path.starts_with('/') || path.starts_with("../");
     let elsewhere = repair.files.iter().any(|file| is_elsewhere(&file.path));
     let directory = if elsewhere { "-d / " } else { "" };
-    format!("patch {directory}-p1 < {}", unravel_trace::shell_word(patch))
+    format!("patch {directory}-p1 < {}", unravel_results::shell_word(patch))
 }
 
 #[cfg(test)]

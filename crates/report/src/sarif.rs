@@ -18,7 +18,8 @@ mod rules;
 
 use std::collections::BTreeMap;
 
-use unravel_trace::{Explanation, Place, PutAside, Stopped};
+use unravel_results::{Explanation, PutAside, Stopped};
+use unravel_trace::Place;
 
 pub use log::Log;
 

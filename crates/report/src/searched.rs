@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use unravel_trace::{Explored, Method, Stopped, Systematic, Tally};
+use unravel_results::{Explored, Stopped, Tally};
+use unravel_trace::Method;
+use unravel_trace::Reached;
 
 use crate::words::count;
 
@@ -72,7 +74,7 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
 
 /// `all 12 classes of schedules`, if the search left nothing out.
 fn completely(explored: &Explored) -> Option<String> {
-    let of = |method| explored.systematic.iter().find(|s: &&Systematic| s.method == method);
+    let of = |method| explored.systematic.iter().find(|s: &&Reached| s.method == method);
     match explored.stopped {
         Stopped::Exhausted => {}
         _ => return None,

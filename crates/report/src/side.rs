@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use unravel_trace::{
-    Alternate, BranchChange, CausalOrder, Diagnosis, Flow, Observed, Participant, Pattern, Place,
-    Projection, SiteId, ThreadId, ThreadName,
+use unravel_results::{
+    Alternate, BranchChange, CausalOrder, Diagnosis, Flow, Observed, Participant, Pattern,
+    Projection,
 };
+use unravel_trace::{Place, SiteId, ThreadId, ThreadName};
 
 use crate::words;
 

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use unravel_trace::{Explanation, Place, Trace};
+use unravel_results::Explanation;
+use unravel_trace::{Place, Trace};
 
 /// The file and line of `bank.c:31`.
 pub fn parse(site: &str) -> Option<(&str, u32)> {

@@ -16,7 +16,7 @@ mod page;
 mod repairs;
 mod schedules;
 
-use unravel_trace::{
+use unravel_results::{
     Causes, Diagnosis, ExplainedBug, Explanation, Exposed, Hunt, Repairs, replay_command,
 };
 

@@ -1,9 +1,9 @@
 //! Events in words, the same in all reports: `read accounts[3].balance = 100`.
 
-use unravel_trace::{
-    CausalOrder, Diagnosis, Event, EventKind, ExplainedBug, Failure, FailureKind, Participant,
-    Pattern, Place, Projection, Status, Trace, Value, Verdict, WakeCause,
+use unravel_results::{
+    CausalOrder, Diagnosis, ExplainedBug, Participant, Pattern, Projection, Status, Verdict,
 };
+use unravel_trace::{Event, EventKind, Failure, FailureKind, Place, Trace, Value, WakeCause};
 
 /// An event in words, in parts, so that a narrow report can shorten the name and keep the value.
 #[derive(Clone, PartialEq, Eq, Debug)]

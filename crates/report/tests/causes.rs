@@ -6,7 +6,7 @@ use support::{caused, explained};
 use unicode_width::UnicodeWidthStr as _;
 use unravel_report::Sources;
 use unravel_report::terminal::{self, Style};
-use unravel_trace::{Causes, Explanation, Extent, Pattern, Repairs};
+use unravel_results::{Causes, Explanation, Extent, Pattern, Repairs};
 
 fn causes((causes, sources): (Causes, Sources), style: Style) -> String {
     terminal::causes(&causes, &sources, style, Some("unravel-out/bank.html"))

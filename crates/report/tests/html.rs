@@ -4,7 +4,7 @@ mod support;
 
 use support::{caused, explained, pages};
 use unravel_report::{Sources, html};
-use unravel_trace::{Diagnosis, Explanation, Status};
+use unravel_results::{Diagnosis, Explanation, Status};
 
 fn page((explanation, sources): (Explanation, Sources)) -> String {
     html::explanation(&explanation, &sources)

@@ -8,7 +8,8 @@ use unicode_width::UnicodeWidthStr as _;
 use unravel_report::json::{self as documents, HuntDocument};
 use unravel_report::terminal::{self, Style};
 use unravel_report::{Sources, html};
-use unravel_trace::{Hunt, HuntEnd, Outcome, Refused};
+use unravel_results::{Hunt, HuntEnd, Refused};
+use unravel_trace::Outcome;
 
 fn text((hunt, sources): &(Hunt, Sources), style: Style) -> String {
     let typed = vec!["src/bank.c -- 3".to_owned(); hunt.exposed.len()];

@@ -7,7 +7,8 @@ use support::{caused, explained};
 use unravel_report::json::{
     self, CausesDocument, DiagnosisDocument, ExplanationDocument, ReadError, RepairsDocument,
 };
-use unravel_trace::{Diagnosis, EventKind, Explanation};
+use unravel_results::{Diagnosis, Explanation};
+use unravel_trace::EventKind;
 
 fn diagnosis(diagnosis: &Diagnosis) -> Value {
     serde_json::to_value(json::diagnosis(diagnosis)).unwrap()

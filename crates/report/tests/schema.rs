@@ -11,7 +11,7 @@ use unravel_report::json::{
     self, CausesDocument, DatabaseDocument, DiagnosisDocument, ExplanationDocument, HuntDocument,
     RepairsDocument,
 };
-use unravel_trace::{Diagnosis, Explanation};
+use unravel_results::{Diagnosis, Explanation};
 
 fn diagnosis(diagnosis: &Diagnosis) -> Value {
     serde_json::to_value(json::diagnosis(diagnosis)).unwrap()

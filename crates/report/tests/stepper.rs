@@ -8,6 +8,7 @@ use support::{FILE, RunBuilder, failure};
 use unravel_report::Sources;
 use unravel_report::stepper::{Answer, AnswerKind, Stepper, Subject};
 use unravel_report::terminal::Style;
+use unravel_results::*;
 use unravel_trace::*;
 
 const ENDING: &str = "assertion: it failed\n    at bank.c:31 in main (T0)\n";

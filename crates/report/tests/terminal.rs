@@ -5,7 +5,7 @@ mod support;
 use unicode_width::UnicodeWidthStr as _;
 use unravel_report::terminal::{self, Style};
 use unravel_report::{Sources, words};
-use unravel_trace::{Diagnosis, Observed};
+use unravel_results::{Diagnosis, Observed};
 
 const COMMAND: &str = "unravel replay a-directory-with-a-rather-long-name/out.trace";
 

@@ -19,7 +19,7 @@ mod widen;
 
 use std::time::Instant;
 
-use unravel_explore::Judge;
+use unravel_execute::Judge;
 use unravel_trace::{Detail, Executor, Input, Outcome, Run, VisibleSet};
 
 pub use switches::Switches;

@@ -8,7 +8,7 @@
 //! Points are told apart by their site alone, so that a thread may rejoin in another round of a loop than it left: the run is
 //! then another than was meant, which costs a candidate and is never wrong.
 
-use unravel_explore::Replay;
+use unravel_execute::Replay;
 use unravel_trace::{
     Alarm, Choice, Executed, Observes, Op, Question, Run, Scheduler, SiteId, ThreadId, ThreadName,
     View, Why,

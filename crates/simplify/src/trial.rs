@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use unravel_explore::{Judge, Replay};
+use unravel_execute::{Judge, Replay};
 use unravel_trace::{BugId, Detail, Executor, Input, Run, Schedule, Scheduler, VisibleSet, Want};
 
 use crate::course::{Candidate, Course};

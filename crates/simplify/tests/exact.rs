@@ -3,8 +3,9 @@
 mod toy;
 
 use toy::{Do, Toy};
-use unravel_explore::{Judge, Random};
+use unravel_execute::Judge;
 use unravel_simplify::{Budget, Optimality, Simplified, simplify};
+use unravel_strategies::Random;
 use unravel_trace::*;
 
 /// Follows a list of decisions, then takes the first option each time; says where there were others.

@@ -299,3 +299,45 @@ impl Trace {
         &self.threads[id.index()]
     }
 }
+
+impl EventKind {
+    /// What the thread does, for a sentence: `T0.1 writes x`.
+    pub fn verb_third_person(&self) -> &'static str {
+        use EventKind::*;
+        match self {
+            Read { .. } => "reads",
+            Write { .. } => "writes",
+            ReadModifyWrite { .. } => "updates",
+            Lock { .. } => "locks",
+            Unlock { .. } => "unlocks",
+            TryLock { acquired: true, .. } => "trylocks",
+            TryLock { acquired: false, .. } => "fails to lock",
+            Wait { .. } => "waits on",
+            Wake { .. } => "wakes from",
+            Signal { .. } => "signals",
+            Broadcast { .. } => "broadcasts",
+            SemWait { .. } => "waits for",
+            SemTryWait { acquired: true, .. } => "takes",
+            SemTryWait { acquired: false, .. } => "fails to take",
+            SemPost { .. } => "posts",
+            BarrierArrive { .. } => "arrives at",
+            BarrierLeave { .. } => "leaves",
+            Once { .. } => "enters",
+            OnceDone { .. } => "finishes",
+            SyncInit { .. } => "initialises",
+            SyncDestroy { .. } => "destroys",
+            Fork { .. } => "creates a thread",
+            Start => "starts",
+            Exit => "exits",
+            Join { .. } => "joins a thread",
+            Cancel { .. } => "cancels a thread",
+            Alloc { .. } => "allocates",
+            Free { .. } => "frees",
+            Assertion => "asserts",
+            Fence => "fences",
+            Yield => "yields",
+            External { .. } => "calls",
+            AtomicBegin => "begins an atomic section",
+        }
+    }
+}

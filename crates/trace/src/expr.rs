@@ -400,7 +400,7 @@ impl Exprs {
     }
 
     /// What contradicts the rules of the graph, if anything does; for the reader of trace files.
-    pub(crate) fn problem(&self) -> Option<&'static str> {
+    pub fn problem(&self) -> Option<&'static str> {
         if self.nodes.len() != self.bits.len() {
             return Some("expressions without a width");
         }

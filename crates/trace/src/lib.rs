@@ -1,24 +1,18 @@
-//! Room `trace`: the words all rooms share. `Schedule` = decisions, `Trace` = what was observed,
-//! `Outcome` = how a run ended. Knows alone the file formats.
+//! Room `trace`: the words all rooms share, and the joint between those who execute and those who schedule.
+//! `Schedule` = decisions, `Trace` = what was observed, `Outcome` = how a run ended. Small enough to be linked into a
+//! target process: no files, no JSON, no results of rooms.
 
-mod causes;
 mod check;
 mod combine;
-mod command;
-mod diagnosis;
+mod dependence;
 mod event;
-mod explanation;
-mod explored;
 mod expr;
-pub mod file;
-mod hunt;
+mod identity;
 mod ids;
-pub mod import;
 mod inputs;
+mod method;
 mod outcome;
-mod part;
 mod paths;
-mod repairs;
 mod rng;
 mod run;
 mod schedule;
@@ -26,24 +20,18 @@ mod shape;
 mod symbolic;
 mod thread_trace;
 
-pub use causes::*;
 pub use combine::{Combined, Incompatible, combine};
-pub use command::{replay_command, shell_word};
-pub use diagnosis::*;
+pub use dependence::{Touch, depend, touches};
 pub use event::*;
-pub use explanation::*;
-pub use explored::*;
 pub use expr::{
     BinaryOp, CompareOp, ConvertOp, ExprId, Exprs, FloatOp, Node, SymbolId, mask, signed,
 };
-pub use file::{FileError, FormatError, FormatVersion, ProgramRef, TraceFile};
-pub use hunt::*;
+pub use identity::EventKey;
 pub use ids::*;
 pub use inputs::words;
+pub use method::{Method, Reached, ReadsFrom};
 pub use outcome::*;
-pub use part::{Part, PartError, PartFinding};
 pub use paths::*;
-pub use repairs::*;
 pub use rng::Rng;
 pub use run::*;
 pub use schedule::*;

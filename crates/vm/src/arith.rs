@@ -2,7 +2,7 @@
 //!
 //! A shift by the width or more, poison in LLVM, gives 0 (or the sign for arithmetic shifts).
 
-use unravel_program::code::*;
+use unravel_code::code::*;
 
 pub(crate) fn mask(bits: u8) -> u64 {
     if bits >= 64 { !0 } else { (1 << bits) - 1 }

@@ -12,8 +12,8 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use rustc_hash::FxHasher;
-use unravel_program::layout::{ARENA_END, TIME_STAMP};
-use unravel_program::{Abi, CallId, FunctionId, MachineCode, Program, Reg};
+use unravel_code::layout::{ARENA_END, TIME_STAMP};
+use unravel_code::{Abi, CallId, FunctionId, MachineCode, Program, Reg};
 use unravel_trace::{EventKind, Op, SiteId};
 
 use crate::error::VmError;

@@ -1,8 +1,8 @@
 //! Calls: frames of interpreted functions, and calls from Rust into the program.
 
-use unravel_program::FunctionId;
-use unravel_program::code::{CallId, Reg};
-use unravel_program::layout::{STACK_SIZE, STACKS};
+use unravel_code::FunctionId;
+use unravel_code::code::{CallId, Reg};
+use unravel_code::layout::{STACK_SIZE, STACKS};
 use unravel_trace::{FailureKind, SiteId};
 
 use crate::interpret::{REGISTER_MARGIN, STACK_MARGIN, Uncaught};
@@ -80,7 +80,7 @@ impl Machine {
     unsafe fn begin_body(
         &mut self,
         thread: *mut Thread,
-        body: &unravel_program::Body,
+        body: &unravel_code::Body,
         fp: *mut u64,
         top: u64,
     ) {

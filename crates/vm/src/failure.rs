@@ -1,7 +1,7 @@
 //! From a failure inside the machine to an `Outcome` a person understands.
 
-use unravel_program::layout::{ARENA_BASE, FUNCTIONS};
-use unravel_program::{FunctionId, Inst};
+use unravel_code::layout::{ARENA_BASE, FUNCTIONS};
+use unravel_code::{FunctionId, Inst};
 use unravel_trace::*;
 
 use crate::machine::Machine;
@@ -207,7 +207,7 @@ impl Machine {
             return format!("stack of {}", self.slot_owner(slot));
         }
         if let Some(global) = self.program.globals.iter().rfind(|g| g.address <= address)
-            && address < global.address + global.bytes + unravel_program::layout::RED_ZONE
+            && address < global.address + global.bytes + unravel_code::layout::RED_ZONE
         {
             let beyond = address - global.address - global.bytes;
             return format!("{beyond} bytes behind the end of {}", global.name);

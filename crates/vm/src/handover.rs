@@ -5,8 +5,8 @@
 //! Misses reads out of bounds, writes of zeros behind the end, writes far from it, and memory that is reached
 //! through other memory. Accuses nobody wrongly: what lies behind an object belongs to no one.
 
-use unravel_program::layout::{HEAPS, RED_ZONE};
-use unravel_program::{Abi, Arg, CallSite};
+use unravel_code::layout::{HEAPS, RED_ZONE};
+use unravel_code::{Abi, Arg, CallSite};
 use unravel_trace::FailureKind;
 
 use crate::machine::Machine;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use libffi_sys as ffi;
-use unravel_program::{Abi, CallSite, FunctionId};
+use unravel_code::{Abi, CallSite, FunctionId};
 
 use crate::guard;
 use crate::interpret::Uncaught;

@@ -3,7 +3,7 @@
 //! Registers and position live in local variables; they are written back to the thread ("saved") before
 //! anything that may look at them: a point, a call of a model or of native code, a failure.
 
-use unravel_program::{FunctionId, Inst};
+use unravel_code::{FunctionId, Inst};
 use unravel_trace::{EventKind, FailureKind, Op};
 
 use crate::arith;
@@ -11,7 +11,7 @@ use crate::machine::{Machine, POINT, RECORD, WATCH};
 use crate::models::Flow;
 use crate::resolve::Resolved;
 use crate::thread::{Cursor, Frame, Need, Thread};
-use unravel_program::layout::{BLOCKS, BLOCKS_PER_FUNCTION, STACK_SIZE, STACKS};
+use unravel_code::layout::{BLOCKS, BLOCKS_PER_FUNCTION, STACK_SIZE, STACKS};
 
 /// Room left at the end of a stack for native callees' needs and error reports.
 pub(crate) const STACK_MARGIN: u64 = 64 << 10;

@@ -7,7 +7,7 @@
 //! a run executes it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unravel_program::{AccessKind, Program};
+use unravel_code::{AccessKind, Program};
 use unravel_trace::{SiteId, VisibleSet};
 
 /// These sites and their kin.

@@ -31,7 +31,7 @@ mod symbolic;
 mod sync;
 mod thread;
 
-use unravel_program::{AccessKind, Program};
+use unravel_code::{AccessKind, Program};
 use unravel_trace::{
     Executor, FreeInput, Guess, Guided, Input, Lead, Led, Outcome, Paths, Place, Run, Scheduler,
     SiteId, VisibleSet, Want,

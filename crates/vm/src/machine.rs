@@ -10,8 +10,8 @@ use std::sync::Arc;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use rustc_hash::FxHashMap;
-use unravel_program::layout::*;
-use unravel_program::{FunctionId, Program};
+use unravel_code::layout::*;
+use unravel_code::{FunctionId, Program};
 use unravel_trace::*;
 
 use crate::error::VmError;
@@ -383,7 +383,7 @@ impl Machine {
         self.tables.alone = vec![learn; sites];
         self.tables.alone_watched = vec![WATCH | learn; sites];
         for (index, access) in self.program.accesses.iter().enumerate() {
-            let atomic = access.kind == unravel_program::AccessKind::Atomic;
+            let atomic = access.kind == unravel_code::AccessKind::Atomic;
             if atomic || visible.contains(SiteId(index as u32)) {
                 self.tables.shared[index] |= POINT | record;
                 self.tables.atomic[index] |= record | tell;

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use rustc_hash::FxHashMap;
-use unravel_program::layout::*;
+use unravel_code::layout::*;
 use unravel_trace::SiteId;
 
 use crate::error::VmError;

@@ -8,8 +8,8 @@ use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
 use libffi_sys as ffi;
-use unravel_program::layout::*;
-use unravel_program::{Abi, CallId, CallSite, FunctionId, Program, Reg, RelocationPlace};
+use unravel_code::layout::*;
+use unravel_code::{Abi, CallId, CallSite, FunctionId, Program, Reg, RelocationPlace};
 use unravel_trace::{EventKind, FailureKind, Input, Op, SiteId};
 
 use crate::error::VmError;
@@ -350,7 +350,7 @@ fn external_thread_locals(program: &Program, external: &[u64]) -> Vec<NativeLoca
         .filter_map(|f| f.body.as_ref())
         .flat_map(|body| &body.code)
         .filter_map(|inst| match inst {
-            unravel_program::Inst::ExternalThreadLocal { external, .. } => Some(*external),
+            unravel_code::Inst::ExternalThreadLocal { external, .. } => Some(*external),
             _ => None,
         })
         .collect();
@@ -549,7 +549,7 @@ impl Machine {
                 let abi = |i: usize| signature.params.get(i).cloned().unwrap_or(Abi::Pointer);
                 let call = CallSite {
                     args: (0..args.len())
-                        .map(|i| unravel_program::Arg { reg: i as Reg, slots: 1, abi: abi(i) })
+                        .map(|i| unravel_code::Arg { reg: i as Reg, slots: 1, abi: abi(i) })
                         .collect(),
                     result: signature.result.clone(),
                     result_slots: 1,

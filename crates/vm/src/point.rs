@@ -106,7 +106,7 @@ impl Machine {
         };
         let kind = self.program.accesses.get(site.index()).map(|access| access.kind);
         let atomic = match op {
-            Op::Read | Op::Write => kind == Some(unravel_program::AccessKind::Atomic),
+            Op::Read | Op::Write => kind == Some(unravel_code::AccessKind::Atomic),
             Op::Update => true,
             _ => false,
         };

@@ -1,7 +1,7 @@
 //! Keeping events: addresses become objects and locations with names.
 
 use rustc_hash::FxHashMap;
-use unravel_program::Program;
+use unravel_code::Program;
 use unravel_trace::*;
 
 use crate::machine::{Machine, RECORD};

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use unravel_program::{Inst, Program};
+use unravel_code::{Inst, Program};
 
 use crate::models::{self, Model};
 

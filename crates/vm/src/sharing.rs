@@ -8,7 +8,7 @@
 //!
 //! Errs on the side of too many: memory reused for another purpose, or ordered by a join, still counts.
 
-use unravel_program::layout::{ARENA_BASE, ARENA_SIZE};
+use unravel_code::layout::{ARENA_BASE, ARENA_SIZE};
 use unravel_trace::{SiteId, VisibleSet};
 
 use crate::error::VmError;

@@ -3,7 +3,7 @@
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
 use rustc_hash::FxHashSet;
-use unravel_program::{FunctionId, Inst, Reg};
+use unravel_code::{FunctionId, Inst, Reg};
 use unravel_trace::{Op, Pending, SiteId, ThreadId, ThreadName};
 
 /// Slots of one thread's register stack (64 MiB, reserved, used on demand).

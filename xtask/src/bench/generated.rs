@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use unravel_files::{ProgramRef, TraceFile};
 use unravel_solve::generate::Generated;
 use unravel_trace::{
-    Failure, FailureKind, Input, Outcome, Place, ProgramRef, Rules, Run, Schedule, Site,
-    ThreadName, TraceFile, VisibleSet,
+    Failure, FailureKind, Input, Outcome, Place, Rules, Run, Schedule, Site, ThreadName, VisibleSet,
 };
 
 use crate::error::Error;

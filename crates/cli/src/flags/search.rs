@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use unravel_explore::{Shard, Strategy};
+use unravel_explore::Shard;
 use unravel_solve::SolverChoice;
+use unravel_strategies::Strategy;
 
 use super::ProgramFlags;
 

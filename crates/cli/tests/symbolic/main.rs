@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
-use unravel_explore::{Knowledge, Replay, Strategy};
+use unravel_execute::Replay;
 use unravel_program::build::{BuildSpec, Builder};
+use unravel_strategies::{Knowledge, Strategy};
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
 

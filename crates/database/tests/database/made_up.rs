@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use unravel_database::{Added, Database};
+use unravel_files::*;
 use unravel_trace::*;
 
 /// The program that they would be of.

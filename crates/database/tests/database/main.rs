@@ -10,7 +10,8 @@ use std::path::Path;
 use made_up::{MadeUp, part, program, visible};
 use proptest::prelude::*;
 use unravel_database::{Database, DatabaseError, TraceId, path_text};
-use unravel_trace::{ProgramRef, SiteId, ThreadId, ThreadName, VisibleSet};
+use unravel_files::ProgramRef;
+use unravel_trace::{SiteId, ThreadId, ThreadName, VisibleSet};
 
 /// Threads' paths, argument and visible sites tell runs apart; how often each was seen.
 type Shown = BTreeMap<(Vec<Vec<u32>>, Vec<String>, Vec<SiteId>), u64>;

@@ -2,8 +2,8 @@
 
 use unravel_diagnose::diagnose_imported;
 use unravel_diagnose::testing::nearest;
+use unravel_results::{Distance, Minimality, Status};
 use unravel_solve::{Evaluator, SolverChoice, Verdict};
-use unravel_trace::{Distance, Minimality, Status};
 
 use crate::traces::{Case, Share, avoidable, cases, options};
 

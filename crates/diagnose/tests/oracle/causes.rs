@@ -2,8 +2,9 @@
 
 use unravel_diagnose::Options;
 use unravel_diagnose::testing::{Modelled, NoRefuter, Order, cause_of, nearest, root_cause};
+use unravel_results::{Effort, Observed};
 use unravel_solve::{SolverChoice, StepId};
-use unravel_trace::{Bug, Effort, Observed, Schedule};
+use unravel_trace::{Bug, Schedule};
 
 use crate::traces::{Case, Share, avoidable, cases, options};
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use unravel_diagnose::Options;
 use unravel_diagnose::testing::{Modelled, Reference, rearranged, reduce_fully, up_to_failure};
+use unravel_results::Observed;
 use unravel_solve::brute::{self, Census};
 use unravel_solve::generate::{self, Tiny, tiny};
 use unravel_solve::{Evaluator, Model, StepId, Verdict};
 use unravel_trace::{
-    Bug, Failure, FailureKind, Observed, Outcome, Run, Schedule, Symbolic, ThreadName, Trace,
-    VisibleSet,
+    Bug, Failure, FailureKind, Outcome, Run, Schedule, Symbolic, ThreadName, Trace, VisibleSet,
 };
 
 /// More interleavings than this are too many for a test.

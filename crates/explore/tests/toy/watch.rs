@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use unravel_explore::{Class, Counted, Systematic, depend};
+use unravel_execute::Class;
+use unravel_strategies::{Counted, Systematic};
+use unravel_trace::depend;
 use unravel_trace::*;
 
 use super::Toy;
@@ -147,7 +149,7 @@ pub fn brute_force(toy: &mut Toy, most: u64) -> Option<(BTreeMap<End, u64>, u64)
 pub fn explore(
     toy: &mut Toy,
     search: &mut dyn Systematic,
-) -> (BTreeMap<(End, u64), u64>, unravel_trace::Systematic) {
+) -> (BTreeMap<(End, u64), u64>, unravel_trace::Reached) {
     let mut ends = BTreeMap::new();
     loop {
         let Some(mut scheduler) = search.scheduler() else { break };

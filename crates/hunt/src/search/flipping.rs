@@ -3,9 +3,8 @@
 use std::rc::Rc;
 
 use unravel_database::DatabaseError;
-use unravel_trace::{
-    Attempt, Combined, Executor, Exprs, Flip, HuntBounds, ThreadId, ThreadName, TraceSource,
-};
+use unravel_results::{Attempt, Flip, HuntBounds, TraceSource};
+use unravel_trace::{Combined, Executor, Exprs, ThreadId, ThreadName};
 
 use super::{Go, Search, Tried};
 use crate::agenda::{Base, Item, Start};

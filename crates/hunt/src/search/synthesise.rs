@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use unravel_database::DatabaseError;
+use unravel_results::TraceSource;
 use unravel_trace::{
-    Executor, Lead, LedThread, Outcome, Then, ThreadId, ThreadName, ThreadTrace, TraceSource,
-    separate,
+    Executor, Lead, LedThread, Outcome, Then, ThreadId, ThreadName, ThreadTrace, separate,
 };
 
 use super::{Go, Search};

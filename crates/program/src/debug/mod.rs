@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::ir::{Module, Node, SourceFile, Value};
-use crate::names::{TypeId, TypeTable};
+use unravel_code::names::{TypeId, TypeTable};
 
 pub(crate) use paths::{Named, Spot};
 pub(crate) use variables::Names;

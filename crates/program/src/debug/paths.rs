@@ -7,11 +7,13 @@
 
 use llvm_sys::LLVMOpcode as Op;
 
+use super::DebugInfo;
+use super::types::TypeBuilder;
 use super::variables::Names;
-use super::{DebugInfo, types::TypeBuilder};
 use crate::ir::Value;
-use crate::lower::gep::{self, Term};
-use crate::names::{Type, TypeId};
+use crate::lower::gep;
+use crate::lower::gep::Term;
+use unravel_code::names::{Type, TypeId};
 use unravel_trace::Shape;
 
 /// How much of the object is meant.
@@ -271,7 +273,7 @@ fn descend(
             })
         }
         Type::Struct { fields, .. } | Type::Union { fields, .. } => {
-            let contains = |field: &&crate::names::Field| {
+            let contains = |field: &&unravel_code::names::Field| {
                 let open = matches!(types.table.get(field.ty), Type::Array { count: 0, .. });
                 let bytes = types.table.bytes(field.ty);
                 field.offset <= offset && (offset < field.offset + bytes || open)

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::scopes::qualify;
 use crate::ir::{Module, Node};
-use crate::names::{Field, Type, TypeId, TypeTable};
+use unravel_code::names::{Field, Type, TypeId, TypeTable};
 
 /// DWARF tags, by their numbers in the standard.
 mod tag {

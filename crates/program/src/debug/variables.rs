@@ -4,9 +4,9 @@ use llvm_sys::LLVMOpcode as Op;
 use rustc_hash::FxHashMap;
 
 use super::DebugInfo;
-use crate::Local;
 use crate::ir::Value;
-use crate::names::TypeId;
+use unravel_code::Local;
+use unravel_code::names::TypeId;
 
 #[derive(Clone, Debug)]
 pub(super) struct Variable {

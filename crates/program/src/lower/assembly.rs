@@ -2,8 +2,8 @@
 //! hints to a spinning processor. Anything else is compiled (see [`super::machine_code`]).
 
 use super::function::FunctionLowering;
-use crate::Inst;
 use crate::ir::Value;
+use unravel_code::Inst;
 
 /// What a piece of assembly does.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::function::FunctionLowering;
 use super::{ModuleLowering, types};
 use crate::debug::{Named, Spot};
 use crate::ir::{Block, Type, Value};
-use crate::{Abi, AccessKind, Arg, Body, CallId, CallSite, FunctionId, Inst, Reg, Target};
+use unravel_code::{Abi, AccessKind, Arg, Body, CallId, CallSite, FunctionId, Inst, Reg, Target};
 
 /// Whom a call calls.
 pub(super) enum Callee {

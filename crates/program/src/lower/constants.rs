@@ -6,7 +6,7 @@ use super::ModuleLowering;
 use super::gep;
 use super::types::{self, Shape};
 use crate::ir::Value;
-use crate::layout::{BLOCKS, BLOCKS_PER_FUNCTION};
+use unravel_code::layout::{BLOCKS, BLOCKS_PER_FUNCTION};
 
 /// What a constant number is relative to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

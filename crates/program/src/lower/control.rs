@@ -7,7 +7,7 @@ use super::constants::Symbol;
 use super::function::{FunctionLowering, Label};
 use super::types::{self, Shape};
 use crate::ir::{Block, Value};
-use crate::{Clause, Inst, LandingPad, Reg, Switch, Target, TypeInfo};
+use unravel_code::{Clause, Inst, LandingPad, Reg, Switch, Target, TypeInfo};
 use unravel_trace::SiteId;
 
 /// Code between two blocks: the copies that the phis of `to` need when control comes from `from`.
@@ -219,7 +219,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
             for (case, to) in cases {
                 let (case, then) = (self.register(case), self.edge(block, to));
                 let dst = self.temporary(1);
-                let pred = crate::code::Pred::Eq;
+                let pred = unravel_code::code::Pred::Eq;
                 self.emit(Inst::CmpWide { pred, bits, dst, a: value, b: case });
                 let other = self.new_label();
                 self.emit(Inst::Branch { cond: dst, then, other });

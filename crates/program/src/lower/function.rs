@@ -5,15 +5,16 @@ use std::mem;
 use llvm_sys::LLVMOpcode as Op;
 use rustc_hash::FxHashMap;
 
+use super::ModuleLowering;
 use super::constants::{Data, Number, Symbol};
 use super::control::Stub;
 use super::frame::Frame;
 use super::pool::{CONSTANT, ConstantPool};
 use super::types::{self, Lanes, Shape};
-use super::{ModuleLowering, patch};
 use crate::debug::{Named, Names, Spot};
 use crate::ir::{Block, Node, Type, Value};
-use crate::{Access, AccessKind, Body, FunctionId, Inst, Reg, RelocationPlace, Target};
+use unravel_code::patch;
+use unravel_code::{Access, AccessKind, Body, FunctionId, Inst, Reg, RelocationPlace, Target};
 use unravel_trace::{Site, SiteId};
 
 /// A place in the code that is not known yet: an index into [`FunctionLowering::labels`].

@@ -4,7 +4,7 @@ use super::ModuleLowering;
 use super::constants::{Number, Symbol};
 use super::types;
 use crate::ir::{Type, Value};
-use crate::{Abi, Function, FunctionId, Signature};
+use unravel_code::{Abi, Function, FunctionId, Signature};
 
 impl<'m> ModuleLowering<'m> {
     /// Gives every function its id, and with it its address.

@@ -3,8 +3,8 @@
 use super::ModuleLowering;
 use super::constants::{Data, Number, Symbol};
 use crate::ir::{LoadError, Value};
-use crate::layout::{GLOBALS, GLOBALS_MAX, RED_ZONE};
-use crate::{ExternalData, FunctionId, Global, Relocation, RelocationPlace};
+use unravel_code::layout::{GLOBALS, GLOBALS_MAX, RED_ZONE};
+use unravel_code::{ExternalData, FunctionId, Global, Relocation, RelocationPlace};
 
 /// Upper bound on a thread's block of thread-local variables.
 const THREAD_LOCALS_MAX: u64 = 1 << 24;

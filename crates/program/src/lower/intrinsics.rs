@@ -10,7 +10,7 @@ use super::function::FunctionLowering;
 use super::scalar::{binary, compare, short};
 use super::types::{self, Shape};
 use crate::ir::{Type, Value};
-use crate::{AccessKind, Arg, Inst, Reg, Signature};
+use unravel_code::{AccessKind, Arg, Inst, Reg, Signature};
 
 /// Does the result of this intrinsic equal its first operand?
 pub(super) fn is_identity(name: &str) -> bool {

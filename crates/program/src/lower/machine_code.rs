@@ -16,8 +16,8 @@ use super::function::FunctionLowering;
 use super::{ModuleLowering, types};
 use crate::debug::Spot;
 use crate::ir::{Assembler, Type, Value};
-use crate::layout::TIME_STAMP;
-use crate::{Arg, Function, FunctionId, MachineCode, Signature};
+use unravel_code::layout::TIME_STAMP;
+use unravel_code::{Arg, Function, FunctionId, MachineCode, Signature};
 
 /// What is known about assembly so far.
 #[derive(Default)]

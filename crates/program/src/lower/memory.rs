@@ -7,10 +7,10 @@ use super::function::FunctionLowering;
 use super::gep::{self, Term};
 use super::scalar::short;
 use super::types::{self, Shape};
-use crate::code::RmwOp;
 use crate::debug::Spot;
 use crate::ir::{DataLayout, Type, Value};
-use crate::{AccessKind, Inst, Reg};
+use unravel_code::code::RmwOp;
+use unravel_code::{AccessKind, Inst, Reg};
 
 impl<'l, 'm> FunctionLowering<'l, 'm> {
     pub(super) fn alloca(&mut self, inst: Value<'m>) {

@@ -2,7 +2,7 @@
 //!
 //! Module-wide work is in [`functions`], [`globals`] and [`constants`]; [`function`] drives the lowering of one
 //! body, with one file for each family of instructions. Whatever has no lowering becomes a
-//! [`Inst::Trap`](crate::Inst::Trap) that says why: it matters only if it is executed.
+//! [`Inst::Trap`](unravel_code::Inst::Trap) that says why: it matters only if it is executed.
 
 mod assembly;
 mod call;
@@ -16,7 +16,6 @@ mod globals;
 mod intrinsics;
 mod machine_code;
 mod memory;
-pub(crate) mod patch;
 mod pool;
 mod scalar;
 mod types;
@@ -26,8 +25,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::debug::DebugInfo;
 use crate::ir::{DataLayout, LoadError, Module, Value};
-use crate::{FunctionId, Program};
 use constants::Number;
+use unravel_code::{FunctionId, Program};
 
 /// What lowering keeps while it works through a module.
 struct ModuleLowering<'m> {

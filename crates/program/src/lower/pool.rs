@@ -6,8 +6,8 @@
 use rustc_hash::FxHashMap;
 
 use super::constants::PendingRelocation;
-use crate::Reg;
 use crate::ir::Value;
+use unravel_code::Reg;
 
 /// Marks a register as an index into the pool.
 pub(super) const CONSTANT: Reg = 1 << 31;

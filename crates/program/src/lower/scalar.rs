@@ -6,9 +6,9 @@ use llvm_sys::{LLVMIntPredicate, LLVMOpcode as Op};
 use super::function::FunctionLowering;
 use super::memory::is_folded_index;
 use super::types::{self, Shape};
-use crate::code::{BinOp, Convert, FloatOp, FloatPred, Pred};
 use crate::ir::Value;
-use crate::{Inst, Reg};
+use unravel_code::code::{BinOp, Convert, FloatOp, FloatPred, Pred};
+use unravel_code::{Inst, Reg};
 
 impl<'l, 'm> FunctionLowering<'l, 'm> {
     /// Any instruction that computes a number from numbers, on scalars or lane by lane.

@@ -2,9 +2,9 @@
 
 use llvm_sys::LLVMTypeKind as Kind;
 
-use crate::Abi;
-use crate::code::FloatKind;
 use crate::ir::{DataLayout, Type};
+use unravel_code::Abi;
+use unravel_code::code::FloatKind;
 
 /// What lowering needs to know of a type to choose an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,9 +7,9 @@
 use super::function::FunctionLowering;
 use super::scalar::short;
 use super::types::{self, Lanes};
-use crate::code::BinOp;
 use crate::ir::{Type, Value};
-use crate::{Inst, Reg};
+use unravel_code::code::BinOp;
+use unravel_code::{Inst, Reg};
 
 impl<'l, 'm> FunctionLowering<'l, 'm> {
     /// The slots that hold one lane of the vector in `vector`.

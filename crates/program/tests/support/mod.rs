@@ -5,9 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use unravel_program::{
-    Body, CallSite, Function, FunctionId, Inst, Program, RelocationPlace, disassemble, load,
+use unravel_code::{
+    Body, CallSite, Function, FunctionId, Inst, Program, RelocationPlace, disassemble,
 };
+use unravel_program::load;
 use unravel_trace::SiteId;
 
 /// How the driver compiles what it observes.

@@ -5,7 +5,7 @@
 //! here: half of these only turn the cycle round.
 
 use unravel_causes::Analysis;
-use unravel_trace::{CauseClass, Pattern};
+use unravel_results::{CauseClass, Pattern};
 
 use super::{Candidate, MOST_CAUSES};
 use crate::lock_order::{Acquisition, CallFor, LockOrder, Taken};

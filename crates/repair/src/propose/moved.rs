@@ -7,7 +7,8 @@
 //! functions do that are called there is not looked at: the exploration of the moved program decides.
 
 use unravel_causes::Analysis;
-use unravel_trace::{Cause, CauseClass, Pattern, ThreadName};
+use unravel_results::{Cause, CauseClass, Pattern};
+use unravel_trace::ThreadName;
 
 use super::{Candidate, MOST_ORDERS};
 use crate::graph::Graph;

@@ -3,7 +3,7 @@
 //! Both are proposed wherever a cause touches a function that waits or signals; whether it helps, the checks find out.
 
 use unravel_causes::Analysis;
-use unravel_trace::CauseClass;
+use unravel_results::CauseClass;
 
 use super::Candidate;
 use crate::measures::{Measure, Rewording};

@@ -1,7 +1,7 @@
 //! All causes for Graphviz, drawn as in ConcBugAssist (figure 3.3): a box a class of causes, a column a thread, program
 //! order thin, causal orders bold with what both events touch, and dashed what the failing run did not reach.
 
-use unravel_trace::{CauseClass, Causes};
+use unravel_results::{CauseClass, Causes};
 
 use super::MOST_EVENTS;
 use crate::cause_graph::CauseGraph;

@@ -1,10 +1,8 @@
 //! One bug: what failed, why, the two schedules, and what is known besides.
 
 use maud::{Markup, html};
-use unravel_trace::{
-    Diagnosis, ExplainedBug, Explanation, Failure, FailureKind, Place, Status, ThreadName, Verdict,
-    user_place,
-};
+use unravel_results::{Diagnosis, ExplainedBug, Explanation, Status, Verdict};
+use unravel_trace::{Failure, FailureKind, Place, ThreadName, user_place};
 
 use super::every::Every;
 use super::shown::{Shown, watched};

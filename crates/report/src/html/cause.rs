@@ -1,7 +1,8 @@
 //! The root cause in words: the orders with their source lines, what they rest on, and what should hold instead.
 
 use maud::{Markup, html};
-use unravel_trace::{Diagnosis, Participant, Place, RootCause};
+use unravel_results::{Diagnosis, Participant, RootCause};
+use unravel_trace::Place;
 
 use crate::escape::visible;
 use crate::evidence;

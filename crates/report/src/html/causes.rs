@@ -2,7 +2,7 @@
 //! and the counts of ConcBugAssist's table 5.2.
 
 use maud::{Markup, html};
-use unravel_trace::{CauseClass, Causes, CausesVerdict, replay_command};
+use unravel_results::{CauseClass, Causes, CausesVerdict, replay_command};
 
 use super::{bug, cause_graph, facts};
 use crate::cause_graph::CauseGraph;

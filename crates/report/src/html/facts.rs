@@ -1,7 +1,7 @@
 //! What is known of a bug besides its reason: how to replay it, how it was found, numbers, notes, how to put it aside.
 
 use maud::{Markup, html};
-use unravel_trace::{Diagnosis, ExplainedBug, Explanation, Verdict};
+use unravel_results::{Diagnosis, ExplainedBug, Explanation, Verdict};
 
 use crate::differences;
 use crate::escape::visible;
@@ -19,7 +19,7 @@ pub fn replay(bug: &ExplainedBug) -> Markup {
             (command(&bug.replay))
             @if let Verdict::Undiagnosed { .. } = bug.verdict {
                 p { "Diagnose it with" }
-                (command(&format!("unravel diagnose {}", unravel_trace::shell_word(&bug.trace))))
+                (command(&format!("unravel diagnose {}", unravel_results::shell_word(&bug.trace))))
             }
         }
     }

@@ -2,7 +2,7 @@
 //! journal of attempts.
 
 use maud::{Markup, html};
-use unravel_trace::{Attempt, Exposed, How, Hunt, replay_command, shell_word};
+use unravel_results::{Attempt, Exposed, How, Hunt, replay_command, shell_word};
 
 use super::timeline::Timeline;
 use super::{bug, cause, facts};

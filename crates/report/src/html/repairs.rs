@@ -1,7 +1,7 @@
 //! Repairs: each with its diff, what was checked and what it costs; then what was tried and is no repair.
 
 use maud::{Markup, html};
-use unravel_trace::{Repair, Repairs};
+use unravel_results::{Repair, Repairs};
 
 use super::facts;
 use crate::escape::visible;

@@ -4,7 +4,8 @@
 //! `data-place` its source line, `data-twin` the same event of the other run.
 
 use maud::{Markup, html};
-use unravel_trace::{Flow, Place, Trace};
+use unravel_results::Flow;
+use unravel_trace::{Place, Trace};
 
 use super::timeline::{Panel, Timeline};
 use crate::escape::visible;

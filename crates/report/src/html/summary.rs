@@ -1,7 +1,7 @@
 //! The top of the page and its end: what was found or not, what was explored, what is put aside.
 
 use maud::{Markup, html};
-use unravel_trace::{ExplainedBug, Explanation, Explored, PutAside, Stopped, Verdict};
+use unravel_results::{ExplainedBug, Explanation, Explored, PutAside, Stopped, Verdict};
 
 use crate::escape::visible;
 use crate::searched::searched;

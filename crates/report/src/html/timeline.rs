@@ -7,9 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use unravel_trace::{
-    Alternate, Diagnosis, EventKind, Observed, Place, ThreadId, ThreadName, Trace,
-};
+use unravel_results::{Alternate, Diagnosis, Observed};
+use unravel_trace::{EventKind, Place, ThreadId, ThreadName, Trace};
 
 use super::row;
 use super::twins::Twins;

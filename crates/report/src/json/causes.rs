@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unravel_trace::{self as trace, replay_command};
+use unravel_results as results;
+use unravel_results::replay_command;
 
 use super::diagnosis::Order;
 use super::explanation::milliseconds;
@@ -163,8 +164,8 @@ pub struct CauseCounts {
     pub reduction_ratio: f64,
 }
 
-impl From<&trace::Causes> for CausesDocument {
-    fn from(causes: &trace::Causes) -> CausesDocument {
+impl From<&results::Causes> for CausesDocument {
+    fn from(causes: &results::Causes) -> CausesDocument {
         let unique = causes.unique.iter().map(|order| LineOrder {
             first_line: order.first.clone(),
             second_line: order.second.clone(),
@@ -176,9 +177,9 @@ impl From<&trace::Causes> for CausesDocument {
             command: causes.command.clone(),
             memory_model: MEMORY_MODEL.to_owned(),
             verdict: match causes.verdict {
-                trace::CausesVerdict::NothingFails => CausesVerdict::NothingFails,
-                trace::CausesVerdict::Sequential => CausesVerdict::Sequential,
-                trace::CausesVerdict::Concurrent => CausesVerdict::Concurrent,
+                results::CausesVerdict::NothingFails => CausesVerdict::NothingFails,
+                results::CausesVerdict::Sequential => CausesVerdict::Sequential,
+                results::CausesVerdict::Concurrent => CausesVerdict::Concurrent,
             },
             extent: (&causes.extent).into(),
             bugs: causes.bugs.iter().map(CausedBug::from).collect(),
@@ -191,8 +192,8 @@ impl From<&trace::Causes> for CausesDocument {
     }
 }
 
-impl From<&trace::Extent> for Extent {
-    fn from(extent: &trace::Extent) -> Extent {
+impl From<&results::Extent> for Extent {
+    fn from(extent: &results::Extent) -> Extent {
         Extent {
             complete: extent.complete,
             schedules: extent.schedules,
@@ -206,8 +207,8 @@ impl From<&trace::Extent> for Extent {
     }
 }
 
-impl From<&trace::CausedBug> for CausedBug {
-    fn from(bug: &trace::CausedBug) -> CausedBug {
+impl From<&results::CausedBug> for CausedBug {
+    fn from(bug: &results::CausedBug) -> CausedBug {
         CausedBug {
             bug: bug.id.to_string(),
             failure: (&bug.failure).into(),
@@ -219,9 +220,9 @@ impl From<&trace::CausedBug> for CausedBug {
     }
 }
 
-impl From<&trace::CauseClass> for CauseClass {
-    fn from(class: &trace::CauseClass) -> CauseClass {
-        let region = |region: &trace::CauseRegion| CauseRegion {
+impl From<&results::CauseClass> for CauseClass {
+    fn from(class: &results::CauseClass) -> CauseClass {
+        let region = |region: &results::CauseRegion| CauseRegion {
             thread: region.thread.to_string(),
             from: (&region.from).into(),
             to: (&region.to).into(),
@@ -238,8 +239,8 @@ impl From<&trace::CauseClass> for CauseClass {
     }
 }
 
-impl From<&trace::Cause> for Cause {
-    fn from(cause: &trace::Cause) -> Cause {
+impl From<&results::Cause> for Cause {
+    fn from(cause: &results::Cause) -> Cause {
         Cause {
             orders: cause.orders.iter().map(Order::from).collect(),
             failing: segments(&cause.failing),
@@ -250,8 +251,8 @@ impl From<&trace::Cause> for Cause {
     }
 }
 
-impl From<&trace::CauseCounts> for CauseCounts {
-    fn from(counts: &trace::CauseCounts) -> CauseCounts {
+impl From<&results::CauseCounts> for CauseCounts {
+    fn from(counts: &results::CauseCounts) -> CauseCounts {
         CauseCounts {
             iterations: counts.iterations,
             orders_a_schedule: thousandths(counts.constraints),

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unravel_database::{Stats, ThreadStats};
+use unravel_results::{Stats, ThreadStats};
 
 use super::DATABASE;
 
@@ -74,8 +74,8 @@ impl From<&Stats> for DatabaseDocument {
     fn from(stats: &Stats) -> DatabaseDocument {
         DatabaseDocument {
             schema: DATABASE.to_owned(),
-            program: stats.program.name.clone(),
-            fingerprint: format!("{:016x}", stats.program.fingerprint),
+            program: stats.program.clone(),
+            fingerprint: format!("{:016x}", stats.fingerprint),
             seen: stats.seen,
             distinct: stats.distinct as u64,
             traces: stats.traces as u64,

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unravel_trace as trace;
+use unravel_results as results;
 
 use super::projection::Projection;
 use super::run::{Failure, Place, Run, Segment, places, segments};
@@ -165,8 +165,8 @@ pub struct Effort {
     pub queries: u64,
 }
 
-impl From<&trace::Diagnosis> for DiagnosisDocument {
-    fn from(diagnosis: &trace::Diagnosis) -> DiagnosisDocument {
+impl From<&results::Diagnosis> for DiagnosisDocument {
+    fn from(diagnosis: &results::Diagnosis) -> DiagnosisDocument {
         let failing = &diagnosis.failing;
         let first = diagnosis.alternates.first().map(|a| (&a.projection, &a.run.trace));
         DiagnosisDocument {
@@ -191,20 +191,20 @@ impl From<&trace::Diagnosis> for DiagnosisDocument {
     }
 }
 
-impl From<&trace::Status> for Status {
-    fn from(status: &trace::Status) -> Status {
+impl From<&results::Status> for Status {
+    fn from(status: &results::Status) -> Status {
         match status {
-            trace::Status::Confirmed => Status { kind: StatusKind::Confirmed, reason: None },
-            trace::Status::Modelled => Status { kind: StatusKind::Modelled, reason: None },
-            trace::Status::Inconclusive { reason } => {
+            results::Status::Confirmed => Status { kind: StatusKind::Confirmed, reason: None },
+            results::Status::Modelled => Status { kind: StatusKind::Modelled, reason: None },
+            results::Status::Inconclusive { reason } => {
                 Status { kind: StatusKind::Inconclusive, reason: Some(reason.clone()) }
             }
         }
     }
 }
 
-impl From<&trace::RootCause> for RootCause {
-    fn from(cause: &trace::RootCause) -> RootCause {
+impl From<&results::RootCause> for RootCause {
+    fn from(cause: &results::RootCause) -> RootCause {
         RootCause {
             pattern: words::pattern_name(cause.pattern),
             sentence: cause.sentence.clone(),
@@ -217,8 +217,8 @@ impl From<&trace::RootCause> for RootCause {
     }
 }
 
-impl From<&trace::CausalOrder> for Order {
-    fn from(order: &trace::CausalOrder) -> Order {
+impl From<&results::CausalOrder> for Order {
+    fn from(order: &results::CausalOrder) -> Order {
         Order {
             object: order.object.clone(),
             first: (&order.first).into(),
@@ -228,8 +228,8 @@ impl From<&trace::CausalOrder> for Order {
     }
 }
 
-impl From<&trace::Participant> for Participant {
-    fn from(who: &trace::Participant) -> Participant {
+impl From<&results::Participant> for Participant {
+    fn from(who: &results::Participant) -> Participant {
         Participant {
             thread: who.key.thread.to_string(),
             verb: who.verb.clone(),
@@ -241,10 +241,10 @@ impl From<&trace::Participant> for Participant {
 }
 
 impl Alternate {
-    pub(super) fn new(alternate: &trace::Alternate, failing: &trace::Observed) -> Alternate {
+    pub(super) fn new(alternate: &results::Alternate, failing: &results::Observed) -> Alternate {
         let minimality = match alternate.minimality {
-            trace::Minimality::Proved => Minimality { proved: true, gap: 0 },
-            trace::Minimality::BestFound { gap } => Minimality { proved: false, gap },
+            results::Minimality::Proved => Minimality { proved: true, gap: 0 },
+            results::Minimality::BestFound { gap } => Minimality { proved: false, gap },
         };
         let run = &alternate.run;
         Alternate {
@@ -263,8 +263,8 @@ impl Alternate {
     }
 }
 
-impl From<&trace::Effort> for Effort {
-    fn from(effort: &trace::Effort) -> Effort {
+impl From<&results::Effort> for Effort {
+    fn from(effort: &results::Effort) -> Effort {
         Effort {
             evaluated: effort.evaluated,
             executed: effort.executed,

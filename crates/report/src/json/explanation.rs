@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unravel_trace::{self as trace, Verdict};
+use unravel_results as results;
+use unravel_results::Verdict;
+use unravel_trace as trace;
 
 use super::causes::{CauseClass, CausesDocument};
 use super::diagnosis::DiagnosisDocument;
@@ -158,8 +160,8 @@ pub struct PutAside {
     pub times: u64,
 }
 
-impl From<&trace::Explanation> for ExplanationDocument {
-    fn from(explanation: &trace::Explanation) -> ExplanationDocument {
+impl From<&results::Explanation> for ExplanationDocument {
+    fn from(explanation: &results::Explanation) -> ExplanationDocument {
         let put_aside = explanation.put_aside.iter().map(|known| PutAside {
             kind: known.bug.kind.name().to_owned(),
             sites: known.bug.places.clone(),
@@ -187,8 +189,8 @@ pub(super) fn milliseconds(elapsed: Duration) -> f64 {
     (elapsed.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
-impl From<&trace::Explored> for Explored {
-    fn from(explored: &trace::Explored) -> Explored {
+impl From<&results::Explored> for Explored {
+    fn from(explored: &results::Explored) -> Explored {
         let tally = &explored.tally;
         Explored {
             strategy: explored.strategy.clone(),
@@ -216,7 +218,7 @@ impl From<&trace::Explored> for Explored {
 }
 
 impl Bug {
-    fn of(bug: &trace::ExplainedBug, repairs: Option<&trace::Repairs>) -> Bug {
+    fn of(bug: &results::ExplainedBug, repairs: Option<&results::Repairs>) -> Bug {
         let (diagnosis, undiagnosed) = match &bug.verdict {
             Verdict::Diagnosed(diagnosis) => (Some((&**diagnosis).into()), None),
             Verdict::Undiagnosed { reason } => (None, Some(reason.clone())),
@@ -243,15 +245,15 @@ impl Bug {
 }
 
 /// The classes of causes that lead to a bug.
-fn leading_to(bug: &trace::BugId, causes: &trace::Causes) -> Vec<CauseClass> {
-    let leads = |class: &&trace::CauseClass| {
+fn leading_to(bug: &trace::BugId, causes: &results::Causes) -> Vec<CauseClass> {
+    let leads = |class: &&results::CauseClass| {
         class.bugs.iter().any(|index| causes.bugs.get(*index).is_some_and(|met| met.id == *bug))
     };
     causes.classes.iter().filter(leads).map(CauseClass::from).collect()
 }
 
-impl From<&trace::Found> for Found {
-    fn from(found: &trace::Found) -> Found {
+impl From<&results::Found> for Found {
+    fn from(found: &results::Found) -> Found {
         Found {
             schedule: found.schedule,
             times: found.times,

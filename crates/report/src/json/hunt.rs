@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unravel_trace::{self as trace, replay_command};
+use unravel_results as results;
+use unravel_results::replay_command;
 
 use super::diagnosis::{Alternate, DiagnosisDocument};
 use super::explanation::milliseconds;
@@ -256,11 +257,11 @@ pub enum HuntTraces {
     Symbolic,
 }
 
-impl From<&trace::Hunt> for HuntDocument {
-    fn from(hunt: &trace::Hunt) -> HuntDocument {
-        let trace::RunsSeen { executed, passing, failing, unusable, distinct, known_before } =
+impl From<&results::Hunt> for HuntDocument {
+    fn from(hunt: &results::Hunt) -> HuntDocument {
+        let results::RunsSeen { executed, passing, failing, unusable, distinct, known_before } =
             hunt.runs;
-        let trace::HuntBounds { depth, traces, flips } = hunt.bounds;
+        let results::HuntBounds { depth, traces, flips } = hunt.bounds;
         HuntDocument {
             schema: HUNT.to_owned(),
             program: hunt.program.clone(),
@@ -285,8 +286,8 @@ impl From<&trace::Hunt> for HuntDocument {
     }
 }
 
-impl From<&trace::Exposed> for ExposedFailure {
-    fn from(exposed: &trace::Exposed) -> ExposedFailure {
+impl From<&results::Exposed> for ExposedFailure {
+    fn from(exposed: &results::Exposed) -> ExposedFailure {
         let derived = exposed.derived.as_deref().map(|derived| DerivedFrom {
             failing: (&derived.failing).into(),
             passing: Alternate::new(&derived.passing, &derived.failing),
@@ -298,9 +299,9 @@ impl From<&trace::Exposed> for ExposedFailure {
         ExposedFailure {
             failure: (&exposed.failure).into(),
             how: match exposed.how {
-                trace::How::ByItself => ExposedHow::ByItself,
-                trace::How::BySchedule => ExposedHow::BySchedule,
-                trace::How::ByPath => ExposedHow::ByPath,
+                results::How::ByItself => ExposedHow::ByItself,
+                results::How::BySchedule => ExposedHow::BySchedule,
+                results::How::ByPath => ExposedHow::ByPath,
             },
             flips: exposed.flips.iter().map(HuntFlip::from).collect(),
             inputs: exposed.inputs.iter().map(input).collect(),
@@ -321,27 +322,27 @@ impl From<&trace::Exposed> for ExposedFailure {
     }
 }
 
-impl From<&trace::Flip> for HuntFlip {
-    fn from(flip: &trace::Flip) -> HuntFlip {
+impl From<&results::Flip> for HuntFlip {
+    fn from(flip: &results::Flip) -> HuntFlip {
         HuntFlip {
             thread: flip.thread.to_string(),
             place: (&flip.place).into(),
             kind: match flip.kind {
-                trace::FlipKind::Branch => HuntFlipKind::Branch,
-                trace::FlipKind::Answer => HuntFlipKind::Answer,
-                trace::FlipKind::Value => HuntFlipKind::Value,
+                results::FlipKind::Branch => HuntFlipKind::Branch,
+                results::FlipKind::Answer => HuntFlipKind::Answer,
+                results::FlipKind::Value => HuntFlipKind::Value,
             },
         }
     }
 }
 
-impl From<&trace::HuntEnd> for HuntEnd {
-    fn from(end: &trace::HuntEnd) -> HuntEnd {
+impl From<&results::HuntEnd> for HuntEnd {
+    fn from(end: &results::HuntEnd) -> HuntEnd {
         let (kind, why, left) = match end {
-            trace::HuntEnd::Found => (HuntEndKind::Found, vec![], 0),
-            trace::HuntEnd::Exhausted => (HuntEndKind::Exhausted, vec![], 0),
-            trace::HuntEnd::Incomplete { why } => (HuntEndKind::Incomplete, why.clone(), 0),
-            trace::HuntEnd::Stopped { why, left } => {
+            results::HuntEnd::Found => (HuntEndKind::Found, vec![], 0),
+            results::HuntEnd::Exhausted => (HuntEndKind::Exhausted, vec![], 0),
+            results::HuntEnd::Incomplete { why } => (HuntEndKind::Incomplete, why.clone(), 0),
+            results::HuntEnd::Stopped { why, left } => {
                 (HuntEndKind::Stopped, vec![why.clone()], *left)
             }
         };
@@ -349,8 +350,8 @@ impl From<&trace::HuntEnd> for HuntEnd {
     }
 }
 
-impl From<&trace::HuntEffort> for HuntEffort {
-    fn from(effort: &trace::HuntEffort) -> HuntEffort {
+impl From<&results::HuntEffort> for HuntEffort {
+    fn from(effort: &results::HuntEffort) -> HuntEffort {
         let refused = effort
             .refused
             .iter()
@@ -372,15 +373,15 @@ impl From<&trace::HuntEffort> for HuntEffort {
     }
 }
 
-impl From<&trace::Attempt> for HuntAttempt {
-    fn from(attempt: &trace::Attempt) -> HuntAttempt {
+impl From<&results::Attempt> for HuntAttempt {
+    fn from(attempt: &results::Attempt) -> HuntAttempt {
         HuntAttempt {
             number: attempt.number,
             flips: attempt.flips.iter().map(HuntFlip::from).collect(),
             traces: match attempt.traces {
-                trace::TraceSource::Database => HuntTraces::Database,
-                trace::TraceSource::Execution => HuntTraces::Execution,
-                trace::TraceSource::Symbolic => HuntTraces::Symbolic,
+                results::TraceSource::Database => HuntTraces::Database,
+                results::TraceSource::Execution => HuntTraces::Execution,
+                results::TraceSource::Symbolic => HuntTraces::Symbolic,
             },
             result: attempt.result.clone(),
         }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unravel_trace::{self as trace, EventKind, Location, Shape, Trace, Value};
+use unravel_trace::{EventKind, Location, Shape, Trace, Value};
 
 use super::run::Place;
 use crate::words;
@@ -80,7 +80,7 @@ pub struct Branch {
 
 impl Projection {
     pub(super) fn new(
-        projection: &trace::Projection,
+        projection: &unravel_results::Projection,
         failing: &Trace,
         alternate: &Trace,
     ) -> Projection {
@@ -108,7 +108,7 @@ impl Projection {
     }
 }
 
-fn flow(trace: &Trace, flow: trace::Flow) -> Option<Flow> {
+fn flow(trace: &Trace, flow: unravel_results::Flow) -> Option<Flow> {
     Some(Flow { from: flow.from.and_then(|from| event(trace, from)), to: event(trace, flow.to)? })
 }
 

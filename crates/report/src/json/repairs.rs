@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use unravel_trace as trace;
+use unravel_results as results;
 
 use super::REPAIRS;
 use super::causes::CausesDocument;
@@ -50,7 +50,7 @@ pub struct Repair {
 }
 
 fn kinds() -> Vec<String> {
-    use trace::RepairKind::*;
+    use results::RepairKind::*;
     [
         AtomicUpdate,
         WiderSection,
@@ -66,7 +66,7 @@ fn kinds() -> Vec<String> {
 }
 
 /// The name of a kind in files: `new-lock`.
-fn kind_name(kind: trace::RepairKind) -> String {
+fn kind_name(kind: results::RepairKind) -> String {
     kind.to_string().replace(' ', "-")
 }
 
@@ -131,8 +131,8 @@ pub struct Rejected {
     pub reason: String,
 }
 
-impl From<&trace::Repairs> for RepairsDocument {
-    fn from(repairs: &trace::Repairs) -> RepairsDocument {
+impl From<&results::Repairs> for RepairsDocument {
+    fn from(repairs: &results::Repairs) -> RepairsDocument {
         let rejected = repairs.rejected.iter().map(|candidate| Rejected {
             title: candidate.title.clone(),
             reason: candidate.reason.clone(),
@@ -148,9 +148,9 @@ impl From<&trace::Repairs> for RepairsDocument {
     }
 }
 
-impl From<&trace::Repair> for Repair {
-    fn from(repair: &trace::Repair) -> Repair {
-        let file = |file: &trace::PatchedFile| PatchedFile {
+impl From<&results::Repair> for Repair {
+    fn from(repair: &results::Repair) -> Repair {
+        let file = |file: &results::PatchedFile| PatchedFile {
             path: file.path.clone(),
             text: file.text.clone(),
         };
@@ -173,12 +173,12 @@ impl From<&trace::Repair> for Repair {
     }
 }
 
-impl From<&trace::Check> for Check {
-    fn from(check: &trace::Check) -> Check {
+impl From<&results::Check> for Check {
+    fn from(check: &results::Check) -> Check {
         Check {
             how: match check.how {
-                trace::CheckedAs::Virtual => CheckedAs::Virtual,
-                trace::CheckedAs::Patched => CheckedAs::Patched,
+                results::CheckedAs::Virtual => CheckedAs::Virtual,
+                results::CheckedAs::Patched => CheckedAs::Patched,
             },
             complete: check.complete,
             schedules: check.schedules,

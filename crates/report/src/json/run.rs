@@ -142,8 +142,8 @@ pub struct Run {
     pub schedule: Vec<Segment>,
 }
 
-impl From<&trace::Observed> for Run {
-    fn from(run: &trace::Observed) -> Run {
+impl From<&unravel_results::Observed> for Run {
+    fn from(run: &unravel_results::Observed) -> Run {
         Run {
             outcome: (&run.outcome).into(),
             threads: run.trace.threads.iter().map(ToString::to_string).collect(),

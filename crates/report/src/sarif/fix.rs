@@ -4,7 +4,7 @@
 //! the one that was patched; if it is not, the fix is against the file as it is, and undoes what was changed meanwhile.
 
 use similar::{DiffOp, capture_diff_slices};
-use unravel_trace::{PatchedFile, Repair};
+use unravel_results::{PatchedFile, Repair};
 
 use super::log::{ArtifactChange, ArtifactLocation, Content, DeletedRegion, Fix, Replacement};
 use super::message;

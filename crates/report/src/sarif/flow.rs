@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use unravel_trace::{Diagnosis, EventKind, Failure, FailureKind, Place, ThreadName};
+use unravel_results::Diagnosis;
+use unravel_trace::{EventKind, Failure, FailureKind, Place, ThreadName};
 
 use super::log::{CodeFlow, Message, ThreadFlow, ThreadFlowLocation};
 use super::place::Places;

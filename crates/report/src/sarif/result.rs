@@ -1,9 +1,9 @@
 //! Bugs as results.
 
-use unravel_trace::{
-    Diagnosis, ExplainedBug, Explanation, Failure, FailureKind, Minimality, Place, PutAside,
-    Status, Verdict, user_place,
+use unravel_results::{
+    Diagnosis, ExplainedBug, Explanation, Minimality, PutAside, Status, Verdict,
 };
+use unravel_trace::{Failure, FailureKind, Place, user_place};
 
 use super::log::{
     ArtifactLocation, Attachment, Finding, FindingProperties, Frame, Location, Stack, Suppression,

@@ -1,6 +1,7 @@
 //! The root cause: its pattern, one sentence, the orders with their source lines, and what should hold instead.
 
-use unravel_trace::{CausalOrder, Diagnosis, Failure, Participant, Place, RootCause};
+use unravel_results::{CausalOrder, Diagnosis, Participant, RootCause};
+use unravel_trace::{Failure, Place};
 
 use super::line::{Line, Tone, columns};
 use super::page::Page;

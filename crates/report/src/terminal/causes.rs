@@ -1,7 +1,7 @@
 //! All causes: what fails and how far that is complete, a graph a class of causes, the orders between lines, the counts
 //! of ConcBugAssist's table 5.2, and what to type next.
 
-use unravel_trace::{CauseClass, Causes, CausesVerdict, replay_command};
+use unravel_results::{CauseClass, Causes, CausesVerdict, replay_command};
 
 use super::line::{Line, Tone};
 use super::page::Page;

@@ -3,7 +3,7 @@
 //! What a person sees last in a terminal is what they see first, so the summary and the commands end the report. A repair
 //! is against the causes of all bugs, so it follows the last of them.
 
-use unravel_trace::{Diagnosis, ExplainedBug, Explanation, PutAside, Verdict};
+use unravel_results::{Diagnosis, ExplainedBug, Explanation, PutAside, Verdict};
 
 use super::line::Tone;
 use super::page::Page;
@@ -55,7 +55,7 @@ fn section(page: &mut Page, all: &Explanation, bug: &ExplainedBug, sources: &Sou
         Verdict::Undiagnosed { reason } => {
             page.prose("  ", &format!("{found}; {}", replayed(bug)), Tone::Plain);
             page.prose("  ", &format!("not diagnosed: {reason}"), Tone::Strong);
-            let command = format!("unravel diagnose {}", unravel_trace::shell_word(&bug.trace));
+            let command = format!("unravel diagnose {}", unravel_results::shell_word(&bug.trace));
             page.row("diagnose", &command);
         }
     }
@@ -92,7 +92,7 @@ fn again(page: &mut Page, diagnosis: &Diagnosis, earlier: usize, bug: &Explained
         ));
         page.prose("  ", &cause.sentence, Tone::Plain);
     }
-    let command = format!("unravel diagnose {}", unravel_trace::shell_word(&bug.trace));
+    let command = format!("unravel diagnose {}", unravel_results::shell_word(&bug.trace));
     page.row("in full", &command);
 }
 

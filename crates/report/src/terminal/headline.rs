@@ -1,6 +1,7 @@
 //! What failed, where, in which thread, and how far the diagnosis may be trusted.
 
-use unravel_trace::{Diagnosis, Failure, FailureKind, Place, Status, user_place};
+use unravel_results::{Diagnosis, Status};
+use unravel_trace::{Failure, FailureKind, Place, user_place};
 
 use super::line::{Line, Tone};
 use super::page::Page;

@@ -3,7 +3,7 @@
 //!
 //! The verdict comes first here, because a hunt is often run to be told that there is nothing.
 
-use unravel_trace::{Exposed, How, Hunt, replay_command, shell_word};
+use unravel_results::{Exposed, How, Hunt, replay_command, shell_word};
 
 use super::line::Tone;
 use super::page::Page;

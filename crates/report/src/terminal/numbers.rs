@@ -1,6 +1,6 @@
 //! The diagnosis in numbers, as a table.
 
-use unravel_trace::Diagnosis;
+use unravel_results::Diagnosis;
 
 use super::line::Tone;
 use super::page::Page;

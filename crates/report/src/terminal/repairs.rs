@@ -1,7 +1,7 @@
 //! Repairs: the causes in short, then each repair with its diff, what was checked and what it costs, then what was tried
 //! and is no repair.
 
-use unravel_trace::{Causes, CausesVerdict, Repair, Repairs};
+use unravel_results::{Causes, CausesVerdict, Repair, Repairs};
 
 use super::line::{Line, Tone};
 use super::page::Page;

@@ -1,6 +1,6 @@
 //! The failing and the passing schedule, what the signs mean, where paths part, and the other alternates.
 
-use unravel_trace::{Alternate, BranchChange, Diagnosis, Observed};
+use unravel_results::{Alternate, BranchChange, Diagnosis, Observed};
 
 use super::columns::{Columns, Verdict};
 use super::line::{Line, Tone};

@@ -14,7 +14,7 @@ use serde_json::json;
 use support::explained;
 use tab::Tab;
 use unravel_report::{Sources, html};
-use unravel_trace::{Diagnosis, Explanation};
+use unravel_results::{Diagnosis, Explanation};
 
 fn open((explanation, sources): (Explanation, Sources)) -> Tab {
     Tab::open(&html::explanation(&explanation, &sources))

@@ -8,6 +8,7 @@ pub mod hunted;
 pub mod pages;
 
 use unravel_report::Sources;
+use unravel_results::*;
 use unravel_trace::*;
 
 pub const FILE: &str = "src/bank.c";

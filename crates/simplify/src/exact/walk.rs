@@ -3,7 +3,9 @@
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
-use unravel_explore::{BlindSpots, Class, depend};
+use unravel_execute::Class;
+use unravel_strategies::BlindSpots;
+use unravel_trace::depend;
 use unravel_trace::{
     Alarm, Candidate, Choice, Executed, Observes, Op, Pending, Question, Scheduler, ThreadId, View,
 };

@@ -1,7 +1,7 @@
 //! What libatomic does: atomic operations on objects that the processor has no instruction for (structs of
 //! odd sizes) or that clang does not use it for (16 bytes).
 
-use unravel_program::code::RmwOp;
+use unravel_code::code::RmwOp;
 use unravel_trace::{EventKind, Op, SiteId, Value};
 
 use super::{Args, Family, Flow, OK};

@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, CString};
 
-use unravel_program::{Clause, Inst, LandingPad, TypeInfo};
+use unravel_code::{Clause, Inst, LandingPad, TypeInfo};
 use unravel_trace::FailureKind;
 
 use super::{Args, Family, Flow, OK};

@@ -1,7 +1,7 @@
 //! LLVM intrinsics on floating-point numbers. They give what the C library's functions of the same names
 //! give, each type its own: `sinf` is not a rounded `sin`.
 
-use unravel_program::Abi;
+use unravel_code::Abi;
 
 use super::{Args, Family, Flow};
 use crate::arith::float_to_int;

@@ -5,7 +5,7 @@
 use super::{Args, Family, Flow, OK};
 use crate::machine::Machine;
 use crate::thread::Cursor;
-use unravel_program::{Inst, Reg};
+use unravel_code::{Inst, Reg};
 
 pub(crate) const MODELS: Family = &[
     ("setjmp", set_jump),

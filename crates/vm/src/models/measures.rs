@@ -1,10 +1,10 @@
-//! The flags of repairs that were woven into a program ([`unravel_program::weave`]). Their locks are ordinary mutexes.
+//! The flags of repairs that were woven into a program ([`unravel_code::weave`]). Their locks are ordinary mutexes.
 //!
 //! A flag is an atomic variable that begins as 0 and is set to 1 for good. Waiting for it is reading it, once it is
 //! set: those who wait do not depend on each other.
 
-use unravel_program::code::RmwOp;
-use unravel_program::weave::{AWAIT, RAISE};
+use unravel_code::code::RmwOp;
+use unravel_code::weave::{AWAIT, RAISE};
 use unravel_trace::Op;
 
 use super::{Args, Family, Flow, OK};

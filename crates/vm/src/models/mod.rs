@@ -30,7 +30,7 @@ pub(crate) mod threads;
 pub(crate) mod time;
 pub(crate) mod verifier;
 
-use unravel_program::{Abi, CallSite, Reg};
+use unravel_code::{Abi, CallSite, Reg};
 use unravel_trace::SiteId;
 
 use crate::machine::Machine;

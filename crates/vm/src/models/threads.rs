@@ -3,8 +3,8 @@
 //! Cleanup handlers of C (`pthread_cleanup_push`) run on cancellation and `pthread_exit`; C++ destructors
 //! do not (no forced unwinding).
 
-use unravel_program::FunctionId;
-use unravel_program::layout::{STACK_SIZE, STACKS};
+use unravel_code::FunctionId;
+use unravel_code::layout::{STACK_SIZE, STACKS};
 use unravel_trace::{EventKind, FailureKind, Op, SiteId, ThreadId};
 
 use super::{Args, Family, Flow, OK, error};

@@ -47,7 +47,7 @@ fn check(m: &mut Machine, a: Args) -> Flow {
     if a.word(0) & crate::arith::mask(a.bits(0)) == 0 {
         // Some take a text as second argument.
         let text = match a.abi(1) {
-            Some(unravel_program::Abi::Pointer) if a.word(1) != 0 => {
+            Some(unravel_code::Abi::Pointer) if a.word(1) != 0 => {
                 format!("assertion '{}' failed", m.c_string(a.word(1)))
             }
             _ => "an assertion failed".to_owned(),
@@ -151,9 +151,9 @@ fn next_number(m: &mut Machine) -> i32 {
 pub(crate) fn nondet(m: &mut Machine, a: Args) -> Flow {
     let bits = a.result_bits().min(64);
     let value = match a.result() {
-        unravel_program::Abi::Pointer => 0,
-        unravel_program::Abi::F64 => f64::from(next_number(m)).to_bits(),
-        unravel_program::Abi::F32 => u64::from((next_number(m) as f32).to_bits()),
+        unravel_code::Abi::Pointer => 0,
+        unravel_code::Abi::F64 => f64::from(next_number(m)).to_bits(),
+        unravel_code::Abi::F32 => u64::from((next_number(m) as f32).to_bits()),
         _ => {
             let (value, symbol) = next(m, bits);
             m.shadow_result([symbol, None]);

@@ -4,8 +4,8 @@
 //! not, somebody wrote unseen (native code, a site that is no event): the read is then no access at all, and
 //! returns what the shadow of memory says.
 
-use unravel_program::Reg;
-use unravel_program::code::RmwOp;
+use unravel_code::Reg;
+use unravel_code::code::RmwOp;
 use unravel_trace::{BinaryOp, CompareOp, ConditionKind, ExprId, FloatOp, Otherwise};
 
 use super::{Byte, Recorded};

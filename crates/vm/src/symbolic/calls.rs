@@ -7,8 +7,8 @@
 //! *Not modelled*: results of printing (a number of characters, a state of a stream) as functions of what is printed.
 
 use rustc_hash::FxHashSet;
-use unravel_program::doom::Doom;
-use unravel_program::{Abi, CallId, CallSite, FunctionId, Program, Reg};
+use unravel_code::doom::Doom;
+use unravel_code::{Abi, CallId, CallSite, FunctionId, Program, Reg};
 use unravel_trace::{ConditionKind, Otherwise};
 
 use super::graph::Owner;

@@ -2,7 +2,7 @@
 //!
 //! A condition that a thread has asserted before is not kept again: symbols do not change.
 
-use unravel_program::{FunctionId, Inst, Reg, Target};
+use unravel_code::{FunctionId, Inst, Reg, Target};
 use unravel_trace::{Condition, ConditionKind, ExprId, Otherwise, ThreadId};
 
 use super::Byte;

@@ -15,7 +15,7 @@
 //! executed). Errs on the side of finding nothing: every schedule that comes of this is executed.
 
 use rustc_hash::FxHashSet;
-use unravel_program::Inst;
+use unravel_code::Inst;
 use unravel_trace::{
     ExprId, Failure, FailureKind, Guess, Lead, Otherwise, Outcome, Paths, Place, SiteId, Then,
     user_place,

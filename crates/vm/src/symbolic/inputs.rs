@@ -12,7 +12,7 @@
 //! *Not modelled*: inputs of floating point, and what a program learns from the text itself. Errs on the side of finding
 //! nothing: what is found is executed with the input written out ([`unravel_trace::Input::with_values`]).
 
-use unravel_program::{Abi, CallSite, Reg};
+use unravel_code::{Abi, CallSite, Reg};
 use unravel_trace::{
     CompareOp, Condition, ConditionKind, ExprId, FreeInput, InputCell, InputSource, Otherwise,
     SiteId, ThreadId, input_cell, words,

@@ -1,6 +1,6 @@
 //! Intrinsics that have an expression. The others keep their arguments.
 
-use unravel_program::CallSite;
+use unravel_code::CallSite;
 use unravel_trace::{BinaryOp, CompareOp, ExprId};
 
 use super::Byte;

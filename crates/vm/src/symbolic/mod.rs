@@ -39,7 +39,7 @@ mod ways;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use unravel_program::doom::Doom;
+use unravel_code::doom::Doom;
 use unravel_trace::{Condition, Detail, ExprId, FreeInput, InputCell, Step, Want};
 
 pub(crate) use bug::Fault;

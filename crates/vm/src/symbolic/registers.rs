@@ -1,7 +1,7 @@
 //! The shadow of a thread's register stack: an expression for each slot that is symbolic, zero-extended to the
 //! slot's 64 bits. Values of several slots are an expression a slot.
 
-use unravel_program::Reg;
+use unravel_code::Reg;
 use unravel_trace::ExprId;
 
 use super::{Byte, Concolic};

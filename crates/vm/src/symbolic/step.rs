@@ -2,8 +2,8 @@
 //! there; loads, stores and calls of library functions are followed where they happen (see [`super::access`] and
 //! [`super::calls`]), because others may run before they do.
 
-use unravel_program::code::{BinOp, Convert, FloatKind, FloatOp, Pred};
-use unravel_program::{Inst, Reg};
+use unravel_code::code::{BinOp, Convert, FloatKind, FloatOp, Pred};
+use unravel_code::{Inst, Reg};
 use unravel_trace::{BinaryOp, CompareOp, ConditionKind, ConvertOp, ExprId, Otherwise};
 
 use super::registers::Frame;

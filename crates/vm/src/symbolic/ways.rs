@@ -1,7 +1,7 @@
 //! Where the branch can go that the current thread is about to take. A way is what a path has of it
 //! ([`unravel_trace::ThreadPath::outcomes`]): of a conditional branch whether its condition holds, of a switch the target.
 
-use unravel_program::{FunctionId, Inst, Target};
+use unravel_code::{FunctionId, Inst, Target};
 
 use crate::machine::Machine;
 

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use unravel_files::TraceFile;
+use unravel_files::import::symbiosis;
 use unravel_solve::generate::{Generated, atomic_counter, counter, distant, hot, large, waiting};
-use unravel_trace::import::symbiosis;
-use unravel_trace::{Bug, KnownOrder, TraceFile};
+use unravel_trace::{Bug, KnownOrder};
 
 use super::question::Question;
 use crate::bench::generated;

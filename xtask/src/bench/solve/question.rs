@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
+use unravel_files::TraceFile;
 use unravel_solve::generate::{Generated, forget_order};
 use unravel_solve::{
     Answer, Bounds, Cell, Evaluator, Found, Goal, Model, Nearest, Query, Solver, SolverChoice,
     StepId, Verdict, Weights, Wish,
 };
-use unravel_trace::{KnownOrder, TraceFile};
+use unravel_trace::KnownOrder;
 
 use crate::bench::measure::median;
 

@@ -1,0 +1,102 @@
+//! The result of one part of a search that several machines divide among them: `find --shard 2/4` writes it beside its
+//! traces, `merge-findings` puts the parts together. A JSON file, because batch systems move such files about and people look
+//! into them.
+//!
+//! The reader refuses other formats and what does not belong together; it does not look into the traces.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::ProgramRef;
+use unravel_results::Explored;
+use unravel_trace::{BugId, ReadsFrom, VisibleSet};
+
+/// One part of a search.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// [`Part::FORMAT`].
+    pub format: u32,
+    pub program: ProgramRef,
+    /// Counted from 1.
+    pub number: u32,
+    pub of: u32,
+    /// Into how many lanes systematic searches were divided, in all parts together; 0 if there were none.
+    pub lanes: u32,
+    pub explored: Explored,
+    /// The visible set at the end: classes mean the same only where it is the same.
+    pub visible: VisibleSet,
+    /// Fingerprints of the classes seen, sorted; without them if there are too many to write down.
+    pub classes: Option<Vec<u64>>,
+    /// Sorted.
+    pub reads_from: Vec<ReadsFrom>,
+    /// Sorted by schedule.
+    pub findings: Vec<PartFinding>,
+}
+
+/// A bug that a part found.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct PartFinding {
+    pub bug: BugId,
+    /// Number of the schedule, counted from 0.
+    pub schedule: u64,
+    pub replayed: bool,
+    /// The trace, in the directory of the part.
+    pub trace: String,
+}
+
+#[derive(Debug, Error)]
+pub enum PartError {
+    #[error("cannot {action} {}", path.display())]
+    Io { path: PathBuf, action: &'static str, source: io::Error },
+    #[error("{} is not a part of a search that this unravel can read: {reason}", path.display())]
+    Format { path: PathBuf, reason: String },
+    #[error("no part of a search is in {}: `unravel find --shard I/N --out DIR` writes them", path.display())]
+    None { path: PathBuf },
+    #[error("{} and {} are parts of different searches: {what} differs", first.display(), second.display())]
+    Different { first: PathBuf, second: PathBuf, what: &'static str },
+    #[error("part {number}/{of} is there twice: {} and {}", first.display(), second.display())]
+    Twice { number: u32, of: u32, first: PathBuf, second: PathBuf },
+}
+
+impl Part {
+    pub const FORMAT: u32 = 1;
+    /// More classes than that are not written down.
+    pub const MOST_CLASSES: usize = 1_000_000;
+    /// How the files end.
+    pub const SUFFIX: &str = ".part.json";
+
+    /// `bank-2-of-4.part.json`.
+    pub fn file_name(&self) -> String {
+        format!("{}-{}-of-{}{}", self.program.name, self.number, self.of, Part::SUFFIX)
+    }
+
+    pub fn write(&self, path: &Path) -> Result<(), PartError> {
+        let io = |source| PartError::Io { path: path.to_owned(), action: "write", source };
+        let text = serde_json::to_string(self).map_err(|error| io(io::Error::other(error)))?;
+        std::fs::write(path, text).map_err(io)
+    }
+
+    pub fn read(path: &Path) -> Result<Part, PartError> {
+        let text = std::fs::read_to_string(path).map_err(|source| PartError::Io {
+            path: path.to_owned(),
+            action: "read",
+            source,
+        })?;
+        let refused = |reason: String| PartError::Format { path: path.to_owned(), reason };
+        let part: Part = serde_json::from_str(&text).map_err(|e| refused(e.to_string()))?;
+        if part.format != Part::FORMAT {
+            return Err(refused(format!("it has format {}, not {}", part.format, Part::FORMAT)));
+        }
+        let inside = |name: &str| !name.is_empty() && !name.contains('/');
+        if part.number == 0
+            || part.number > part.of
+            || !part.findings.iter().all(|f| inside(&f.trace))
+        {
+            return Err(refused("it contradicts itself".to_owned()));
+        }
+        Ok(part)
+    }
+}

@@ -1,0 +1,217 @@
+//! What a diagnosis says. `diagnose` makes it, reports print it; nobody computes anything from it again.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use unravel_trace::{EventKey, Failure, Outcome, Place, Schedule, ThreadName, Trace};
+
+/// The diagnosis of one failure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Diagnosis {
+    pub program: String,
+    pub failure: Failure,
+    pub status: Status,
+    /// The failing run that everything here refers to, with as few context switches as we found.
+    pub failing: Observed,
+    /// Context switches of the run that was given.
+    pub switches_given: usize,
+    pub root_cause: Option<RootCause>,
+    /// Nearest first.
+    pub alternates: Vec<Alternate>,
+    pub effort: Effort,
+    /// What the reader should know: bounds that were reached, what was not followed.
+    pub notes: Vec<String>,
+}
+
+/// How far a diagnosis may be trusted.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Status {
+    /// The failing schedule failed and the alternate passed, in execution.
+    Confirmed,
+    /// By the model of the trace only: it cannot be executed.
+    Modelled,
+    Inconclusive {
+        reason: String,
+    },
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Status::Confirmed => f.write_str("confirmed by execution"),
+            Status::Modelled => f.write_str("modelled (the trace cannot be executed)"),
+            Status::Inconclusive { reason } => write!(f, "inconclusive because {reason}"),
+        }
+    }
+}
+
+/// One run, as it was executed (or, for an imported trace, as the model says it would be).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Observed {
+    pub trace: Trace,
+    pub schedule: Schedule,
+    pub outcome: Outcome,
+}
+
+/// A minimal set of orders that every passing run we know of breaks.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RootCause {
+    pub orders: Vec<CausalOrder>,
+    pub pattern: Pattern,
+    /// What happened, in one sentence.
+    pub sentence: String,
+    /// What should hold instead: a region that should be atomic, an order that should be kept.
+    pub advice: String,
+    /// The places that a repair has to keep together or in order.
+    pub region: Vec<Place>,
+    /// Schedules that kept all orders; every one of them failed.
+    pub kept_and_failed: u64,
+    /// Whether a solver proved that no schedule on the recorded path keeps all orders and passes.
+    pub proved_on_path: bool,
+}
+
+/// `first` before `second`, in the failing run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CausalOrder {
+    pub first: Participant,
+    pub second: Participant,
+    /// What both touch, as the programmer wrote it.
+    pub object: String,
+    /// A run that keeps the other orders, reverses this one, and passes.
+    pub witness: Option<Schedule>,
+}
+
+/// An event of the root cause.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Participant {
+    pub key: EventKey,
+    pub place: Place,
+    /// `reads`, `writes`, `locks`.
+    pub verb: String,
+    /// Index in the failing trace; `None` if the failing run ended before it.
+    pub event: Option<u32>,
+}
+
+/// The kind of a concurrency bug.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Pattern {
+    LostUpdate,
+    AtomicityViolation,
+    OrderViolation,
+    Deadlock,
+    LostWakeUp,
+    /// Several orders of several objects have to come together.
+    Compound,
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Pattern::LostUpdate => "lost update",
+            Pattern::AtomicityViolation => "atomicity violation",
+            Pattern::OrderViolation => "order violation",
+            Pattern::Deadlock => "deadlock",
+            Pattern::LostWakeUp => "lost wake-up",
+            Pattern::Compound => "compound",
+        })
+    }
+}
+
+/// A passing run near the failing one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Alternate {
+    pub run: Observed,
+    /// Whether every thread takes the path it took in the failing run, as far as that went.
+    pub same_path: bool,
+    pub distance: Distance,
+    pub minimality: Minimality,
+    pub projection: Projection,
+    /// Which search found it: `local`, `pair`, `maxsmt`, …
+    pub goal: String,
+}
+
+/// The criteria of the MaxSMT paper.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+pub struct Distance {
+    /// DF: reads-from edges of the alternate that the failing run does not have.
+    pub data_flow: u32,
+    /// BS: segments of the failing run that another thread's event breaks in the alternate.
+    pub segments: u32,
+    /// CTX: context switches of the failing run that the alternate does not have.
+    pub switches: u32,
+    /// OP: events of the projection.
+    pub operations: u32,
+}
+
+/// Whether fewer data-flow variations are possible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Minimality {
+    /// No passing run has fewer.
+    Proved,
+    /// The best found; a run may exist with up to `gap` fewer.
+    BestFound { gap: u32 },
+}
+
+impl fmt::Display for Minimality {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Minimality::Proved => f.write_str("proved minimal"),
+            Minimality::BestFound { gap } => write!(f, "best found, gap at most {gap}"),
+        }
+    }
+}
+
+/// What differs between the two runs: a differential (path-)schedule projection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Projection {
+    /// Events of the failing trace that are on a difference, in order.
+    pub failing: Vec<u32>,
+    /// Events of the alternate's trace.
+    pub alternate: Vec<u32>,
+    /// Data flows that only one of the runs has, by reader.
+    pub flows: Vec<FlowChange>,
+    /// Branches that went the other way.
+    pub branches: Vec<BranchChange>,
+    /// Data flows of the whole failing run, to compare with.
+    pub all_flows: u32,
+}
+
+/// Where a read took its value from in each run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FlowChange {
+    pub location: String,
+    /// In the failing run.
+    pub failing: Option<Flow>,
+    /// In the alternate.
+    pub alternate: Option<Flow>,
+}
+
+/// A reads-from edge: indices of events in one trace. `from` is `None` for memory as it was before.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Flow {
+    pub from: Option<u32>,
+    pub to: u32,
+}
+
+/// The last event a thread had in common with the other run, and where each went on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BranchChange {
+    pub thread: ThreadName,
+    /// Indices of the first events that differ; `None` where the thread has none.
+    pub failing: Option<u32>,
+    pub alternate: Option<u32>,
+    /// The place after which the paths part.
+    pub after: Option<Place>,
+}
+
+/// What the diagnosis took.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Effort {
+    /// Orders evaluated without execution.
+    pub evaluated: u64,
+    /// Schedules executed.
+    pub executed: u64,
+    pub solver: Option<String>,
+    pub queries: u64,
+}

@@ -1,0 +1,85 @@
+//! What `explain` says of a program. The room `explain` makes it, reports print it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Diagnosis, Explored, Repairs};
+use unravel_trace::{BugId, Failure};
+
+/// All that is known of a program after a search and the diagnosis of what it found.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Explanation {
+    /// The program's name, without directory and ending.
+    pub program: String,
+    /// The command that makes this explanation again.
+    pub command: String,
+    pub explored: Explored,
+    /// Distinct bugs, in the order in which the search met them.
+    pub bugs: Vec<ExplainedBug>,
+    /// All causes of the program's failures, and repairs; `None` if they were not looked for.
+    pub repairs: Option<Box<Repairs>>,
+    /// The files that the diffs of the repairs were written to, one each, if they were.
+    pub patches: Vec<String>,
+    /// What `unravel.toml` puts aside, seen or not.
+    pub put_aside: Vec<PutAside>,
+    /// What the reader should know besides.
+    pub notes: Vec<String>,
+}
+
+/// One bug: a failure that was executed, and what is known of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ExplainedBug {
+    pub id: BugId,
+    pub failure: Failure,
+    pub found: Found,
+    /// The trace file with the schedule that fails, as a path from where the command ran.
+    pub trace: String,
+    /// The command that makes the failure happen again.
+    pub replay: String,
+    pub verdict: Verdict,
+    /// An earlier bug (its index) whose root cause is in the same lines.
+    pub same_cause_as: Option<usize>,
+}
+
+/// How the search met a bug.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Found {
+    /// The number of the first schedule that failed so, from 1.
+    pub schedule: u64,
+    /// How many schedules of the search failed so.
+    pub times: u64,
+    /// Whether it failed again when replayed.
+    pub replayed: bool,
+    /// The size of that run.
+    pub threads: u64,
+    pub events: u64,
+    pub switches: u64,
+}
+
+/// What is known of a bug's reason.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Verdict {
+    Diagnosed(Box<Diagnosis>),
+    /// The failure is certain, why it happens is not known.
+    Undiagnosed {
+        reason: String,
+    },
+}
+
+impl Verdict {
+    pub fn diagnosis(&self) -> Option<&Diagnosis> {
+        match self {
+            Verdict::Diagnosed(diagnosis) => Some(diagnosis),
+            Verdict::Undiagnosed { .. } => None,
+        }
+    }
+}
+
+/// A known bug, put aside in `unravel.toml`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PutAside {
+    pub bug: BugId,
+    /// Why, as the file says.
+    pub reason: String,
+    /// How many schedules failed so.
+    pub times: u64,
+}

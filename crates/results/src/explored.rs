@@ -1,0 +1,166 @@
+//! How far a search came, and why it ended.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use unravel_trace::{BugId, Reached};
+
+/// A search, when it is over.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Explored {
+    pub strategy: String,
+    pub seed: u64,
+    pub tally: Tally,
+    pub stopped: Stopped,
+    pub elapsed: Duration,
+    pub covered: Covered,
+    /// How far the systematic parts of the search came, if there were any.
+    pub systematic: Vec<Reached>,
+    /// Of a search that several machines divide: which part this is, `2/4`.
+    pub part: Option<String>,
+}
+
+/// How much of a program's behaviour a search has seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Covered {
+    /// Classes of interleavings: schedules that differ only in the order of independent events are one.
+    pub classes: u64,
+    /// Pairs of a write and a read that took its value, by their places.
+    pub reads_from: u64,
+    /// How many of the last schedules were of a class not seen before.
+    pub recent_schedules: u64,
+    pub recent_classes: u64,
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Stopped {
+    Found,
+    /// Every class of schedules was explored.
+    Exhausted,
+    Schedules,
+    /// The program has no threads and no nondeterministic input: every run is the same.
+    OneSchedule,
+    /// Not one of the first runs could be followed to its end.
+    AllInconclusive,
+    Time,
+    Interrupted,
+}
+
+impl Stopped {
+    /// The name used in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stopped::Found => "found",
+            Stopped::Exhausted => "exhausted",
+            Stopped::Schedules => "schedules",
+            Stopped::OneSchedule => "one schedule",
+            Stopped::AllInconclusive => "all inconclusive",
+            Stopped::Time => "time",
+            Stopped::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What the runs of a search did.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Tally {
+    pub schedules: u64,
+    pub inconclusive: u64,
+    /// The first reason given.
+    pub reason: Option<String>,
+    /// Runs that left what the program assumes.
+    pub discarded: u64,
+    /// Runs that failed, by bug, without those that the user puts aside.
+    pub failed: Vec<(BugId, u64)>,
+    /// Runs that failed with a bug the user puts aside, by the number of that bug in the plan.
+    pub put_aside: Vec<u64>,
+    /// Runs that ended with an exit code other than 0, and the first such code.
+    pub nonzero_exits: u64,
+    pub exit_code: Option<i32>,
+    pub steps: u64,
+    pub most_events: u64,
+    pub most_threads: u64,
+    /// Some run asked for a nondeterministic value.
+    pub nondet: bool,
+    pub notes: Vec<String>,
+}
+
+impl Tally {
+    /// Counts runs that failed with this bug.
+    pub fn count_failed(&mut self, bug: BugId, runs: u64) {
+        match self.failed.iter_mut().find(|(other, _)| *other == bug) {
+            Some((_, count)) => *count += runs,
+            None => self.failed.push((bug, runs)),
+        }
+    }
+
+    /// Counts runs that failed with the `number`th of the bugs that the user puts aside.
+    pub fn count_put_aside(&mut self, number: usize, runs: u64) {
+        if self.put_aside.len() <= number {
+            self.put_aside.resize(number + 1, 0);
+        }
+        self.put_aside[number] += runs;
+    }
+
+    /// How many runs failed with this bug.
+    pub fn times(&self, bug: &BugId) -> u64 {
+        self.failed.iter().find(|(other, _)| other == bug).map_or(0, |(_, count)| *count)
+    }
+
+    /// Adds what other runs did.
+    pub fn add(&mut self, other: Tally) {
+        self.schedules += other.schedules;
+        self.inconclusive += other.inconclusive;
+        self.reason = self.reason.take().or(other.reason);
+        self.discarded += other.discarded;
+        for (bug, runs) in other.failed {
+            self.count_failed(bug, runs);
+        }
+        for (number, runs) in other.put_aside.into_iter().enumerate() {
+            self.count_put_aside(number, runs);
+        }
+        self.nonzero_exits += other.nonzero_exits;
+        self.exit_code = self.exit_code.or(other.exit_code);
+        self.steps += other.steps;
+        self.most_events = self.most_events.max(other.most_events);
+        self.most_threads = self.most_threads.max(other.most_threads);
+        self.nondet |= other.nondet;
+        for note in other.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unravel_trace::FailureKind;
+
+    fn bug(place: &str) -> BugId {
+        BugId { kind: FailureKind::Assertion, places: vec![place.to_owned()] }
+    }
+
+    #[test]
+    fn what_several_workers_did_adds_up() {
+        let mut all =
+            Tally { schedules: 3, most_events: 9, exit_code: Some(4), ..Tally::default() };
+        all.count_failed(bug("a.c:1"), 2);
+        let mut more =
+            Tally { schedules: 5, most_events: 7, exit_code: Some(5), ..Tally::default() };
+        more.count_failed(bug("a.c:1"), 1);
+        more.count_failed(bug("b.c:2"), 1);
+        more.count_put_aside(1, 4);
+        more.notes.push("said twice".to_owned());
+        all.add(more.clone());
+        all.add(Tally { notes: more.notes, ..Tally::default() });
+        assert_eq!((all.schedules, all.most_events, all.exit_code), (8, 9, Some(4)));
+        assert_eq!((all.times(&bug("a.c:1")), all.times(&bug("b.c:2"))), (3, 1));
+        assert_eq!(all.times(&bug("c.c:3")), 0);
+        assert_eq!(all.put_aside, [0, 4]);
+        assert_eq!(all.notes, ["said twice"]);
+    }
+}

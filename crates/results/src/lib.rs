@@ -1,0 +1,20 @@
+//! Room `results`: what the rooms say of a program. They make it, `report` prints it; nobody computes anything from it
+//! again. Knows nothing of files.
+
+mod causes;
+mod command;
+mod database;
+mod diagnosis;
+mod explanation;
+mod explored;
+mod hunt;
+mod repairs;
+
+pub use causes::*;
+pub use command::{replay_command, shell_word};
+pub use database::*;
+pub use diagnosis::*;
+pub use explanation::*;
+pub use explored::*;
+pub use hunt::*;
+pub use repairs::*;

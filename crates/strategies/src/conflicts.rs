@@ -1,0 +1,32 @@
+//! What race-directed search brings together.
+
+use serde::{Deserialize, Serialize};
+use unravel_trace::SiteId;
+
+/// Pairs of sites that may be worth bringing together.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Conflicts {
+    /// Sorted, each once, the smaller site first.
+    pairs: Vec<(SiteId, SiteId)>,
+}
+
+impl FromIterator<(SiteId, SiteId)> for Conflicts {
+    fn from_iter<T: IntoIterator<Item = (SiteId, SiteId)>>(pairs: T) -> Conflicts {
+        let mut all = Conflicts { pairs: pairs.into_iter().collect() };
+        all.pairs.sort_unstable();
+        all.pairs.dedup();
+        all
+    }
+}
+
+impl Conflicts {
+    pub fn pairs(&self) -> &[(SiteId, SiteId)] {
+        &self.pairs
+    }
+
+    pub fn merge(&mut self, other: &Conflicts) {
+        self.pairs.extend(&other.pairs);
+        self.pairs.sort_unstable();
+        self.pairs.dedup();
+    }
+}

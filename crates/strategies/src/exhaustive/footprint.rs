@@ -1,0 +1,72 @@
+//! What a step touches, and whether two steps depend on each other.
+//!
+//! The relation is that of `dependence.rs`, over all events of a step: an atomic section is one step with many. Beyond
+//! it, three kinds of steps depend on everything: the end of the process, a cancellation (the other thread looks at it
+//! without an event), and a timeout (it happens only when nothing else can, so whatever enables somebody prevents it).
+
+use unravel_trace::{Op, Pending};
+
+use unravel_trace::{Touch, touches};
+
+/// A part of memory that a step touches, and what that means for a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Access {
+    pub touch: Touch,
+    pub role: Role,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    Acquires,
+    Releases,
+    Other,
+}
+
+/// The accesses of an event.
+pub(super) fn accesses(event: &Pending) -> impl Iterator<Item = Access> + use<> {
+    let (own, mutex) = match event.op {
+        // The second half of a condition wait, which takes the mutex again.
+        Op::Acquire if event.other != 0 => (Role::Other, Role::Acquires),
+        Op::Acquire | Op::AcquireShared => (Role::Acquires, Role::Other),
+        Op::Release => (Role::Releases, Role::Other),
+        Op::Wait => (Role::Other, Role::Releases),
+        _ => (Role::Other, Role::Other),
+    };
+    // A sync object is one thing, wherever it is touched.
+    let is_sync =
+        matches!(event.op, Op::Acquire | Op::AcquireShared | Op::Release | Op::Wait | Op::Signal);
+    touches(event).enumerate().map(move |(index, touch)| {
+        let bytes = if is_sync { 1 } else { touch.bytes };
+        Access { touch: Touch { bytes, ..touch }, role: if index == 0 { own } else { mutex } }
+    })
+}
+
+/// Whether an event depends on every other.
+pub(super) fn is_global(op: Op) -> bool {
+    matches!(op, Op::End | Op::Cancel)
+}
+
+/// What a step of a thread touched when it was executed, kept for when it could be executed again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Footprint {
+    pub accesses: Vec<Access>,
+    /// It depends on every other step.
+    pub everything: bool,
+    /// The run ended in it, before other threads could go on.
+    pub ends: bool,
+}
+
+impl Footprint {
+    pub fn depends_on(&self, accesses: &[Access], everything: bool) -> bool {
+        self.everything
+            || everything
+            || self.accesses.iter().any(|a| accesses.iter().any(|b| a.touch.conflicts(&b.touch)))
+    }
+
+    /// Of a step that may go either way.
+    pub fn add(&mut self, other: Footprint) {
+        self.accesses.extend(other.accesses);
+        self.everything |= other.everything;
+        self.ends |= other.ends;
+    }
+}

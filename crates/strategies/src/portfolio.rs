@@ -1,0 +1,132 @@
+//! The default search: all strategies at once, each where it pays.
+//!
+//! No strategy is best everywhere. The first run goes from block to block, the second switches at every event; then
+//! the sampling strategies take turns, and the systematic ones get slots in between: a third of the first runs, then a fifth, and
+//! half once sampling has had its chance, so that small programs are explored completely. How often a sampling
+//! strategy has its turn depends on how many new pairs of a write and a read it brought to light in the runs that
+//! learn. Which run is whose depends on its number and on what all shards know, never on time.
+
+use serde::{Deserialize, Serialize};
+use unravel_trace::Method;
+
+use crate::Strategy;
+use crate::knowledge::{EPOCH, FIRST, LEARNING};
+
+/// The sampling strategies that take turns.
+pub const ARMS: [Strategy; 6] = [
+    Strategy::Uniform,
+    Strategy::RaceDirected,
+    Strategy::Pos,
+    Strategy::Random,
+    Strategy::Pct(None),
+    Strategy::RoundRobin,
+];
+/// The arms of the first runs: what finds most bugs at once.
+const EARLY: [usize; LEARNING as usize] = [5, 5, 0, 2, 0, 0, 2, 1];
+/// How many turns of a round each has at least, and at most.
+const TURNS: [(u32, u32); ARMS.len()] = [(2, 4), (3, 6), (2, 4), (1, 2), (1, 2), (1, 2)];
+
+/// How often each of [`ARMS`] has its turn.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Shares {
+    credits: [Credit; ARMS.len()],
+    /// The turns of a round, by arm; empty at first, when all have one.
+    turns: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+struct Credit {
+    runs: u32,
+    /// New pairs of a write and a read.
+    flows: u32,
+}
+
+impl Shares {
+    /// The arm that run `index` belongs to.
+    pub fn arm(&self, index: u64) -> usize {
+        if index < LEARNING {
+            return EARLY[index as usize];
+        }
+        // Shifted from round to round, or the runs that learn would all be one strategy's.
+        let turn = index + index / 16;
+        match self.turns.len() as u64 {
+            0 => (turn % ARMS.len() as u64) as usize,
+            turns => usize::from(self.turns[(turn % turns) as usize]),
+        }
+    }
+
+    /// Counts what a run that learns brought to light.
+    pub fn credit(&mut self, arm: usize, flows: usize) {
+        let credit = &mut self.credits[arm];
+        credit.runs += 1;
+        credit.flows += flows as u32;
+    }
+
+    /// Divides the turns of the next epoch anew.
+    pub fn divide(&mut self) {
+        let yields = self.credits.map(|c| f64::from(c.flows) / f64::from(c.runs.max(1)));
+        let best = yields.iter().fold(0.0f64, |a, b| a.max(*b));
+        let turns: Vec<u32> = yields
+            .iter()
+            .zip(TURNS)
+            .map(|(y, (least, most))| match best {
+                0.0 => least,
+                best => least + (f64::from(most - least) * y / best).round() as u32,
+            })
+            .collect();
+        self.turns.clear();
+        for nth in 1..=turns.iter().copied().max().unwrap_or(0) {
+            let has_turn = (0..ARMS.len()).filter(|arm| turns[*arm] >= nth);
+            self.turns.extend(has_turn.map(|arm| arm as u8));
+        }
+    }
+}
+
+/// Runs after which the exhaustive search gets half of all.
+const SAMPLED: u64 = 2048;
+
+/// The systematic search that run `index` belongs to, if it is not a sample.
+pub fn slot(index: u64) -> Option<Method> {
+    match index {
+        0..FIRST => None,
+        FIRST..LEARNING => matches!(index, 4 | 6).then_some(Method::Exhaustive),
+        SAMPLED.. if index % 2 == 1 => Some(match index % 16 {
+            15 => Method::Bounded,
+            _ => Method::Exhaustive,
+        }),
+        _ => match index % 16 {
+            15 => Some(Method::Bounded),
+            1 | 9 => Some(Method::Exhaustive),
+            5 | 13 if index < EPOCH => Some(Method::Exhaustive),
+            _ => None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_strategies_have_turns_and_learn_in_turn() {
+        let shares = Shares::default();
+        let learning = (8..2000).filter(|index| crate::knowledge::is_full(*index));
+        let mut runs = [0; ARMS.len()];
+        for index in learning {
+            runs[shares.arm(index)] += 1;
+        }
+        assert!(runs.iter().all(|n| *n > 5), "{runs:?}");
+    }
+
+    #[test]
+    fn what_brings_more_has_more_turns() {
+        let mut shares = Shares::default();
+        for arm in 0..ARMS.len() {
+            shares.credit(arm, if arm == 2 { 9 } else { 0 });
+        }
+        shares.divide();
+        let turns = |arm| shares.turns.iter().filter(|turn| **turn == arm).count();
+        assert_eq!((turns(2), turns(0), turns(3)), (4, 2, 1), "from two turns to four");
+        assert!((0..100).any(|index| shares.arm(index) == 5), "nobody is left out");
+    }
+}

@@ -1,0 +1,100 @@
+//! How often each thread touches each shared location in a typical run: what uniform sampling weighs threads by.
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use unravel_trace::{Executed, Op, ThreadId, ThreadName};
+
+use unravel_trace::touches;
+
+/// Counts of touches by thread and location. Addresses are the same in every run.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Profile {
+    /// Sorted by address.
+    pub locations: Vec<Location>,
+}
+
+/// A location that several threads touch, one of them writing.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Location {
+    pub address: u64,
+    /// Sorted by name.
+    pub touches: Vec<(ThreadName, u32)>,
+}
+
+/// No more locations than that; those that most threads touch.
+const MOST_LOCATIONS: usize = 64;
+
+impl Profile {
+    /// Takes the larger count of each.
+    pub fn merge(&mut self, other: &Profile) {
+        for theirs in &other.locations {
+            match self.locations.binary_search_by_key(&theirs.address, |l| l.address) {
+                Ok(at) => self.locations[at].merge(theirs),
+                Err(at) => self.locations.insert(at, theirs.clone()),
+            }
+        }
+        if self.locations.len() > MOST_LOCATIONS {
+            self.locations.sort_by_key(|l| (std::cmp::Reverse(l.touches.len()), l.address));
+            self.locations.truncate(MOST_LOCATIONS);
+            self.locations.sort_by_key(|l| l.address);
+        }
+    }
+}
+
+impl Location {
+    fn merge(&mut self, other: &Location) {
+        for (name, count) in &other.touches {
+            match self.touches.binary_search_by_key(&name, |(n, _)| n) {
+                Ok(at) => self.touches[at].1 = self.touches[at].1.max(*count),
+                Err(at) => self.touches.insert(at, (name.clone(), *count)),
+            }
+        }
+    }
+}
+
+/// Counts what one run touches.
+#[derive(Clone, Debug, Default)]
+pub struct Profiler {
+    /// Touches, and whether one of them writes.
+    counts: FxHashMap<(u64, ThreadId), (u32, bool)>,
+}
+
+impl Profiler {
+    pub fn observe(&mut self, executed: &Executed<'_>) {
+        let what = &executed.what;
+        let counted = matches!(
+            what.op,
+            Op::Read
+                | Op::Write
+                | Op::Update
+                | Op::Acquire
+                | Op::AcquireShared
+                | Op::Wait
+                | Op::Signal
+        );
+        for touch in touches(what).filter(|_| counted) {
+            let (count, writes) = self.counts.entry((touch.address, executed.thread)).or_default();
+            *count += 1;
+            *writes |= touch.writes;
+        }
+    }
+
+    /// The profile of the run; what is left is ready for the next.
+    pub fn finish(&mut self, names: &[ThreadName]) -> Profile {
+        let mut counts: Vec<_> = self.counts.drain().collect();
+        counts.sort_by_key(|(key, _)| *key);
+        let mut profile = Profile::default();
+        for of_one in counts.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
+            if of_one.len() < 2 || !of_one.iter().any(|(_, (_, writes))| *writes) {
+                continue;
+            }
+            let mut touches: Vec<(ThreadName, u32)> = of_one
+                .iter()
+                .filter_map(|((_, thread), (n, _))| Some((names.get(thread.index())?.clone(), *n)))
+                .collect();
+            touches.sort();
+            profile.locations.push(Location { address: of_one[0].0.0, touches });
+        }
+        profile
+    }
+}

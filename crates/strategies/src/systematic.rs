@@ -1,0 +1,82 @@
+//! Searches that decide run by run what comes next, and know when everything is explored.
+//!
+//! Such a search lives in one process and sees all its runs. Several processes share the work as *lanes*: each lane
+//! does its part, and together they do exactly what one would, without talking to each other.
+
+use unravel_trace::{Method, Outcome, Run, Scheduler};
+
+/// A search that decides what comes next from what its runs did.
+///
+/// All its runs have the same input and the same visible set, and look for what they share (`Want::learn`); those of
+/// exhaustive search do not wait busily (`Want::prune_spins`). A search does not know its visible set: if a run learns a
+/// site that is not in it, whoever executes the runs must begin a new search.
+pub trait Systematic {
+    /// The scheduler of the next run; `None` when everything is explored. [`Systematic::learn`] must hear of the run
+    /// before the next one is asked for.
+    fn scheduler(&mut self) -> Option<Box<dyn Scheduler + '_>>;
+
+    /// The run is over.
+    fn learn(&mut self, run: &Run) -> Counted;
+
+    fn summary(&self) -> unravel_trace::Reached;
+}
+
+/// What a run was good for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counted {
+    /// A class of interleavings (of context bounding: a schedule) that no other run has shown.
+    New,
+    /// All it could have shown was shown by other runs; mostly it was stopped before its end.
+    Redundant,
+    /// What it began belongs to another lane.
+    NotMine,
+    /// It could not be followed to its end: something is left out.
+    Cut,
+}
+
+/// What a systematic search has counted.
+#[derive(Debug, Default)]
+pub(crate) struct Count {
+    runs: u64,
+    classes: u64,
+    /// What was not explored, each reason once, as a person should read it.
+    left_out: Vec<String>,
+}
+
+impl Count {
+    pub fn leave_out(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        if !self.left_out.contains(&what) {
+            self.left_out.push(what);
+        }
+    }
+
+    /// Counts a run, and what it says about the completeness of the search.
+    pub fn add(&mut self, run: &Run, counted: Counted) -> Counted {
+        self.runs += 1;
+        self.classes += u64::from(counted == Counted::New);
+        if let Outcome::Inconclusive { reason, .. } = &run.outcome {
+            self.leave_out(format!("what follows where a run could not go on: {reason}"));
+        }
+        if !run.nondet.is_empty() {
+            self.leave_out("other nondeterministic values than those of this input");
+        }
+        counted
+    }
+
+    pub fn summary(
+        &self,
+        method: Method,
+        ended: bool,
+        bound: Option<u32>,
+    ) -> unravel_trace::Reached {
+        unravel_trace::Reached {
+            method,
+            schedules: self.runs,
+            classes: self.classes,
+            complete: ended && self.left_out.is_empty(),
+            bound,
+            left_out: self.left_out.clone(),
+        }
+    }
+}

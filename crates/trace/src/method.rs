@@ -1,0 +1,56 @@
+//! What systematic searches do, and what is counted of runs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::SiteId;
+
+/// How a systematic search goes through schedules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Method {
+    /// Every class of schedules once, by partial-order reduction.
+    Exhaustive,
+    /// Schedules with 0, 1, 2, … preemptions.
+    Bounded,
+}
+
+/// A read, and the write it took its value from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct ReadsFrom {
+    /// `None`: what was there at first.
+    pub write: Option<SiteId>,
+    pub read: SiteId,
+    /// By the same thread.
+    pub own: bool,
+}
+
+/// How far a systematic search came.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Reached {
+    pub method: Method,
+    /// Runs executed, those that turned out redundant included.
+    pub schedules: u64,
+    /// Different classes of schedules (of bounded search: different schedules) among them.
+    pub classes: u64,
+    /// Everything there is was explored (of bounded search: up to a bound that the user gave).
+    pub complete: bool,
+    /// Of bounded search: all schedules with so many preemptions were tried.
+    pub bound: Option<u32>,
+    /// What was left out although the search went to its end.
+    pub left_out: Vec<String>,
+}
+
+impl Reached {
+    /// Two parts of one search taken together.
+    pub fn with(mut self, other: Reached) -> Reached {
+        self.schedules += other.schedules;
+        self.classes += other.classes;
+        self.complete &= other.complete;
+        self.bound = self.bound.min(other.bound);
+        for reason in other.left_out {
+            if !self.left_out.contains(&reason) {
+                self.left_out.push(reason);
+            }
+        }
+        self
+    }
+}
