@@ -168,7 +168,7 @@ impl Machine {
         else {
             return self.call_external_words(function, args);
         };
-        let thread: *mut Thread = &mut *self.threads[self.current];
+        let thread: *mut Thread = self.threads.pointer(self.current);
         // SAFETY: the current thread, at a saved position; the frame is built as `enter` does.
         unsafe {
             let at = (*thread).at;

@@ -53,7 +53,7 @@ impl Machine {
 
     /// The sites that a thread is at, innermost first.
     pub fn sites_of(&self, index: usize) -> Vec<SiteId> {
-        let Some(thread) = self.threads.get(index).filter(|_| index < self.thread_count) else {
+        let Some(thread) = (index < self.thread_count).then(|| &self.threads[index]) else {
             return Vec::new();
         };
         let own = thread.frames.last().and_then(|f| self.site_at(f.function, thread.at.pc, 0));
@@ -219,8 +219,7 @@ impl Machine {
     }
 
     pub fn slot_owner(&self, slot: usize) -> ThreadName {
-        self.threads[..self.thread_count]
-            .iter()
+        self.threads_of_run()
             .rfind(|t| t.slot == slot)
             .map_or_else(ThreadName::main, |t| t.name.clone())
     }
@@ -274,8 +273,7 @@ impl Machine {
     }
 
     fn waits(&self, of: impl Fn(&Thread) -> bool) -> Vec<Related> {
-        self.threads[..self.thread_count]
-            .iter()
+        self.threads_of_run()
             .filter(|t| !t.ended && of(t))
             .map(|t| Related { message: self.describe_wait(t), stack: self.stack_of(t.id.index()) })
             .collect()

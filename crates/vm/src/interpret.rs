@@ -42,9 +42,11 @@ impl Machine {
     /// # Safety
     /// As for `interpret`.
     unsafe fn interpret_as<const SYMBOLIC: bool>(&mut self) -> Result<(), Uncaught> {
-        let thread: *mut Thread = &mut *self.threads[self.current];
-        let Cursor { mut pc, mut fp, mut base } = unsafe { (*thread).at };
-        let mut code: *const Inst = self.code_of(unsafe { (*thread).frames.last() });
+        let thread: *mut Thread = self.threads.pointer(self.current);
+        // SAFETY: the thread stays where it is until the run is over.
+        let (at, frame) = unsafe { ((*thread).at, (*thread).frames.last()) };
+        let Cursor { mut pc, mut fp, mut base } = at;
+        let mut code: *const Inst = self.code_of(frame);
         let mut steps: u64 = 0;
 
         macro_rules! reg {
@@ -192,7 +194,7 @@ impl Machine {
 
         loop {
             steps += 1;
-            // SAFETY (for the loop): lowering guarantees that slots, targets and indices are within
+            // SAFETY: lowering guarantees that slots, targets and indices are within
             // the frame, the function and the program's tables, and that every block ends in a
             // terminator; memory accesses are checked above.
             unsafe {
@@ -776,6 +778,7 @@ impl Machine {
 /// # Safety
 /// The memory was checked, and the slots are there.
 unsafe fn load_bytes(dst: *mut u64, address: u64, bytes: u32, bits: u8) {
+    // SAFETY: per the contract.
     unsafe {
         copy_to_slots(dst, address as *const u8, bytes as usize);
         match bits {
@@ -791,6 +794,7 @@ unsafe fn load_bytes(dst: *mut u64, address: u64, bytes: u32, bits: u8) {
 /// # Safety
 /// `from` has `bytes` bytes, `dst` as many rounded up to slots.
 unsafe fn copy_to_slots(dst: *mut u64, from: *const u8, bytes: usize) {
+    // SAFETY: per the contract.
     unsafe {
         if bytes < 8 {
             let mut word = 0u64;
@@ -811,6 +815,7 @@ unsafe fn copy_to_slots(dst: *mut u64, from: *const u8, bytes: usize) {
 /// The memory was checked.
 pub(crate) unsafe fn load_word(address: u64, bytes: u64) -> u64 {
     let mut word = 0u64;
+    // SAFETY: per the contract.
     unsafe {
         std::ptr::copy_nonoverlapping(
             address as *const u8,
@@ -824,6 +829,7 @@ pub(crate) unsafe fn load_word(address: u64, bytes: u64) -> u64 {
 /// # Safety
 /// The memory was checked.
 pub(crate) unsafe fn store_word(address: u64, bytes: u64, word: u64) {
+    // SAFETY: per the contract.
     unsafe {
         std::ptr::copy_nonoverlapping(
             (&raw const word).cast(),

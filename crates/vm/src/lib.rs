@@ -12,6 +12,7 @@ mod call;
 mod error;
 mod failure;
 mod guard;
+mod handle;
 mod handover;
 mod host;
 mod interface;
@@ -52,12 +53,12 @@ pub struct Options {
 /// fixed address; use forked processes for more. What a program did to this process by native functions, the
 /// machines after it find: those after [`Executor::is_damaged`] belong in another process.
 pub struct Vm {
-    machine: Box<machine::Machine>,
+    machine: machine::OwnedMachine,
 }
 
 impl Vm {
     pub fn new(program: Program, options: Options) -> Result<Vm, VmError> {
-        Ok(Vm { machine: machine::Machine::new(program, options)? })
+        Ok(Vm { machine: machine::OwnedMachine::new(program, options)? })
     }
 
     pub fn program(&self) -> &Program {

@@ -14,7 +14,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use unravel_trace::*;
 
-use crate::machine::Machine;
+use crate::machine::{Machine, State};
 use crate::memory::in_arena;
 use crate::thread::Need;
 
@@ -127,10 +127,10 @@ impl Machine {
         if self.prune_spins {
             self.look_for_spin(me);
         }
-        let thread = &mut *self.threads[me];
-        if enabled_already && thread.atomic > 0 && self.alive > 1 {
+        let (atomic, idle) = (self.threads[me].atomic, self.threads[me].idle);
+        if enabled_already && atomic > 0 && self.alive > 1 {
             // Inside an atomic section: part of the step that began it.
-        } else if self.budget > 0 && enabled_already && thread.idle < limit {
+        } else if self.budget > 0 && enabled_already && idle < limit {
             self.budget -= 1;
             self.count_event();
         } else {
@@ -139,14 +139,15 @@ impl Machine {
         }
         self.tell_scheduler();
         let events = self.events;
-        let thread = &mut *self.threads[me];
+        let thread = &mut self.threads[me];
         thread.need = Need::Nothing;
         thread.timed = false;
         thread.idle += 1;
-        if self.prune_spins && thread.idle == LONG_SPIN {
+        let idle = thread.idle;
+        if self.prune_spins && idle == LONG_SPIN {
             self.note(HELD_BACK);
         }
-        let thread = &mut *self.threads[me];
+        let thread = &mut self.threads[me];
         thread.jumps = 0;
         thread.empty_loops = 0;
         thread.last_event = events;
@@ -156,7 +157,8 @@ impl Machine {
     pub fn count_event(&mut self) {
         self.events += 1;
         if self.concolic.is_on() {
-            self.concolic.begin_step(ThreadId(self.current as u32), self.recorder.events());
+            let state = &mut **self;
+            state.concolic.begin_step(ThreadId(state.current as u32), state.recorder.events());
         }
     }
 
@@ -202,12 +204,11 @@ impl Machine {
     /// Lets a thread wait that is back in a state it was in and has changed nothing since: no memory at all, shared or
     /// not, because a state is known by the thread's registers and stack only.
     fn look_for_spin(&mut self, index: usize) {
-        let thread = &mut self.threads[index];
-        if thread.atomic > 0 || self.alive <= 1 {
+        if self.threads[index].atomic > 0 || self.alive <= 1 {
             return;
         }
-        if thread.idle == 0 {
-            thread.idle_states.clear();
+        if self.threads[index].idle == 0 {
+            self.threads[index].idle_states.clear();
         }
         let state = self.state_hash(index);
         if !self.threads[index].idle_states.insert(state) {
@@ -223,7 +224,7 @@ impl Machine {
     /// The current thread changed something that others can see.
     pub fn made_progress(&mut self) {
         self.progress += 1;
-        self.threads[self.current].idle = 0;
+        self.current_thread().idle = 0;
         if self.stagnation.watched {
             self.stagnation.clear();
             self.update_flags();
@@ -233,7 +234,7 @@ impl Machine {
     /// A `sched_yield`, a sleep, a spin hint: others first.
     pub fn yield_point(&mut self, site: SiteId) {
         if !self.prune_spins {
-            self.threads[self.current].idle += YIELD_WEIGHT;
+            self.current_thread().idle += YIELD_WEIGHT;
         }
         self.budget = 0;
         self.why = Why::Yielded;
@@ -249,7 +250,7 @@ impl Machine {
         } else if self.threads[self.current].atomic == 0 {
             self.yield_point(site);
         }
-        let thread = &mut self.threads[self.current];
+        let thread = self.current_thread();
         thread.empty_loops = loops;
         thread.jumps = 0;
     }
@@ -372,8 +373,7 @@ impl Machine {
                 continue;
             }
             if self.can_go_on(index) {
-                let thread = &self.threads[index];
-                self.candidates.push(Candidate { thread: thread.id, pending: thread.pending });
+                self.add_candidate(index);
             }
         }
         if self.candidates.is_empty() {
@@ -382,6 +382,12 @@ impl Machine {
         if self.candidates.is_empty() {
             self.deadlock();
         }
+    }
+
+    fn add_candidate(&mut self, index: usize) {
+        let state = &mut **self;
+        let thread = &state.threads[index];
+        state.candidates.push(Candidate { thread: thread.id, pending: thread.pending });
     }
 
     fn can_go_on(&self, index: usize) -> bool {
@@ -400,7 +406,7 @@ impl Machine {
                 _ => true,
             };
             if thread.timed && !thread.ended && ready && !self.is_satisfied(index, thread.need) {
-                self.candidates.push(Candidate { thread: thread.id, pending: thread.pending });
+                self.add_candidate(index);
             }
         }
     }
@@ -418,9 +424,9 @@ impl Machine {
         let progress = self.progress;
         let limit = self.patience();
         let again = if self.prune_spins { 0 } else { SPIN - SPIN_AGAIN };
-        let threads = &mut self.threads;
+        let State { threads, candidates, .. } = &mut **self;
         let mut spinning = 0;
-        for candidate in &self.candidates {
+        for candidate in &*candidates {
             let thread = &mut threads[candidate.thread.index()];
             if thread.idle >= limit {
                 if thread.spin_mark == progress {
@@ -433,8 +439,8 @@ impl Machine {
         if spinning == 0 {
             return true;
         }
-        if spinning < self.candidates.len() {
-            self.candidates.retain(|c| {
+        if spinning < candidates.len() {
+            candidates.retain(|c| {
                 let thread = &threads[c.thread.index()];
                 thread.idle < limit || thread.spin_mark != progress
             });
@@ -454,7 +460,8 @@ impl Machine {
             self.watch_progress();
         }
         for index in 0..self.candidates.len() {
-            self.stagnation.involved.insert(self.candidates[index].thread.index());
+            let thread = self.candidates[index].thread.index();
+            self.stagnation.involved.insert(thread);
         }
         let next = self
             .candidates

@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 use unravel_trace::{Place, SiteId};
 
-use crate::machine::Machine;
+use crate::machine::{Machine, State};
 
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
@@ -26,7 +26,7 @@ impl Machine {
     /// Keeps the stack of the event that the current thread is about to execute.
     pub fn keep_stack(&mut self) {
         let sites: Vec<SiteId> = self.sites_of(self.current);
-        let kept = &mut self.stacks_kept;
+        let State { stacks_kept: kept, events, .. } = &mut **self;
         let stack = match kept.by_sites.get(&sites[..]) {
             Some(stack) => *stack,
             None => {
@@ -37,7 +37,7 @@ impl Machine {
                 stack
             }
         };
-        kept.kept.push((self.events, stack));
+        kept.kept.push((*events, stack));
     }
 
     /// The stack that was kept of an event at this site.

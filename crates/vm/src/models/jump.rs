@@ -51,7 +51,7 @@ pub(crate) fn long_jump(m: &mut Machine, buffer: u64, value: i32) -> Flow {
         m.finish_inconclusive("longjmp without setjmp".into());
     };
     let slot = m.threads[m.current].slot;
-    let thread = &mut m.threads[m.current];
+    let thread = m.current_thread();
     let crosses =
         thread.frames.get(target.depth..).is_none_or(|above| above.iter().any(|f| f.entry));
     if target.thread != thread.id.index() || crosses {
