@@ -43,6 +43,7 @@ impl Judge {
         let saved = unsafe { libc::dup(1) };
         let _ = redirect(output, 1);
         let mut run = execute();
+        // SAFETY: puts back the descriptor kept above, which is nobody else's.
         unsafe {
             libc::dup2(saved, 1);
             libc::close(saved);

@@ -100,11 +100,13 @@ pub(crate) fn version() -> String {
     unsafe { copied(Z3_get_full_version()) }
 }
 
-/// SAFETY: `text` must be null or end with a null byte, and stay valid during the call.
+/// # Safety
+/// `text` is null, or ends with a null byte and stays valid during the call.
 unsafe fn copied(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
     }
+    // SAFETY: per the contract.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
