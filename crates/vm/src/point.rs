@@ -127,7 +127,8 @@ impl Machine {
         if self.prune_spins {
             self.look_for_spin(me);
         }
-        let (atomic, idle) = (self.threads[me].atomic, self.threads[me].idle);
+        let thread = &self.threads[me];
+        let (atomic, idle) = (thread.atomic, thread.idle);
         if enabled_already && atomic > 0 && self.alive > 1 {
             // Inside an atomic section: part of the step that began it.
         } else if self.budget > 0 && enabled_already && idle < limit {
@@ -364,58 +365,12 @@ impl Machine {
     }
 
     fn collect_candidates(&mut self) {
-        self.candidates.clear();
-        // A thread in an atomic section goes on unless it cannot.
-        let holder = (0..self.thread_count)
-            .find(|t| self.threads[*t].atomic > 0 && !self.threads[*t].ended && self.can_go_on(*t));
-        for index in 0..self.thread_count {
-            if holder.is_some_and(|h| h != index) {
-                continue;
-            }
-            if self.can_go_on(index) {
-                self.add_candidate(index);
-            }
-        }
+        self.collect_enabled();
         if self.candidates.is_empty() {
             self.let_time_pass();
         }
         if self.candidates.is_empty() {
             self.deadlock();
-        }
-    }
-
-    fn add_candidate(&mut self, index: usize) {
-        let state = &mut **self;
-        let thread = &state.threads[index];
-        state.candidates.push(Candidate { thread: thread.id, pending: thread.pending });
-    }
-
-    fn can_go_on(&self, index: usize) -> bool {
-        let thread = &self.threads[index];
-        !thread.ended
-            && (self.is_satisfied(index, thread.need)
-                || thread.cancellation.requested && self.is_cancellable(index))
-    }
-
-    /// Timed waits that could run out, now that nothing else happens.
-    fn let_time_pass(&mut self) {
-        for index in 0..self.thread_count {
-            let thread = &self.threads[index];
-            let ready = match thread.need {
-                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
-                _ => true,
-            };
-            if thread.timed && !thread.ended && ready && !self.is_satisfied(index, thread.need) {
-                self.add_candidate(index);
-            }
-        }
-    }
-
-    /// A thread chosen from a timed wait although what it needs is not there has timed out.
-    fn choose_wake(&mut self, index: usize) {
-        if self.threads[index].timed && !self.is_satisfied(index, self.threads[index].need) {
-            self.threads[index].timed_out = true;
-            self.clock = self.clock.max(self.threads[index].deadline);
         }
     }
 
@@ -525,5 +480,58 @@ impl Machine {
         let answer = unsafe { (*scheduler).choose(what, options) }.min(options - 1);
         self.choices.push(answer);
         answer
+    }
+}
+
+/// What finds out who can go on; nothing here waits.
+impl State {
+    fn collect_enabled(&mut self) {
+        self.candidates.clear();
+        // A thread in an atomic section goes on unless it cannot.
+        let holder = (0..self.thread_count)
+            .find(|t| self.threads[*t].atomic > 0 && !self.threads[*t].ended && self.can_go_on(*t));
+        for index in 0..self.thread_count {
+            if holder.is_some_and(|h| h != index) {
+                continue;
+            }
+            if self.can_go_on(index) {
+                self.add_candidate(index);
+            }
+        }
+    }
+
+    fn add_candidate(&mut self, index: usize) {
+        let thread = &self.threads[index];
+        self.candidates.push(Candidate { thread: thread.id, pending: thread.pending });
+    }
+
+    #[inline]
+    fn can_go_on(&self, index: usize) -> bool {
+        let thread = &self.threads[index];
+        !thread.ended
+            && (self.is_satisfied(index, thread.need)
+                || thread.cancellation.requested && self.is_cancellable(index))
+    }
+
+    /// Timed waits that could run out, now that nothing else happens.
+    fn let_time_pass(&mut self) {
+        for index in 0..self.thread_count {
+            let thread = &self.threads[index];
+            let ready = match thread.need {
+                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
+                _ => true,
+            };
+            if thread.timed && !thread.ended && ready && !self.is_satisfied(index, thread.need) {
+                self.add_candidate(index);
+            }
+        }
+    }
+
+    /// A thread chosen from a timed wait although what it needs is not there has timed out.
+    fn choose_wake(&mut self, index: usize) {
+        if self.threads[index].timed && !self.is_satisfied(index, self.threads[index].need) {
+            self.threads[index].timed_out = true;
+            self.clock = self.clock.max(self.threads[index].deadline);
+        }
     }
 }

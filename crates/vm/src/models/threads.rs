@@ -8,7 +8,7 @@ use unravel_code::layout::{STACK_SIZE, STACKS};
 use unravel_trace::{EventKind, FailureKind, Op, SiteId, ThreadId};
 
 use super::{Args, Family, Flow, OK, error};
-use crate::machine::Machine;
+use crate::machine::{Machine, State};
 use crate::thread::Need;
 
 pub(crate) const MODELS: Family = &[
@@ -133,6 +133,19 @@ fn run_thread(m: &mut Machine, function: FunctionId, argument: u64, finish: Opti
         m.call_address(finish, &[argument]);
     }
     m.end_thread(result)
+}
+
+impl State {
+    /// Whether a blocked thread is at a cancellation point.
+    pub fn is_cancellable(&self, index: usize) -> bool {
+        let thread = &self.threads[index];
+        !thread.cancellation.disabled
+            && match thread.need {
+                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
+                Need::Ended(_) | Need::Semaphore(_) | Need::Never => true,
+                _ => false,
+            }
+    }
 }
 
 impl Machine {
@@ -372,17 +385,6 @@ impl Machine {
     pub fn cancel_is_due(&self) -> bool {
         let cancellation = &self.threads[self.current].cancellation;
         cancellation.requested && !cancellation.disabled
-    }
-
-    /// Whether a blocked thread is at a cancellation point.
-    pub fn is_cancellable(&self, index: usize) -> bool {
-        let thread = &self.threads[index];
-        !thread.cancellation.disabled
-            && match thread.need {
-                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
-                Need::Ended(_) | Need::Semaphore(_) | Need::Never => true,
-                _ => false,
-            }
     }
 
     /// A cancellation point: does not return if the thread was cancelled. The cleanup handlers run on a
