@@ -7,7 +7,7 @@ use unravel_code::{FunctionId, Inst};
 use unravel_trace::{EventKind, FailureKind, Op};
 
 use crate::arith;
-use crate::machine::{Machine, POINT, RECORD, WATCH};
+use crate::machine::{Machine, POINT, RECORD, State, WATCH};
 use crate::models::Flow;
 use crate::resolve::Resolved;
 use crate::thread::{Cursor, Frame, Need, Thread};
@@ -42,6 +42,8 @@ impl Machine {
     /// # Safety
     /// As for `interpret`.
     unsafe fn interpret_as<const SYMBOLIC: bool>(&mut self) -> Result<(), Uncaught> {
+        // What the loop uses all the time, without the way through the handle. Pointers, because others run at points.
+        let state: *mut State = self.state().as_ptr();
         let thread: *mut Thread = self.threads.pointer(self.current);
         // SAFETY: the thread stays where it is until the run is over.
         let (at, frame) = unsafe { ((*thread).at, (*thread).frames.last()) };
@@ -57,7 +59,7 @@ impl Machine {
         macro_rules! save {
             () => {{
                 (*thread).at = Cursor { pc, fp, base };
-                self.steps += steps;
+                (*state).steps += steps;
                 #[allow(unused_assignments)]
                 {
                     steps = 0;
@@ -67,16 +69,16 @@ impl Machine {
         macro_rules! reload {
             () => {{
                 Cursor { pc, fp, base } = (*thread).at;
-                code = self.code_of((*thread).frames.last());
+                code = (*state).code_of((*thread).frames.last());
             }};
         }
         macro_rules! jump {
             ($to:expr) => {{
                 let next = code.add($to as usize);
                 if next <= pc {
-                    self.fuel -= 1;
+                    (*state).fuel -= 1;
                     (*thread).jumps += 1;
-                    if (*thread).jumps > Machine::max_jumps() || self.fuel < 0 {
+                    if (*thread).jumps > Machine::max_jumps() || (*state).fuel < 0 {
                         save!();
                         self.loop_limit();
                     }
@@ -88,13 +90,14 @@ impl Machine {
         // With shadows, [`Machine::shadow_step`] has said whether its condition holds; `$when` is what that means.
         macro_rules! branch {
             ($holds:expr, $when:expr, $then:expr, $other:expr) => {{
-                let taken = if SYMBOLIC { (self.concolic.direction != 0) == $when } else { $holds };
+                let taken =
+                    if SYMBOLIC { ((*state).concolic.direction != 0) == $when } else { $holds };
                 jump!(if taken { $then } else { $other })
             }};
         }
         macro_rules! check {
             ($address:expr, $bytes:expr, $write:expr) => {
-                if !self.memory.is_plain($address, $bytes) {
+                if !(*state).memory.is_plain($address, $bytes) {
                     save!();
                     if let Err(fault) = self.memory.check($address, $bytes)
                         && !(SYMBOLIC && self.tolerates(fault))
@@ -107,7 +110,7 @@ impl Machine {
         macro_rules! load {
             ($ty:ty, $dst:expr, $ptr:expr, $site:expr) => {{
                 let address = reg!($ptr);
-                let flags = *self.site_flags.add($site.index());
+                let flags = *(*state).site_flags.add($site.index());
                 if flags != 0 {
                     save!();
                     self.before_access(flags, address, size_of::<$ty>() as u64, false, $site);
@@ -128,7 +131,7 @@ impl Machine {
         macro_rules! store {
             ($ty:ty, $src:expr, $ptr:expr, $site:expr) => {{
                 let address = reg!($ptr);
-                let mut flags = *self.site_flags.add($site.index());
+                let mut flags = *(*state).site_flags.add($site.index());
                 if flags != 0 {
                     save!();
                     self.before_access(flags, address, size_of::<$ty>() as u64, true, $site);
@@ -160,7 +163,7 @@ impl Machine {
         }
         macro_rules! frame_check {
             ($address:expr, $bytes:expr, $write:expr) => {
-                let top = self.memory.stack_top[(*thread).slot];
+                let top = (&(*state).memory.stack_top)[(*thread).slot];
                 if $address < base || $address + $bytes > top {
                     save!();
                     self.fail(FailureKind::OutOfBounds, "index outside of a local array");
@@ -323,7 +326,7 @@ impl Machine {
                     Inst::Load64 { dst, ptr, site } => load!(u64, dst, ptr, site),
                     Inst::LoadN { dst, ptr, bytes, bits, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bytes));
-                        let flags = *self.site_flags.add(site.index());
+                        let flags = *(*state).site_flags.add(site.index());
                         if flags != 0 {
                             save!();
                             self.before_access(flags, address, count, false, site);
@@ -345,7 +348,7 @@ impl Machine {
                     Inst::Store64 { src, ptr, site } => store!(u64, src, ptr, site),
                     Inst::StoreN { src, ptr, bytes, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bytes));
-                        let mut flags = *self.site_flags.add(site.index());
+                        let mut flags = *(*state).site_flags.add(site.index());
                         if flags != 0 {
                             save!();
                             self.before_access(flags, address, count, true, site);
@@ -443,8 +446,8 @@ impl Machine {
                     Inst::FrameAddr { dst, offset } => reg!(dst) = base + u64::from(offset),
                     Inst::Alloca { dst, count, bytes, align } => {
                         let slot = (*thread).slot;
-                        let at =
-                            self.memory.stack_top[slot].next_multiple_of(u64::from(align.max(16)));
+                        let at = (&(*state).memory.stack_top)[slot]
+                            .next_multiple_of(u64::from(align.max(16)));
                         let size = reg!(count).saturating_mul(u64::from(bytes));
                         let limit = STACKS + (slot as u64 + 1) * STACK_SIZE - STACK_MARGIN;
                         if size > STACK_SIZE || at + size > limit {
@@ -454,7 +457,7 @@ impl Machine {
                                 "no room on the stack for a variable-length array",
                             );
                         }
-                        self.memory.set_stack_top(slot, at + size);
+                        (*state).memory.set_stack_top(slot, at + size);
                         reg!(dst) = at;
                     }
                     Inst::CopyToFrame { offset, src, bytes } => {
@@ -489,7 +492,7 @@ impl Machine {
                     Inst::Switch { value, table } => {
                         let switch = self.program.switches.get_unchecked(table as usize);
                         let to = if SYMBOLIC {
-                            self.concolic.direction
+                            (*state).concolic.direction
                         } else {
                             switch.cases.get(&reg!(value)).copied().unwrap_or(switch.default)
                         };
@@ -559,19 +562,19 @@ impl Machine {
                             for i in 0..(slots as usize).min(self.natives.returned.len()) {
                                 self.natives.returned[i] = *from.add(i);
                             }
-                            self.memory.set_stack_top((*thread).slot, frame.caller_top);
+                            (*state).memory.set_stack_top((*thread).slot, frame.caller_top);
                             Cursor { pc, fp, base } = frame.caller;
                             save!();
                             return Ok(());
                         }
-                        self.memory.set_stack_top((*thread).slot, frame.caller_top);
+                        (*state).memory.set_stack_top((*thread).slot, frame.caller_top);
                         Cursor { pc, fp, base } = frame.caller;
                         if slots == 1 {
                             reg!(frame.dst) = *from;
                         } else {
                             std::ptr::copy(from, fp.add(frame.dst as usize), slots as usize);
                         }
-                        code = self.code_of((*thread).frames.last());
+                        code = (*state).code_of((*thread).frames.last());
                         continue;
                     }
                     Inst::ReturnVoid => {
@@ -579,14 +582,14 @@ impl Machine {
                         if frame.atomic {
                             self.leave_atomic();
                         }
-                        self.memory.set_stack_top((*thread).slot, frame.caller_top);
+                        (*state).memory.set_stack_top((*thread).slot, frame.caller_top);
                         Cursor { pc, fp, base } = frame.caller;
                         if frame.entry {
                             self.natives.returned[0] = 0;
                             save!();
                             return Ok(());
                         }
-                        code = self.code_of((*thread).frames.last());
+                        code = (*state).code_of((*thread).frames.last());
                         continue;
                     }
 
@@ -638,7 +641,7 @@ impl Machine {
                     }
                     Inst::Rmw { op, bits, dst, ptr, value, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bits) / 8);
-                        let flags = *self.site_flags.add(site.index());
+                        let flags = *(*state).site_flags.add(site.index());
                         save!();
                         self.before_atomic(flags, address, count, site);
                         check!(address, count, true);
@@ -662,7 +665,7 @@ impl Machine {
                     }
                     Inst::CmpXchg { bits, dst, ptr, expected, new, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bits) / 8);
-                        let flags = *self.site_flags.add(site.index());
+                        let flags = *(*state).site_flags.add(site.index());
                         save!();
                         self.before_atomic(flags, address, count, site);
                         check!(address, count, true);
@@ -710,14 +713,14 @@ impl Machine {
                         }
                     }
                     Inst::Fence { site } => {
-                        if self.alive > 1 {
+                        if (*state).alive > 1 {
                             save!();
                             self.point(Op::Fence, 0, 0, site, Need::Nothing);
                             self.record(site, EventKind::Fence);
                         }
                     }
                     Inst::SpinHint { site } => {
-                        if self.alive > 1 {
+                        if (*state).alive > 1 {
                             save!();
                             self.yield_point(site);
                         }
@@ -761,11 +764,14 @@ impl Machine {
             }
         }
     }
+}
 
+impl State {
     pub fn has_body(&self, function: FunctionId) -> bool {
         matches!(self.externals[function.0 as usize], Resolved::Body)
     }
 
+    #[inline]
     fn code_of(&self, frame: Option<&Frame>) -> *const Inst {
         let frame = frame.expect("a running thread has a frame");
         let body = self.program.function(frame.function).body.as_ref();
