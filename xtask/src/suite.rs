@@ -1,12 +1,14 @@
-//! The tasks that are cargo's: `check`, `test`, `fuzz`.
+//! The tasks that are cargo's: `check`, `test`, `bench`, `fuzz`.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use crate::corpus::{self, Depth};
-use crate::error::Error;
-use crate::tally::Tally;
-use crate::workspace::{announce, build_tool, cargo, name, status};
+use xtask::corpus::{self, Depth};
+use xtask::error::Error;
+use xtask::tally::Tally;
+use xtask::workspace::{announce, build_tool, cargo, name, status};
 
 /// Damaged files that a long fuzzing tries. The plain suite leaves it to the test, which tries fewer.
 pub const LONG_FUZZ: u64 = 2_000_000;
@@ -41,6 +43,15 @@ pub fn test(depth: Depth) -> Result<bool, Error> {
     tally += corpus::run(None, depth)?;
     println!("{tally}");
     Ok(tally.is_good())
+}
+
+/// Becomes the benchmarks, so that output, exit code and signals are theirs. Returns only if that cannot be done.
+pub fn bench(arguments: &[OsString]) -> Error {
+    let flags = ["run", "--quiet", "--release", "--locked", "--package", "unravel-bench", "--"];
+    let mut command = cargo(&flags);
+    // Paths among the arguments are those of who typed them.
+    command.args(arguments).current_dir(".");
+    Error::Start { program: name(&command), source: command.exec() }
 }
 
 pub fn fuzz(iterations: u64, seed: Option<u64>) -> Result<bool, Error> {

@@ -15,9 +15,9 @@ mod table;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::corpus::{self, Exposed, Hunt, Version};
-use crate::error::Error;
-use crate::workspace;
+use xtask::corpus::{self, Exposed, Hunt, Version};
+use xtask::error::Error;
+use xtask::workspace;
 
 use paper::{ROWS, Row};
 

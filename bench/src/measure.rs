@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::error::Error;
+use xtask::error::Error;
 
 /// Keeps this process and all it starts on one core, so that no side gets more of the machine than the
 /// other.

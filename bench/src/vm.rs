@@ -13,10 +13,10 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use xtask::error::Error;
+use xtask::workspace::{self, demand, line, name};
 
-use super::measure::{median, stay_on_one_core, time};
-use crate::error::Error;
-use crate::workspace::{self, demand, line, name};
+use crate::measure::{median, stay_on_one_core, time};
 
 /// How often the two sides take turns.
 const TURNS: usize = 7;
@@ -106,7 +106,7 @@ struct FindAnswer {
 
 impl Bench {
     fn cpu(&self) -> Result<Cpu, Error> {
-        let source = workspace::root().join("xtask/bench/cpu.c");
+        let source = workspace::root().join("bench/cpu.c");
         let native = self.compile(&source, "cpu")?;
         let built = self.scratch.join("cpu.unravel");
         demand(

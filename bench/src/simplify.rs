@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::Deserialize;
+use xtask::corpus;
+use xtask::error::Error;
+use xtask::workspace;
 
-use super::measure::{stay_on_one_core, time};
-use crate::corpus;
-use crate::error::Error;
-use crate::workspace;
+use crate::measure::{stay_on_one_core, time};
 
 /// What the paper reports of a program of that name: switches before and after, preemptive after, executions.
 struct Paper {

@@ -1,11 +1,11 @@
 //! What the tables and the headline say of made-up hunts.
 
 use serde_json::json;
+use xtask::corpus::Hunt;
 
 use super::paper::{ROWS, Row};
 use super::table::{bug_line, events, flows, headline, projection_line, twin_line};
 use super::{Bug, Trial};
-use crate::corpus::Hunt;
 
 fn row(program: &str) -> &'static Row {
     ROWS.iter().find(|row| row.program == program).expect("a row")

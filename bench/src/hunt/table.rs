@@ -1,8 +1,9 @@
 //! The text of the tables. Where a column has two figures, the first is the thesis'; `–` is where there is none.
 
+use xtask::corpus::Exposed;
+
 use super::Trial;
 use super::paper::{Conciseness, Cortex};
-use crate::corpus::Exposed;
 
 const NONE: &str = "–";
 

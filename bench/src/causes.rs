@@ -12,9 +12,9 @@ pub mod repairs;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::corpus::{self, Causes};
-use crate::error::Error;
-use crate::workspace;
+use xtask::corpus::{self, Causes};
+use xtask::error::Error;
+use xtask::workspace;
 
 use paper::Row;
 

@@ -8,8 +8,7 @@ use unravel_solve::generate::Generated;
 use unravel_trace::{
     Failure, FailureKind, Input, Outcome, Place, Rules, Run, Schedule, Site, ThreadName, VisibleSet,
 };
-
-use crate::error::Error;
+use xtask::error::Error;
 
 /// Writes a generated run as a trace that can be diagnosed, but not executed.
 pub fn write(generated: Generated, path: &Path) -> Result<(), Error> {

@@ -11,10 +11,11 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::measure::median;
-use crate::corpus::{self, Searched};
-use crate::error::Error;
-use crate::workspace;
+use xtask::corpus::{self, Searched};
+use xtask::error::Error;
+use xtask::workspace;
+
+use crate::measure::median;
 
 /// The first is the one that is compared with the others; the last three do not draw.
 const STRATEGIES: [&str; 9] = [

@@ -8,10 +8,11 @@
 use std::path::Path;
 use std::time::Instant;
 
+use xtask::corpus::{self, Repairs};
+use xtask::error::Error;
+use xtask::workspace;
+
 use super::paper;
-use crate::corpus::{self, Repairs};
-use crate::error::Error;
-use crate::workspace;
 
 /// How many of the paper's programs must be repaired, and which part of the others.
 const OF_PAPER: usize = 30;

@@ -12,10 +12,11 @@ mod paper;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::measure::{milliseconds, stay_on_one_core};
-use crate::corpus;
-use crate::error::Error;
-use crate::workspace::{self, demand};
+use xtask::corpus;
+use xtask::error::Error;
+use xtask::workspace::{self, demand};
+
+use crate::measure::{milliseconds, stay_on_one_core};
 
 use measured::{Alternate, Measured, diagnose};
 

@@ -1,4 +1,4 @@
-//! One question to one solver, in a process of its own (`cargo xtask solve-one`): its time, its conflicts, and the most
+//! One question to one solver, in a process of its own (`solve-one`): its time, its conflicts, and the most
 //! memory that the process had. Every answer is evaluated.
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use unravel_solve::{
 };
 use unravel_trace::KnownOrder;
 
-use crate::bench::measure::median;
+use crate::measure::median;
 
 /// Answers that come faster than this are asked for again, for the median.
 const SHORT: f64 = 0.1;

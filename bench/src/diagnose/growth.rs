@@ -5,12 +5,12 @@
 use std::path::Path;
 
 use unravel_solve::generate::large;
+use xtask::error::Error;
 
 use super::measured::diagnose;
 use super::size;
-use crate::bench::generated;
-use crate::bench::measure::milliseconds;
-use crate::error::Error;
+use crate::generated;
+use crate::measure::milliseconds;
 
 const SIZES: [usize; 7] = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
 const THREADS: usize = 4;

@@ -5,9 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use serde::Deserialize;
-
-use crate::error::Error;
-use crate::workspace::{line, name};
+use xtask::error::Error;
+use xtask::workspace::{line, name};
 
 /// No diagnosis takes longer. In seconds.
 const PATIENCE: &str = "120";

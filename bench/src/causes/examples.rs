@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use xtask::corpus::{Cause, Causes, Order};
+
 use super::causes;
-use crate::corpus::{Cause, Causes, Order};
 
 struct Example {
     what: &'static str,

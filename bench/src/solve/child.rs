@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use unravel_solve::SolverChoice;
+use xtask::error::Error;
+use xtask::workspace::{line, name};
 
 use super::question::{Measured, Question, Said};
-use crate::error::Error;
-use crate::workspace::{line, name};
 
 /// What reading the trace, building the model and the end of a solver may take besides. In seconds.
 const PATIENCE: f64 = 30.0;

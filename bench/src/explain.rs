@@ -4,9 +4,9 @@
 //! search, which goes on for a moment after its first bug: compiling (from the cache), diagnosing every bug, writing the
 //! files. Searches have one worker.
 
-use crate::corpus::{self, Measured};
-use crate::error::Error;
-use crate::workspace;
+use xtask::corpus::{self, Measured};
+use xtask::error::Error;
+use xtask::workspace;
 
 pub fn run(filter: Option<&str>) -> Result<(), Error> {
     let tool = workspace::build_tool()?;

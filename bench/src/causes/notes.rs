@@ -79,7 +79,7 @@ pub fn of(program: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::NOTES;
-    use crate::bench::causes::paper::ROWS;
+    use crate::causes::paper::ROWS;
 
     #[test]
     fn every_note_is_of_a_row() {

@@ -25,7 +25,7 @@ pub fn of(program: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::NOTES;
-    use crate::bench::hunt::paper::ROWS;
+    use crate::hunt::paper::ROWS;
 
     #[test]
     fn every_note_is_of_a_row() {

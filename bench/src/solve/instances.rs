@@ -7,12 +7,12 @@ use unravel_files::TraceFile;
 use unravel_files::import::symbiosis;
 use unravel_solve::generate::{Generated, atomic_counter, counter, distant, hot, large, waiting};
 use unravel_trace::{Bug, KnownOrder};
+use xtask::corpus;
+use xtask::error::Error;
+use xtask::workspace;
 
 use super::question::Question;
-use crate::bench::generated;
-use crate::corpus;
-use crate::error::Error;
-use crate::workspace;
+use crate::generated;
 
 const THREADS: usize = 4;
 

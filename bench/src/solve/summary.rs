@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::instances::Family;
 use super::question::{Question, Said};
 use super::{Ratio, Row};
-use crate::bench::measure::milliseconds;
+use crate::measure::milliseconds;
 
 /// Traces of 300 to 1,000 events; those made up have a few more or less than asked for.
 const MIDDLE: RangeInclusive<usize> = 280..=1_050;

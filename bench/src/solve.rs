@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use unravel_solve::SolverChoice;
+use xtask::error::Error;
 
-use super::measure::{milliseconds, stay_on_one_core};
-use crate::error::Error;
+use crate::measure::{milliseconds, stay_on_one_core};
 
 use child::{Ask, ask};
 use instances::{Family, Instance, Selection};
