@@ -17,6 +17,7 @@ use xtask::error::Error;
 use xtask::workspace::{self, demand};
 
 use crate::measure::{milliseconds, stay_on_one_core};
+use crate::scale::Scale;
 
 use measured::{Alternate, Measured, diagnose};
 
@@ -25,7 +26,7 @@ const GOALS: [&str; 6] = ["local", "pair", "maxsmt", "lexico", "progressive", "p
 /// For each query of a solver.
 const GOAL_TIME: [&str; 2] = ["--time", "20s"];
 
-pub fn run(filter: Option<&str>, imported: &[PathBuf]) -> Result<(), Error> {
+pub fn run(filter: Option<&str>, imported: &[PathBuf], scale: Scale) -> Result<(), Error> {
     let tool = workspace::build_tool()?;
     let scratch =
         tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
@@ -62,7 +63,7 @@ pub fn run(filter: Option<&str>, imported: &[PathBuf]) -> Result<(), Error> {
     for (program, trace) in &others {
         bench.short_row(program, trace, &mut count)?;
     }
-    let longest = growth::print(&bench.tool, &bench.scratch)?;
+    let longest = growth::print(&bench.tool, &bench.scratch, scale)?;
     println!(
         "\ndiagnose: {} of {} confirmed, slowest {} {:.2} s; {} of {} imported modelled; \
          longest generated {longest:.1} s",

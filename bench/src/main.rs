@@ -9,6 +9,7 @@ mod explain;
 mod generated;
 mod hunt;
 mod measure;
+mod scale;
 mod search;
 mod simplify;
 mod solve;
@@ -20,12 +21,17 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use xtask::error::Error;
 
+use crate::scale::Scale;
+
 /// Measure; each benchmark ends with one headline line.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench", bin_name = "cargo xtask bench", max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     subject: Subject,
+    /// Only see whether it runs: one small case, once. The figures mean nothing.
+    #[arg(long, global = true)]
+    smoke: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -82,7 +88,12 @@ enum Subject {
 }
 
 fn main() -> ExitCode {
-    match run(Cli::parse().subject) {
+    let Cli { mut subject, smoke } = Cli::parse();
+    let scale = if smoke { Scale::Smoke } else { Scale::Whole };
+    if scale == Scale::Smoke {
+        subject.shrink();
+    }
+    match run(subject, scale) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
@@ -92,22 +103,49 @@ fn main() -> ExitCode {
     }
 }
 
+impl Subject {
+    /// Flags for the least that there is to measure. The cases have a row in the paper's tables, if the benchmark has such.
+    fn shrink(&mut self) {
+        let small = |filter: &mut Option<String>, case: &str| {
+            filter.get_or_insert_with(|| case.to_owned());
+        };
+        match self {
+            Subject::Search { filter, seeds } => {
+                small(filter, "atomicity/bbuf");
+                *seeds = 1;
+            }
+            Subject::Explain { filter } => small(filter, "atomicity/account"),
+            Subject::Simplify { filter, traces } => {
+                small(filter, "atomicity/bbuf");
+                *traces = 1;
+            }
+            // Two cases: `airline` is a row of the papers, `account` is one of the others.
+            Subject::Diagnose { filter, .. } => small(filter, "atomicity/a"),
+            // It is one of the paper's examples, too.
+            Subject::Causes { filter, .. } => small(filter, "real/transmission-1.42"),
+            Subject::Hunt { filter } => small(filter, "atomicity/account"),
+            Subject::Solve(flags) => flags.shrink(),
+            Subject::Vm | Subject::SolveOne(_) => {}
+        }
+    }
+}
+
 /// False if something that was checked is not as it should be.
-fn run(subject: Subject) -> Result<bool, Error> {
+fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
     match subject {
-        Subject::Vm => vm::run().map(|()| true),
+        Subject::Vm => vm::run(scale).map(|()| true),
         Subject::Search { filter, seeds } => search::run(filter.as_deref(), seeds).map(|()| true),
         Subject::Explain { filter } => explain::run(filter.as_deref()).map(|()| true),
         Subject::Simplify { filter, traces } => {
             simplify::run(filter.as_deref(), traces).map(|()| true)
         }
         Subject::Diagnose { filter, traces } => {
-            diagnose::run(filter.as_deref(), &traces).map(|()| true)
+            diagnose::run(filter.as_deref(), &traces, scale).map(|()| true)
         }
-        Subject::Causes { filter, repairs: false } => causes::run(filter.as_deref()),
+        Subject::Causes { filter, repairs: false } => causes::run(filter.as_deref(), scale),
         Subject::Causes { filter, repairs: true } => causes::repairs::run(filter.as_deref()),
         Subject::Hunt { filter } => hunt::run(filter.as_deref()),
-        Subject::Solve(flags) => solve::run(&flags),
+        Subject::Solve(flags) => solve::run(&flags, scale),
         Subject::SolveOne(one) => solve::answer(&one)
             .map(|()| true)
             .map_err(|problem| Error::Answer { command: "solve-one".into(), problem }),

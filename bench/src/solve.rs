@@ -17,6 +17,7 @@ use unravel_solve::SolverChoice;
 use xtask::error::Error;
 
 use crate::measure::{milliseconds, stay_on_one_core};
+use crate::scale::Scale;
 
 use child::{Ask, ask};
 use instances::{Family, Instance, Selection};
@@ -26,6 +27,8 @@ pub use question::{One, Question, answer};
 
 /// Z3 is not asked about more events, unless wanted.
 const Z3_EVENTS: usize = 1_050;
+/// What a question may take in a smoke run.
+const SMOKE_SECONDS: f64 = 0.5;
 
 /// What to measure.
 #[derive(Debug, Args)]
@@ -47,6 +50,13 @@ pub struct SolveFlags {
     /// Do not ask Z3.
     #[arg(long, conflicts_with = "all")]
     alone: bool,
+}
+
+impl SolveFlags {
+    /// For a smoke run. Z3 does not answer everything in that time, which is part of what is tried.
+    pub fn shrink(&mut self) {
+        self.limit = self.limit.min(SMOKE_SECONDS);
+    }
 }
 
 /// A question about an instance, and what both said, each within `limit` seconds.
@@ -91,12 +101,12 @@ impl Row {
 }
 
 /// False if the two contradict each other, or if an answer is not so.
-pub fn run(flags: &SolveFlags) -> Result<bool, Error> {
+pub fn run(flags: &SolveFlags, scale: Scale) -> Result<bool, Error> {
     let scratch =
         tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     let scratch = scratch.path();
     let selection =
-        Selection { families: &flags.families, filter: flags.filter.as_deref(), scratch };
+        Selection { families: &flags.families, filter: flags.filter.as_deref(), scale, scratch };
     let instances = selection.instances()?;
     stay_on_one_core()?;
     heading(flags);

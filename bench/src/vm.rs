@@ -17,24 +17,35 @@ use xtask::error::Error;
 use xtask::workspace::{self, demand, line, name};
 
 use crate::measure::{median, stay_on_one_core, time};
+use crate::scale::Scale;
 
-/// How often the two sides take turns.
-const TURNS: usize = 7;
-/// About 0.3 s natively.
-const ROUNDS: &str = "5000";
-const SCHEDULES: u64 = 50_000;
-/// Executions of the native program in one turn.
-const EXECUTIONS: u64 = 400;
 const COMPILER: &str = "clang-19";
 /// The first one is the headline's.
 const PROGRAMS: [&str; 2] = ["bank", "bbuf"];
 
-pub fn run() -> Result<(), Error> {
+/// How much is measured.
+struct Extent {
+    /// How often the two sides take turns.
+    turns: usize,
+    /// Of `cpu.c`.
+    rounds: &'static str,
+    /// Of a program, in one turn.
+    schedules: u64,
+    /// Of the native program, in one turn.
+    executions: u64,
+}
+
+/// The rounds take about 0.3 s natively.
+const WHOLE: Extent = Extent { turns: 7, rounds: "5000", schedules: 50_000, executions: 400 };
+const SMOKE: Extent = Extent { turns: 1, rounds: "20", schedules: 200, executions: 4 };
+
+pub fn run(scale: Scale) -> Result<(), Error> {
     let tool = workspace::build_tool()?;
     let scratch =
         tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     stay_on_one_core()?;
-    let bench = Bench { tool, scratch: scratch.path().to_owned() };
+    let extent = scale.choose(WHOLE, SMOKE);
+    let bench = Bench { tool, scratch: scratch.path().to_owned(), extent };
 
     let cpu = bench.cpu()?;
     println!(
@@ -71,6 +82,7 @@ pub fn run() -> Result<(), Error> {
 struct Bench {
     tool: PathBuf,
     scratch: PathBuf,
+    extent: Extent,
 }
 
 /// Seconds for the same work, and what follows from them.
@@ -106,6 +118,7 @@ struct FindAnswer {
 
 impl Bench {
     fn cpu(&self) -> Result<Cpu, Error> {
+        let Extent { turns, rounds, .. } = self.extent;
         let source = workspace::root().join("bench/cpu.c");
         let native = self.compile(&source, "cpu")?;
         let built = self.scratch.join("cpu.unravel");
@@ -133,44 +146,45 @@ impl Bench {
             command.arg(rounds);
             command
         };
-        let mut turns = Vec::new();
-        for _ in 0..TURNS {
+        let mut measured = Vec::new();
+        for _ in 0..turns {
             let (idle, _) = time(|| output(&mut native("0")))?;
-            let (busy, sum) = time(|| output(&mut native(ROUNDS)))?;
+            let (busy, sum) = time(|| output(&mut native(rounds)))?;
             let (start_up, _) = time(|| outputs(&mut machine("0")))?;
-            let (total, (text, printed)) = time(|| outputs(&mut machine(ROUNDS)))?;
-            let answer: RunAnswer = answer(&machine(ROUNDS), &text)?;
+            let (total, (text, printed)) = time(|| outputs(&mut machine(rounds)))?;
+            let answer: RunAnswer = answer(&machine(rounds), &text)?;
             if !printed.starts_with(&sum) {
                 return Err(Error::Answer {
-                    command: line(&machine(ROUNDS)),
+                    command: line(&machine(rounds)),
                     problem: format!("the checksum is not the native one, {}", sum.trim()),
                 });
             }
-            turns.push((busy - idle, total - start_up, answer.steps as f64));
+            measured.push((busy - idle, total - start_up, answer.steps as f64));
         }
         Ok(Cpu {
-            native: median(turns.iter().map(|t| t.0)),
-            machine: median(turns.iter().map(|t| t.1)),
-            slower: median(turns.iter().map(|t| t.1 / t.0)),
-            instructions: median(turns.iter().map(|t| t.2 / t.1)),
+            native: median(measured.iter().map(|t| t.0)),
+            machine: median(measured.iter().map(|t| t.1)),
+            slower: median(measured.iter().map(|t| t.1 / t.0)),
+            instructions: median(measured.iter().map(|t| t.2 / t.1)),
         })
     }
 
     fn schedules(&self, program: &str) -> Result<Rates, Error> {
+        let Extent { turns, executions, .. } = self.extent;
         let source = workspace::root().join("corpus/atomicity").join(program).join("fixed.c");
         let binary = self.compile(&source, program)?;
-        let mut turns = Vec::new();
-        for _ in 0..TURNS {
+        let mut measured = Vec::new();
+        for _ in 0..turns {
             let (seconds, ()) = time(|| {
-                (0..EXECUTIONS)
+                (0..executions)
                     .try_for_each(|_| demand(Command::new(&binary).stdout(Stdio::null())))
             })?;
-            turns.push((EXECUTIONS as f64 / seconds, self.rate(&source)?));
+            measured.push((executions as f64 / seconds, self.rate(&source)?));
         }
         Ok(Rates {
-            native: median(turns.iter().map(|t| t.0)),
-            machine: median(turns.iter().map(|t| t.1)),
-            ratio: median(turns.iter().map(|t| t.1 / t.0)),
+            native: median(measured.iter().map(|t| t.0)),
+            machine: median(measured.iter().map(|t| t.1)),
+            ratio: median(measured.iter().map(|t| t.1 / t.0)),
         })
     }
 
@@ -179,7 +193,7 @@ impl Bench {
         let mut command = Command::new(&self.tool);
         command.arg("find").arg(source).arg("--out").arg(&self.scratch);
         command.args(["--strategy", "random", "--jobs", "1", "--all", "--json", "--schedules"]);
-        command.arg(SCHEDULES.to_string());
+        command.arg(self.extent.schedules.to_string());
         let text = output(&mut command)?;
         let answer: FindAnswer = answer(&command, &text)?;
         if !answer.findings.is_empty() || answer.inconclusive > 0 {

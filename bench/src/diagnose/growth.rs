@@ -11,13 +11,14 @@ use super::measured::diagnose;
 use super::size;
 use crate::generated;
 use crate::measure::milliseconds;
+use crate::scale::Scale;
 
 const SIZES: [usize; 7] = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
 const THREADS: usize = 4;
 const SEED: u64 = 1;
 
 /// Prints the table; the time of the longest trace in seconds.
-pub fn print(tool: &Path, scratch: &Path) -> Result<f64, Error> {
+pub fn print(tool: &Path, scratch: &Path, scale: Scale) -> Result<f64, Error> {
     println!("\ngenerated traces, {THREADS} threads and the main one; times of stages in ms");
     println!(
         "{:>8} {:>10} {:>10} {:>12} {:>10} {:>10} {:>16} {:>10} {:>8} {:>10}",
@@ -33,7 +34,7 @@ pub fn print(tool: &Path, scratch: &Path) -> Result<f64, Error> {
         "whole"
     );
     let mut longest = 0.0;
-    for events in SIZES {
+    for &events in scale.choose(&SIZES[..], &SIZES[..1]) {
         let path = scratch.join("generated.trace");
         generated::write(large(events, THREADS, SEED), &path)?;
         let measured = diagnose(tool, &path, &[])?;

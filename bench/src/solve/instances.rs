@@ -13,8 +13,19 @@ use xtask::workspace;
 
 use super::question::Question;
 use crate::generated;
+use crate::scale::Scale;
 
 const THREADS: usize = 4;
+/// What a smoke run asks about: the smallest of every family that is always there.
+const SMOKE: [&str; 7] = [
+    "atomicity/account",
+    "large 100 #1",
+    "unordered 100 #1",
+    "waiting 100",
+    "counter 10, 1 lost",
+    "hot 100",
+    "distant 300, 200 apart",
+];
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, ValueEnum)]
 pub enum Family {
@@ -56,6 +67,7 @@ impl Instance {
 pub struct Selection<'a> {
     pub families: &'a [Family],
     pub filter: Option<&'a str>,
+    pub scale: Scale,
     pub scratch: &'a Path,
 }
 
@@ -78,6 +90,7 @@ impl Selection<'_> {
 
     fn wants(&self, name: &str) -> bool {
         self.filter.is_none_or(|filter| name.contains(filter))
+            && (self.scale == Scale::Whole || SMOKE.contains(&name))
     }
 
     /// The runs that diagnoses are about: as few context switches as possible.
