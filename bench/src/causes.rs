@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use xtask::corpus::{self, Causes};
 use xtask::error::Error;
-use xtask::workspace;
+use xtask::workspace::{self, Profile};
 
 use crate::scale::Scale;
 
@@ -28,7 +28,7 @@ const LIMITS: [&str; 2] = ["--time", "300s"];
 /// False if a program's causes are not all there or not minimal, if a difference from the paper is not explained, or if
 /// all of it took too long.
 pub fn run(filter: Option<&str>, scale: Scale) -> Result<bool, Error> {
-    let tool = workspace::build_tool()?;
+    let tool = workspace::build_tool(Profile::Release)?;
     let scratch =
         tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     let rows: Vec<&Row> =

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 use xtask::corpus;
 use xtask::error::Error;
-use xtask::workspace::{self, demand};
+use xtask::workspace::{self, Profile, demand};
 
 use crate::measure::{milliseconds, stay_on_one_core};
 use crate::scale::Scale;
@@ -27,7 +27,7 @@ const GOALS: [&str; 6] = ["local", "pair", "maxsmt", "lexico", "progressive", "p
 const GOAL_TIME: [&str; 2] = ["--time", "20s"];
 
 pub fn run(filter: Option<&str>, imported: &[PathBuf], scale: Scale) -> Result<(), Error> {
-    let tool = workspace::build_tool()?;
+    let tool = workspace::build_tool(Profile::Release)?;
     let scratch =
         tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     stay_on_one_core()?;

@@ -6,10 +6,10 @@
 
 use xtask::corpus::{self, Measured};
 use xtask::error::Error;
-use xtask::workspace;
+use xtask::workspace::{self, Profile};
 
 pub fn run(filter: Option<&str>) -> Result<(), Error> {
-    let tool = workspace::build_tool()?;
+    let tool = workspace::build_tool(Profile::Release)?;
     let (mut cases, mut confirmed) = (0, 0);
     let mut slowest = (0.0, String::new());
     println!("{:32} {:>5} {:>10} {:>9} {:>9}", "program", "bugs", "confirmed", "search", "after");

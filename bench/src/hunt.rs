@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use xtask::corpus::{self, Exposed, Hunt, Version};
 use xtask::error::Error;
-use xtask::workspace;
+use xtask::workspace::{self, Profile};
 
 use paper::{ROWS, Row};
 
@@ -32,7 +32,7 @@ pub fn run(filter: Option<&str>) -> Result<bool, Error> {
     if rows.is_empty() {
         return Err(Error::NoCase(filter.unwrap_or_default().to_owned()));
     }
-    let tool = workspace::build_tool()?;
+    let tool = workspace::build_tool(Profile::Release)?;
     let scratch =
         tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     println!("{}", table::bug_heading());

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use xtask::corpus::{self, Searched};
 use xtask::error::Error;
-use xtask::workspace;
+use xtask::workspace::{self, Profile};
 
 use crate::measure::median;
 
@@ -38,7 +38,7 @@ const LIMIT: u64 = 10_000;
 const SIMPLIFIED: u64 = 5;
 
 pub fn run(filter: Option<&str>, seeds: u64) -> Result<(), Error> {
-    let tool = workspace::build_tool()?;
+    let tool = workspace::build_tool(Profile::Release)?;
     let cases = corpus::cases(filter)?;
     let next = AtomicUsize::new(0);
     let rows = Mutex::new(Vec::new());

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use xtask::corpus;
 use xtask::error::Error;
-use xtask::workspace;
+use xtask::workspace::{self, Profile};
 
 use crate::measure::{stay_on_one_core, time};
 
@@ -100,7 +100,7 @@ impl Answer {
 }
 
 pub fn run(filter: Option<&str>, traces: u64) -> Result<(), Error> {
-    let tool = workspace::build_tool()?;
+    let tool = workspace::build_tool(Profile::Release)?;
     let scratch =
         tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     stay_on_one_core()?;

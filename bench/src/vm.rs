@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use xtask::error::Error;
-use xtask::workspace::{self, demand, line, name};
+use xtask::workspace::{self, Profile, demand, line, name};
 
 use crate::measure::{median, stay_on_one_core, time};
 use crate::scale::Scale;
@@ -40,7 +40,7 @@ const WHOLE: Extent = Extent { turns: 7, rounds: "5000", schedules: 50_000, exec
 const SMOKE: Extent = Extent { turns: 1, rounds: "20", schedules: 200, executions: 4 };
 
 pub fn run(scale: Scale) -> Result<(), Error> {
-    let tool = workspace::build_tool()?;
+    let tool = workspace::build_tool(Profile::Release)?;
     let scratch =
         tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     stay_on_one_core()?;

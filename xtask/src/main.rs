@@ -8,8 +8,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use xtask::corpus::{self, Depth};
+use xtask::corpus::Depth;
 use xtask::error::Error;
+use xtask::workspace::Profile;
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
@@ -24,7 +25,8 @@ enum Task {
     Check,
     /// The whole suite: unit, property and fuzz tests, then the corpus.
     Test {
-        /// Every corpus case with every strategy and more schedules, and more fuzzing.
+        /// Every corpus case with every strategy and more schedules, and more fuzzing; then tests and corpus once more,
+        /// compiled with debug assertions and checks for overflow.
         #[arg(long)]
         full: bool,
     },
@@ -35,6 +37,9 @@ enum Task {
         /// Every strategy also on the buggy programs, and more schedules.
         #[arg(long)]
         full: bool,
+        /// A tool compiled with debug assertions and checks for overflow.
+        #[arg(long)]
+        checked: bool,
     },
     /// Measure; each benchmark ends with one headline line. Without a name: the list of benchmarks.
     #[command(disable_help_flag = true)]
@@ -76,10 +81,9 @@ fn run(task: Task) -> Result<bool, Error> {
     match task {
         Task::Check => suite::check(),
         Task::Test { full } => suite::test(depth(full)),
-        Task::Corpus { filter, full } => {
-            let tally = corpus::run(filter.as_deref(), depth(full))?;
-            println!("{tally}");
-            Ok(tally.is_good())
+        Task::Corpus { filter, full, checked } => {
+            let profile = if checked { Profile::Checked } else { Profile::Release };
+            suite::corpus(filter.as_deref(), depth(full), profile)
         }
         Task::Bench { arguments } => Err(suite::bench(&arguments)),
         Task::Fuzz { iterations, seed } => suite::fuzz(iterations, seed),

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use xtask::corpus::{self, Repairs};
 use xtask::error::Error;
-use xtask::workspace;
+use xtask::workspace::{self, Profile};
 
 use super::paper;
 
@@ -20,7 +20,7 @@ const OF_OTHERS: f64 = 0.9;
 
 /// False if a repair does not hold, if too few are repaired, or if one is not and nobody said why.
 pub fn run(filter: Option<&str>) -> Result<bool, Error> {
-    let tool = workspace::build_tool()?;
+    let tool = workspace::build_tool(Profile::Release)?;
     let (mut paper, mut others) = (Share::default(), Share::default());
     let (mut broken, mut unrepaired) = (Vec::new(), Vec::new());
     println!(

@@ -9,7 +9,7 @@ use unravel_solve::generate::{Generated, atomic_counter, counter, distant, hot, 
 use unravel_trace::{Bug, KnownOrder};
 use xtask::corpus;
 use xtask::error::Error;
-use xtask::workspace;
+use xtask::workspace::{self, Profile};
 
 use super::question::Question;
 use crate::generated;
@@ -100,7 +100,7 @@ impl Selection<'_> {
         if cases.is_empty() {
             return Ok(());
         }
-        let tool = workspace::build_tool()?;
+        let tool = workspace::build_tool(Profile::Release)?;
         for path in cases {
             let name = corpus::name(&path);
             let scratch = self.scratch.join(name.replace('/', "-"));
