@@ -138,7 +138,7 @@ fn make(
     if file.run.outcome.failure().is_none() {
         return Err(DiagnoseError::NoFailure.into());
     }
-    let Opened { mut vm, visible, .. } = recorded::open(file, &flags.program)?;
+    let Opened { mut vm, visible, recorded, .. } = recorded::open(file, &flags.program)?;
     interrupt::listen();
     let shown = !flags.json && std::io::stderr().is_terminal();
     let (silence, judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
@@ -147,7 +147,7 @@ fn make(
     let mut subject = Subject::new(&mut vm, judge, file.run.input(&file.input), visible)
         .until(Some(deadline), Some(&INTERRUPTED));
     let by = if flags.paths_only { diagnose_paths } else { unravel_diagnose::diagnose };
-    let diagnosis = by(&mut subject, name, &file.run, solver, &options, &mut |stage| {
+    let diagnosis = by(&mut subject, name, &recorded, solver, &options, &mut |stage| {
         watch.begin(stage);
         progress.show(progress::stage(stage));
     });

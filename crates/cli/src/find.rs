@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use serde_json::json;
 use unravel_explore::{AfterFirst, Finding, Plan, SearchResult, Shard, search};
 use unravel_files::{ProgramRef, TraceFile};
+use unravel_report::FileNames;
 use unravel_report::searched::{pace, searched};
 use unravel_trace::Method;
 use unravel_trace::Reached;
@@ -87,9 +88,11 @@ fn print_text(
     paths: &[PathBuf],
 ) {
     let mut out = std::io::stdout().lock();
+    let failures = result.findings.iter().filter_map(|finding| finding.run.outcome.failure());
+    let names = FileNames::of_failures(failures);
     for (finding, path) in result.findings.iter().zip(paths) {
         if let Some(failure) = finding.run.outcome.failure() {
-            let _ = write!(out, "{}", story::failure(failure, &finding.run));
+            let _ = write!(out, "{}", story::one_of_several(failure, &finding.run, &names));
         }
         let _ = writeln!(
             out,
@@ -139,6 +142,7 @@ fn systematic_json(part: &Reached) -> serde_json::Value {
 }
 
 fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &[PathBuf]) {
+    let names = story::names(result.findings.iter().map(|finding| &finding.run));
     let findings: Vec<_> = result
         .findings
         .iter()
@@ -148,7 +152,7 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
                 "schedule": finding.index + 1,
                 "replayed": finding.replayed,
                 "trace": path,
-                "run": story::run_json(&finding.run),
+                "run": story::one_run_json(&finding.run, &names),
             })
         })
         .collect();

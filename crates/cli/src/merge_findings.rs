@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use unravel_explore::{Finding, Merged, Plan, SearchResult, Shard, merge};
 use unravel_files::{Part, PartError, PartFinding, ProgramRef, TraceFile};
+use unravel_report::FileNames;
 use unravel_report::searched::searched;
 use unravel_results::shell_word;
 
@@ -123,9 +124,11 @@ fn keep(
 
 fn print_text(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
     let mut out = std::io::stdout().lock();
+    let failures = traces.iter().filter_map(|(_, trace)| trace.run.outcome.failure());
+    let names = FileNames::of_failures(failures);
     for ((_, finding), (path, trace)) in merged.findings.iter().zip(traces) {
         if let Some(failure) = trace.run.outcome.failure() {
-            let _ = write!(out, "{}", story::failure(failure, &trace.run));
+            let _ = write!(out, "{}", story::one_of_several(failure, &trace.run, &names));
         }
         let path = shell_word(&path.display().to_string());
         let _ = writeln!(out, "  found in schedule {}", finding.schedule + 1);
@@ -145,6 +148,7 @@ fn print_text(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
 }
 
 fn print_json(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
+    let names = story::names(traces.iter().map(|(_, trace)| &trace.run));
     let findings: Vec<_> = merged
         .findings
         .iter()
@@ -154,7 +158,7 @@ fn print_json(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
                 "schedule": finding.schedule + 1,
                 "replayed": finding.replayed,
                 "trace": path,
-                "run": story::run_json(&trace.run),
+                "run": story::one_run_json(&trace.run, &names),
             })
         })
         .collect();

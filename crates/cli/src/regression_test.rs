@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
 use unravel_files::ProgramRef;
+use unravel_report::FileNames;
 use unravel_results::{Repairs, shell_word};
 
 use crate::error::CliError;
@@ -53,9 +54,9 @@ fn script(
     let mut text = String::from(
         "#!/bin/sh\n# Written by `unravel repair`: fails as long as the program can fail like this:\n",
     );
+    let names = FileNames::of_bugs(repairs.causes.bugs.iter().map(|bug| &bug.id));
     for bug in &repairs.causes.bugs {
-        let places = bug.id.places.join(", ");
-        let _ = writeln!(text, "#   {} at {places}", bug.id.kind.name());
+        let _ = writeln!(text, "#   {}", names.bug(&bug.id));
     }
     let _ = writeln!(
         text,

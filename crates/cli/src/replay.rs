@@ -3,7 +3,9 @@
 use serde_json::json;
 use unravel_execute::{Divergence, Judge, Replay, Silence};
 use unravel_files::TraceFile;
-use unravel_trace::{Detail, Event, EventKind, Executor, Outcome, Run, Trace, Value, Want};
+use unravel_trace::{
+    Detail, Event, EventKind, Executor, Outcome, Run, SourceLine, Trace, Value, Want,
+};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -21,7 +23,7 @@ pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
     if !file.is_executable() {
         return Err(CliError::NotExecutable { path: flags.trace.clone() });
     }
-    let Opened { mut vm, visible, changed } = recorded::open(&file, &flags.program)?;
+    let Opened { mut vm, visible, changed, recorded } = recorded::open(&file, &flags.program)?;
     // The program's own output is shown once, and not where something else is to be read.
     let aside = Aside::begin(flags.json);
     let (silence, mut judge) = if flags.times > 1 {
@@ -43,7 +45,7 @@ pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
                 run
             }
         };
-        let report = Report::new(&file.run, run, scheduler.divergence(), changed);
+        let report = Report::new(&recorded, run, scheduler.divergence(), changed);
         let same = report.same;
         last = Some(report);
         if !same {
@@ -87,10 +89,11 @@ impl Report {
 /// The first event that is not the recorded one. Sites are compared by place, because a rebuilt program
 /// numbers them anew.
 fn first_difference(recorded: &Trace, found: &Trace, changed: bool) -> Option<String> {
-    let what = if changed { operation } else { describe };
+    let line = |trace: &Trace, event: &Event| trace.place(event).map(SourceLine::from);
     for (index, (a, b)) in recorded.events.iter().zip(&found.events).enumerate() {
         let (left, right) = (describe(recorded, a), describe(found, b));
-        if what(recorded, a) != what(found, b) {
+        let moved = !changed && line(recorded, a) != line(found, b);
+        if moved || operation(recorded, a) != operation(found, b) {
             return Some(format!("event {}: recorded {left}, now {right}", index + 1));
         }
         if values(&a.kind) != values(&b.kind) {

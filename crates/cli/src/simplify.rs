@@ -69,9 +69,8 @@ fn default_output(trace: &Path) -> PathBuf {
 }
 
 fn make(flags: &SimplifyFlags, file: &TraceFile) -> Result<Simplified, CliError> {
-    let Opened { mut vm, visible, .. } = recorded::open(file, &flags.program)?;
+    let Opened { mut vm, visible, mut recorded, .. } = recorded::open(file, &flags.program)?;
     interrupt::listen();
-    let mut recorded = file.run.clone();
     recorded.schedule.visible = visible;
     let shown = !flags.json && !flags.quiet && std::io::stderr().is_terminal();
     let (silence, mut judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;

@@ -1,7 +1,7 @@
 //! The root cause in words: its kind, one sentence, and what should hold instead.
 
 use unravel_results::{CausalOrder, Participant, Pattern};
-use unravel_trace::{Event, EventKind, Failure, FailureKind, Place, ThreadName, Trace};
+use unravel_trace::{Event, EventKind, Failure, FailureKind, Place, SourceLine, ThreadName, Trace};
 
 /// What there is to say about a set of orders.
 #[derive(Clone, Debug)]
@@ -134,16 +134,16 @@ fn double(a: &CausalOrder, b: &CausalOrder, failing: &Trace) -> Option<Words> {
             advice: format!(
                 "reading and writing {} should be one atomic step{}",
                 enter.object,
-                match (x.place.short(), leave.second.place.short()) {
-                    (from, to) if from == to => format!(" at {from}"),
-                    (from, to) => format!(": from {from} to {to}"),
+                match (&x.place, &leave.second.place) {
+                    (from, to) if same_line(from, to) => format!(" at {}", from.short()),
+                    (from, to) => format!(": from {} to {}", from.short(), to.short()),
                 }
             ),
             region: vec![x.place.clone(), leave.second.place.clone()],
         });
     }
     let same = enter.second.key == leave.first.key
-        || (enter.second.place.short() == leave.first.place.short()
+        || (same_line(&enter.second.place, &leave.first.place)
             && enter.second.verb == leave.first.verb
             && enter.object == leave.object);
     let between = if same {
@@ -240,10 +240,11 @@ fn stale(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Option<W
         writers.iter().map(|event| failing.thread_name(event.thread)).collect();
     threads.sort();
     threads.dedup();
-    let mut lines: Vec<String> =
-        writers.iter().filter_map(|event| Some(failing.place(event)?.short())).collect();
+    let mut lines: Vec<SourceLine> =
+        writers.iter().filter_map(|event| Some(failing.place(event)?.into())).collect();
     lines.sort();
     lines.dedup();
+    let lines: Vec<String> = lines.iter().map(SourceLine::short).collect();
     let last = noun_of(&failing.events[end].kind);
     let (write, threads) = match threads.as_slice() {
         [] => return None,
@@ -289,9 +290,9 @@ fn overlap(orders: &[CausalOrder]) -> Option<Words> {
     if from.file != to.file {
         return None;
     }
-    let span = match (from.short(), to.short()) {
-        (from, to) if from == to => from,
-        (from, to) => format!("{from} to {to}"),
+    let span = match same_line(&from, &to) {
+        true => from.short(),
+        false => format!("{} to {}", from.short(), to.short()),
     };
     Some(Words {
         pattern: Pattern::AtomicityViolation,
@@ -307,14 +308,16 @@ fn overlap(orders: &[CausalOrder]) -> Option<Words> {
 
 /// `bank.c:53 to bank.c:54 in T0.2 should be atomic with respect to bank.c:54`.
 fn atomic(from: &Place, to: &Place, owner: &ThreadName, others: &str) -> String {
-    match (from.short(), to.short()) {
-        (from, to) if from == to => {
-            format!("{from} in {owner} should be one atomic step with respect to {others}")
-        }
-        (from, to) => {
-            format!("{from} to {to} in {owner} should be atomic with respect to {others}")
-        }
+    let (begin, end) = (from.short(), to.short());
+    if same_line(from, to) {
+        format!("{begin} in {owner} should be one atomic step with respect to {others}")
+    } else {
+        format!("{begin} to {end} in {owner} should be atomic with respect to {others}")
     }
+}
+
+fn same_line(one: &Place, other: &Place) -> bool {
+    SourceLine::from(one) == SourceLine::from(other)
 }
 
 fn noun_of(kind: &EventKind) -> &'static str {

@@ -9,7 +9,7 @@ use unravel_explore::{AfterFirst, Finding, Plan, SearchError, search};
 use unravel_files::{FileError, ProgramRef};
 use unravel_results::{ExplainedBug, Explanation, Found, PutAside, Tally, Verdict, replay_command};
 use unravel_solve::SolverChoice;
-use unravel_trace::{BugId, Executor, Input, Run};
+use unravel_trace::{Executor, Input, KnownBug, Run};
 
 use crate::diagnosing::{self, Diagnosed};
 use crate::keep::Keeper;
@@ -35,7 +35,7 @@ pub struct Request<'a> {
 /// A bug that the user puts aside, and why.
 #[derive(Clone, Debug)]
 pub struct Known {
-    pub bug: BugId,
+    pub bug: KnownBug,
     pub reason: String,
 }
 

@@ -216,7 +216,7 @@ impl<'a, E: Executor> Errands<'a, E> {
         count(&mut report.tally, &run);
         if let Outcome::Failed(failure) = &run.outcome {
             let id = failure.id();
-            match self.plan.known.iter().position(|known| covers(known, &id)) {
+            match self.plan.known.iter().position(|known| known.covers(&id)) {
                 Some(number) => report.tally.count_put_aside(number, 1),
                 None => report.tally.count_failed(id.clone(), 1),
             }
@@ -289,14 +289,4 @@ fn input_of(input: &Input, index: u64) -> Cow<'_, Input> {
         }
         _ => Cow::Borrowed(input),
     }
-}
-
-/// Whether a bug the user knows is this one: the same kind, at one of the same places (a line, or a whole file).
-fn covers(known: &BugId, found: &BugId) -> bool {
-    let is_at = |site: &String| {
-        found.places.iter().any(|place| {
-            place == site || place.rsplit_once(':').is_some_and(|(file, _)| file == site)
-        })
-    };
-    known.kind == found.kind && known.places.iter().any(is_at)
 }

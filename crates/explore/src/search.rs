@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use unravel_results::{Explored, Stopped, Tally};
 use unravel_trace::Reached;
-use unravel_trace::{BugId, Executor, Input, Method, ReadsFrom, Rules, Run, VisibleSet};
+use unravel_trace::{BugId, Executor, Input, KnownBug, Method, ReadsFrom, Rules, Run, VisibleSet};
 
 use crate::Shard;
 use crate::coverage::Coverage;
@@ -37,7 +37,7 @@ pub struct Plan {
     pub after_first: AfterFirst,
     pub rules: Rules,
     /// Bugs to pass over.
-    pub known: Vec<BugId>,
+    pub known: Vec<KnownBug>,
 }
 
 /// More worker processes than that help nobody.

@@ -47,6 +47,12 @@ pub struct PartFinding {
     pub trace: String,
 }
 
+/// What every format begins with.
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
+}
+
 #[derive(Debug, Error)]
 pub enum PartError {
     #[error("cannot {action} {}", path.display())]
@@ -62,7 +68,8 @@ pub enum PartError {
 }
 
 impl Part {
-    pub const FORMAT: u32 = 1;
+    /// 2: bugs are known by whole paths.
+    pub const FORMAT: u32 = 2;
     /// More classes than that are not written down.
     pub const MOST_CLASSES: usize = 1_000_000;
     /// How the files end.
@@ -86,10 +93,12 @@ impl Part {
             source,
         })?;
         let refused = |reason: String| PartError::Format { path: path.to_owned(), reason };
-        let part: Part = serde_json::from_str(&text).map_err(|e| refused(e.to_string()))?;
-        if part.format != Part::FORMAT {
-            return Err(refused(format!("it has format {}, not {}", part.format, Part::FORMAT)));
+        // The format first: what else is in another one means nothing here.
+        let Format { format } = serde_json::from_str(&text).map_err(|e| refused(e.to_string()))?;
+        if format != Part::FORMAT {
+            return Err(refused(format!("it has format {format}, not {}", Part::FORMAT)));
         }
+        let part: Part = serde_json::from_str(&text).map_err(|e| refused(e.to_string()))?;
         let inside = |name: &str| !name.is_empty() && !name.contains('/');
         if part.number == 0
             || part.number > part.of
@@ -98,5 +107,22 @@ impl Part {
             return Err(refused("it contradicts itself".to_owned()));
         }
         Ok(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_another_format_is_refused_for_that() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("bank-1-of-2.part.json");
+        // As version 1 wrote a bug: by a short name.
+        let old =
+            r#"{"format":1,"findings":[{"bug":{"kind":"Assertion","places":["bank.c:90"]}}]}"#;
+        std::fs::write(&path, old).expect("the file is written");
+        let refused = Part::read(&path).expect_err("another format").to_string();
+        assert!(refused.ends_with("it has format 1, not 2"), "{refused}");
     }
 }

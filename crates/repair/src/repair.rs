@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use unravel_causes::Analysis;
 use unravel_code::weave;
-use unravel_results::{CauseClass, PatchedFile, RepairKind, Repairs};
+use unravel_results::{CausalOrder, CauseClass, PatchedFile, RepairKind, Repairs};
 use unravel_trace::{Executor, Input, Rules};
 
 use crate::bench::Bench;
@@ -139,11 +139,7 @@ fn varied(covers: Vec<Vec<usize>>, candidates: &[Candidate]) -> Vec<Vec<usize>> 
 /// Adds causes that a measure left; false if they are no news.
 fn join(known: &mut Analysis, more: Vec<Analysis>) -> bool {
     let lines = |class: &CauseClass| {
-        let mut lines: Vec<(String, String)> = class.causes[0]
-            .orders
-            .iter()
-            .map(|order| (order.first.place.short(), order.second.place.short()))
-            .collect();
+        let mut lines: Vec<_> = class.causes[0].orders.iter().map(CausalOrder::lines).collect();
         lines.sort();
         lines
     };

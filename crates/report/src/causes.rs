@@ -3,9 +3,10 @@
 //! The numbers are those of ConcBugAssist's table 5.2.
 
 use unravel_results::{CausalOrder, Cause, CauseClass, Causes, CausesVerdict, Extent};
-use unravel_trace::{Failure, ThreadName};
+use unravel_trace::{Failure, SourceLine, ThreadName};
 
-use crate::words::{self, count, grouped, listed};
+use crate::words::{count, grouped, listed};
+use crate::{FileNames, file_names};
 
 /// Other threads and occurrences of a class that are told of.
 const MOST_TOLD: usize = 3;
@@ -108,7 +109,8 @@ pub fn facts(causes: &Causes, class: &CauseClass) -> Vec<String> {
     facts.extend(same_regions(causes, class));
     if causes.bugs.len() > 1 {
         let bugs = class.bugs.iter().filter_map(|index| causes.bugs.get(*index));
-        let bugs: Vec<String> = bugs.map(|bug| bug.id.to_string()).collect();
+        let names = file_names::of_causes(causes);
+        let bugs: Vec<String> = bugs.map(|bug| names.bug(&bug.id)).collect();
         if !bugs.is_empty() {
             facts.push(format!("it leads to {}", listed(&bugs)));
         }
@@ -201,12 +203,16 @@ fn same_regions(causes: &Causes, class: &CauseClass) -> Option<String> {
     Some(format!("the same {regions} as cause {}, {how}", earlier + 1))
 }
 
+/// The orders of a class between lines, in words.
+pub fn shown_lines(class: &CauseClass, names: &FileNames) -> Vec<(String, String)> {
+    lines(class).iter().map(|(first, second)| (names.line(first), names.line(second))).collect()
+}
+
 /// The orders of a class between lines.
-pub fn lines(class: &CauseClass) -> Vec<(String, String)> {
+fn lines(class: &CauseClass) -> Vec<(SourceLine, SourceLine)> {
     let orders = class.causes.first().map_or(&[][..], |cause| &cause.orders);
-    let mut lines: Vec<(String, String)> = Vec::new();
-    for order in orders {
-        let line = (words::at(&order.first.place), words::at(&order.second.place));
+    let mut lines: Vec<(SourceLine, SourceLine)> = Vec::new();
+    for line in orders.iter().map(CausalOrder::lines) {
         if !lines.contains(&line) {
             lines.push(line);
         }

@@ -11,6 +11,7 @@ use unravel_results::{
 };
 use unravel_trace::{Outcome, Place};
 
+use crate::FileNames;
 use crate::words::{self, count, listed};
 
 /// Reasons of refusals that are told.
@@ -62,7 +63,10 @@ pub fn hunted(hunt: &Hunt) -> Vec<&Exposed> {
 pub fn headline(hunt: &Hunt) -> String {
     let runs = &hunt.runs;
     match (hunted(hunt).as_slice(), hunt.exposed.as_slice()) {
-        ([one], _) => format!("exposed: {}, {}", failure(one), shown(hunt, one)),
+        ([one], _) => {
+            let names = FileNames::of_failures([&one.failure]);
+            format!("exposed: {}, {}", failure(one, &names), shown(hunt, one))
+        }
         ([_, _, ..], _) => {
             let hunted = hunted(hunt);
             let what = count(hunted.len() as u64, "failure");
@@ -121,10 +125,10 @@ fn nothing_to_start_from(hunt: &Hunt) -> String {
 }
 
 /// `assertion 'x > 0' failed at bank.c:12`.
-pub fn failure(exposed: &Exposed) -> String {
+pub fn failure(exposed: &Exposed, names: &FileNames) -> String {
     let what = words::failure(&exposed.failure);
     match exposed.failure.place() {
-        Some(place) => format!("{what} at {}", words::at(place)),
+        Some(place) => format!("{what} at {}", names.place(place)),
         None => what,
     }
 }

@@ -12,6 +12,7 @@ mod differences;
 pub mod dot;
 mod escape;
 mod evidence;
+mod file_names;
 pub mod html;
 pub mod hunts;
 pub mod json;
@@ -27,4 +28,5 @@ pub mod stepper;
 pub mod terminal;
 pub mod words;
 
+pub use file_names::FileNames;
 pub use source::Sources;

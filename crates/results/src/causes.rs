@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{CausalOrder, Pattern};
-use unravel_trace::{BugId, EventKey, Failure, Place, Schedule, ThreadName};
+use unravel_trace::{BugId, EventKey, Failure, Place, Schedule, SourceLine, ThreadName};
 
 /// Every cause of a program's failures, up to a bound.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -134,16 +134,15 @@ pub struct CauseRegion {
 /// An order between source lines.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct LineOrder {
-    /// `bank.c:31`.
-    pub first: String,
-    pub second: String,
+    pub first: SourceLine,
+    pub second: SourceLine,
     /// What both touch.
     pub object: String,
 }
 
 impl fmt::Display for LineOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} → {}", self.first, self.second)
+        write!(f, "{} → {}", self.first.short(), self.second.short())
     }
 }
 

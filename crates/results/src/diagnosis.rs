@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use unravel_trace::{EventKey, Failure, Outcome, Place, Schedule, ThreadName, Trace};
+use unravel_trace::{EventKey, Failure, Outcome, Place, Schedule, SourceLine, ThreadName, Trace};
 
 /// The diagnosis of one failure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -80,6 +80,13 @@ pub struct CausalOrder {
     pub object: String,
     /// A run that keeps the other orders, reverses this one, and passes.
     pub witness: Option<Schedule>,
+}
+
+impl CausalOrder {
+    /// The lines it is between: orders between the same lines are one for a reader.
+    pub fn lines(&self) -> (SourceLine, SourceLine) {
+        ((&self.first.place).into(), (&self.second.place).into())
+    }
 }
 
 /// An event of the root cause.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{Diagnosis, Explored, Repairs};
-use unravel_trace::{BugId, Failure};
+use unravel_trace::{BugId, Failure, KnownBug};
 
 /// All that is known of a program after a search and the diagnosis of what it found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl Verdict {
 /// A known bug, put aside in `unravel.toml`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PutAside {
-    pub bug: BugId,
+    pub bug: KnownBug,
     /// Why, as the file says.
     pub reason: String,
     /// How many schedules failed so.

@@ -2,6 +2,7 @@
 //! `Schedule` = decisions, `Trace` = what was observed, `Outcome` = how a run ended. Small enough to be linked into a
 //! target process: no files, no JSON, no results of rooms.
 
+mod bug;
 mod check;
 mod combine;
 mod dependence;
@@ -20,6 +21,7 @@ mod shape;
 mod symbolic;
 mod thread_trace;
 
+pub use bug::*;
 pub use combine::{Combined, Incompatible, combine};
 pub use dependence::{Touch, depend, touches};
 pub use event::*;

@@ -7,6 +7,7 @@ use super::line::{Line, Tone};
 use super::page::Page;
 use super::{causes, notes};
 use crate::causes as all_causes;
+use crate::file_names;
 use crate::repairs::{self as said, DiffLine};
 use crate::words::count;
 
@@ -73,8 +74,9 @@ fn in_short(page: &mut Page, causes: &Causes) {
 /// A line a cause.
 fn listed(page: &mut Page, causes: &Causes) {
     let arrow = page.glyphs.before;
+    let names = file_names::of_orders(causes);
     for (index, class) in causes.classes.iter().take(MOST_LISTED).enumerate() {
-        let orders = all_causes::lines(class);
+        let orders = all_causes::shown_lines(class, &names);
         let orders: Vec<String> = orders.iter().map(|(a, b)| format!("{a} {arrow} {b}")).collect();
         let text = format!("{}: {}", class.pattern, orders.join(", "));
         page.prose(&format!("  {}  ", index + 1), &text, Tone::Plain);

@@ -48,7 +48,7 @@ pub fn causes(failure: Failure, classes: Vec<CauseClass>) -> Causes {
     let failing = classes.iter().flat_map(|class| &class.causes).map(|cause| cause.blocks).sum();
     let mut unique = Vec::new();
     for order in classes.iter().flat_map(|c| &c.causes).flat_map(|c| &c.orders) {
-        let (first, second) = (order.first.place.short(), order.second.place.short());
+        let (first, second) = order.lines();
         let line = LineOrder { first, second, object: order.object.clone() };
         if !unique.contains(&line) {
             unique.push(line);
@@ -289,7 +289,8 @@ pub fn injected_repairs() -> (Repairs, Sources) {
         bug.trace = Some(bad());
     }
     for order in &mut causes.unique {
-        *order = LineOrder { first: bad(), second: bad(), object: bad() };
+        let line = SourceLine { file: bad().into(), line: 3, function: "".into() };
+        *order = LineOrder { first: line.clone(), second: line, object: bad() };
     }
     for class in &mut causes.classes {
         class.sentence = bad();
