@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use unravel_database::{Database, DatabaseError};
 use unravel_execute::{Apart, Judge, Received};
 use unravel_files::ProgramRef;
-use unravel_results::{Exposed, Hunt, HuntBounds, HuntEffort, HuntEnd, RunsSeen};
+use unravel_results::{
+    Exposed, Hunt, HuntBounds, HuntEffort, HuntEnd, HuntGap, HuntStop, RunsSeen,
+};
 use unravel_solve::{Heeding, SolverChoice};
 use unravel_trace::{Executor, FreeInput, Input, Nondet, Rules, Run, VisibleSet};
 
@@ -222,7 +224,7 @@ pub fn here<E: Executor>(
                 Search::new(stage, &mut database, &mut solver, limits, widens, &mut tell);
             (search.effort, search.caught, search.journal) = (effort, caught, journal);
             if free == FreeInput::All {
-                search.gap("of the input only numbers were left open".to_owned());
+                search.gap(HuntGap::OnlyNumbers);
             }
             end = search.run()?;
             Search { stage, effort, caught, journal, .. } = search;
@@ -241,7 +243,7 @@ pub fn here<E: Executor>(
     database.finish()?;
     let end = match end {
         HuntEnd::Exhausted if seen.distinct == 0 => {
-            HuntEnd::Incomplete { why: vec!["no run passed that it could start from".to_owned()] }
+            HuntEnd::Incomplete { why: vec![HuntGap::NothingPassed] }
         }
         end => end,
     };
@@ -282,10 +284,10 @@ pub fn here<E: Executor>(
 /// The end of a hunt that had to stop, with so many flips left.
 pub fn out_of_time(interrupted: &AtomicBool, left: u64) -> HuntEnd {
     let why = match interrupted.load(Ordering::Relaxed) {
-        true => "it was interrupted",
-        false => "the time was up",
+        true => HuntStop::Interrupted,
+        false => HuntStop::Time,
     };
-    HuntEnd::Stopped { why: why.to_owned(), left }
+    HuntEnd::Stopped { why, left }
 }
 
 /// What is shared: as the database has it, if that is enough.

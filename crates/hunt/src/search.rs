@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_database::{Database, DatabaseError};
 use unravel_execute::Divergence;
-use unravel_results::{Attempt, HuntBounds, HuntEffort, HuntEnd, Refused};
+use unravel_results::{Attempt, HuntBounds, HuntEffort, HuntEnd, HuntGap, HuntStop, Refused};
 use unravel_solve::Solver;
 use unravel_trace::{
     BugId, Combined, Condition, ConditionKind, Executor, Exprs, Otherwise, ThreadId, ThreadTrace,
@@ -88,7 +88,7 @@ pub struct Search<'a, 's, E> {
     pub caught: Vec<Caught>,
     pub journal: Vec<Attempt>,
     /// Why an end of the search would prove nothing.
-    pub gaps: Vec<String>,
+    pub gaps: Vec<HuntGap>,
     /// Combinations that were asked about, and those whose flips are on the agenda or done.
     asked: FxHashSet<Vec<PartId>>,
     based: FxHashSet<Vec<PartId>>,
@@ -201,7 +201,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                             return Ok(Go::Stop);
                         }
                     }
-                    Err(why) => self.gap(why.to_string()),
+                    Err(why) => self.gap(HuntGap::Incompatible(why)),
                 }
             }
             self.schedule_flips(&new, true);
@@ -216,14 +216,13 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         if self.is_out_of_time() {
             let left = (self.agenda.len() + self.waiting) as u64;
             if self.stage.executor.is_damaged() {
-                let why = "a crash left this process in disorder".to_owned();
-                return HuntEnd::Stopped { why, left };
+                return HuntEnd::Stopped { why: HuntStop::Damaged, left };
             }
             return out_of_time(self.limits.interrupted, left);
         }
         let mut gaps = self.gaps.clone();
         if !self.stage.learned.is_empty() {
-            gaps.push("more memory is shared than was watched".to_owned());
+            gaps.push(HuntGap::MoreShared);
         }
         match gaps.is_empty() {
             true => HuntEnd::Exhausted,
@@ -243,7 +242,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         if enough || wider || self.is_out_of_time() { Go::Stop } else { Go::On }
     }
 
-    pub fn gap(&mut self, why: String) {
+    pub fn gap(&mut self, why: HuntGap) {
         if !self.gaps.contains(&why) {
             self.gaps.push(why);
         }
@@ -288,7 +287,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         match base.combine(&self.parts) {
             Ok(combined) => self.explore(base, &combined),
             Err(why) => {
-                self.gap(why.to_string());
+                self.gap(HuntGap::Incompatible(why));
                 Ok(self.go())
             }
         }
@@ -310,14 +309,11 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
             && combined.symbolic.conditions.iter().any(is_guess);
         let found = goals(combined, &values, self.limits.exit_code);
         for why in gaps(combined) {
-            self.gap(why.to_owned());
+            self.gap(why);
         }
         self.effort.ruled_out += found.refuted;
         if found.left_out > 0 {
-            self.gap(
-                "of assertions, locks and waits in long loops only some rounds were asked about"
-                    .to_owned(),
-            );
+            self.gap(HuntGap::LongLoops);
         }
         for goal in &found.goals {
             if self.go() == Go::Stop {
@@ -337,7 +333,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                     Asked::Never => {}
                     // Of a guess nobody needs to know.
                     Asked::Unknown(_) if way.failing.relaxed => {}
-                    Asked::Unknown(why) => self.unknown(&why),
+                    Asked::Unknown(why) => self.unknown(why),
                     Asked::Promised(promise) => {
                         let aim = if way.failing.relaxed { Aim::Guess } else { goal.aim };
                         let new = self.keep_promise(base, combined, aim, &promise)?;
@@ -377,9 +373,9 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         self.settle(base, combined, aim, kept)
     }
 
-    fn unknown(&mut self, why: &str) {
+    fn unknown(&mut self, why: String) {
         self.effort.unknown += 1;
-        self.gap(format!("a question had no answer: {why}"));
+        self.gap(HuntGap::Unanswered { why });
     }
 
     /// What came of executing a promise. A run that passed is a new base, if nobody has seen it.
@@ -393,7 +389,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         match kept {
             Kept::Failed(performed) => {
                 if self.limits.all {
-                    self.gap("what comes after a failure was not followed".to_owned());
+                    self.gap(HuntGap::AfterFailure);
                 }
                 self.catch(base, *performed);
                 Ok(None)
@@ -421,7 +417,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         let reason = match aim {
             Aim::Guess => format!("a guess at other addresses was wrong: {reason}"),
             _ => {
-                self.gap("execution refused what the model promised".to_owned());
+                self.gap(HuntGap::Refused);
                 reason
             }
         };

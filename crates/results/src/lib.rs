@@ -7,6 +7,7 @@ mod database;
 mod diagnosis;
 mod explanation;
 mod explored;
+mod gaps;
 mod hunt;
 mod repairs;
 
@@ -16,5 +17,6 @@ pub use database::*;
 pub use diagnosis::*;
 pub use explanation::*;
 pub use explored::*;
+pub use gaps::{AttemptEnd, HuntGap, HuntStop};
 pub use hunt::*;
 pub use repairs::*;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use unravel_database::DatabaseError;
-use unravel_results::{Attempt, Flip, HuntBounds, TraceSource};
+use unravel_results::{Attempt, AttemptEnd, Flip, HuntBounds, HuntGap, TraceSource};
 use unravel_trace::{Combined, Executor, Exprs, ThreadId, ThreadName};
 
 use super::{Go, Search, Tried};
@@ -25,7 +25,7 @@ impl<E: Executor> Search<'_, '_, E> {
         }
         let combined = match combination.combine(&self.parts) {
             Ok(combined) => combined,
-            Err(why) => return self.gap(why.to_string()),
+            Err(why) => return self.gap(HuntGap::Incompatible(why)),
         };
         let values = Values::of(&combined.symbolic);
         let (found, ruled_out) = candidates(&combined, &values);
@@ -33,14 +33,12 @@ impl<E: Executor> Search<'_, '_, E> {
         let HuntBounds { depth, flips, .. } = self.limits.bounds;
         if combination.turned.len() >= flips as usize {
             if !found.is_empty() {
-                self.gap(format!(
-                    "executions with {flips} flipped branches were not changed further"
-                ));
+                self.gap(HuntGap::MostFlips { flips });
             }
             return;
         }
         if found.len() > depth as usize {
-            self.gap(format!("only the {depth} branches nearest to the assertions were flipped"));
+            self.gap(HuntGap::Depth { depth });
         }
         let base = Rc::new(Base { combination: combination.clone(), combined, values });
         for candidate in found.into_iter().filter(|candidate| candidate.rank <= depth) {
@@ -95,14 +93,14 @@ impl<E: Executor> Search<'_, '_, E> {
             let together = match changed.combine(&self.parts) {
                 Ok(together) => together,
                 Err(why) => {
-                    self.gap(why.to_string());
+                    self.gap(HuntGap::Incompatible(why));
                     continue;
                 }
             };
             self.effort.from_database += 1;
             self.new_attempt = true;
             let go = self.explore(&changed, &together)?;
-            self.note(&changed.turned, TraceSource::Database, "no order fails");
+            self.note(&changed.turned, TraceSource::Database, AttemptEnd::NoOrderFails);
             if go == Go::Stop {
                 return Ok(Go::Stop);
             }
@@ -142,18 +140,18 @@ impl<E: Executor> Search<'_, '_, E> {
     }
 
     /// Writes an attempt into the journal, if the solver was asked at all.
-    pub fn note(&mut self, flips: &[Flip], traces: TraceSource, result: &'static str) {
+    pub fn note(&mut self, flips: &[Flip], traces: TraceSource, result: AttemptEnd) {
         let number = self.effort.attempts;
         let known = self.journal.last().is_some_and(|last| last.number == number);
         if std::mem::take(&mut self.new_attempt) || known || self.journal.len() >= MOST_NOTED {
             return;
         }
         let result = match self.caught.last() {
-            Some(caught) if caught.attempt == number => "fails",
+            Some(caught) if caught.attempt == number => AttemptEnd::Fails,
             _ => result,
         };
         let flips = flips.to_vec();
-        self.journal.push(Attempt { number, flips, traces, result: result.to_owned() });
+        self.journal.push(Attempt { number, flips, traces, result });
     }
 
     /// Asks for an order in which one thing goes another way, and executes it.
@@ -163,31 +161,29 @@ impl<E: Executor> Search<'_, '_, E> {
         combined: &Combined,
         (goal, exprs): (&Goal, &Exprs),
         key: Tried,
-    ) -> Result<(Go, &'static str), DatabaseError> {
-        let mut result = "it passes, as was seen before";
+    ) -> Result<(Go, AttemptEnd), DatabaseError> {
+        let mut result = AttemptEnd::PassesAsBefore;
         let start = key.1.clone();
         match self.ask(combined, exprs, goal) {
             Asked::Never => {
                 self.tried.insert(key, false);
-                result = "no order makes it so";
+                result = AttemptEnd::Impossible;
             }
             Asked::Unknown(why) => {
                 self.tried.insert(key, true);
-                self.unknown(&why);
-                result = "nobody knows";
+                self.unknown(why);
+                result = AttemptEnd::Unknown;
             }
             Asked::Promised(promise) => {
                 if let What::Value(_) = key.1.2 {
-                    self.gap(
-                        "of values that are not followed only some others were tried".to_owned(),
-                    );
+                    self.gap(HuntGap::Values);
                 }
                 self.tried.insert(key, true);
                 if is_switch(&start) {
-                    self.gap("of the ways of a switch only some were tried".to_owned());
+                    self.gap(HuntGap::Switches);
                 }
                 if let Some(new) = self.keep_promise(derived, combined, Aim::Flip, &promise)? {
-                    result = "it passes, as does every other order";
+                    result = AttemptEnd::Passes;
                     self.adopt_flip(derived, new, &start.0)?;
                 }
             }
@@ -217,7 +213,7 @@ impl<E: Executor> Search<'_, '_, E> {
         let together = match changed.combine(&self.parts) {
             Ok(together) => together,
             Err(why) => {
-                self.gap(why.to_string());
+                self.gap(HuntGap::Incompatible(why));
                 return Ok(self.go());
             }
         };

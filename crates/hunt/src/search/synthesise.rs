@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use unravel_database::DatabaseError;
-use unravel_results::TraceSource;
+use unravel_results::{AttemptEnd, HuntGap, TraceSource};
 use unravel_trace::{
     Executor, Lead, LedThread, Outcome, Then, ThreadId, ThreadName, ThreadTrace, separate,
 };
@@ -48,9 +48,7 @@ impl<E: Executor> Search<'_, '_, E> {
             let mut sets = subsets(&near, many);
             sets.sort_by_key(|set| set.iter().map(|candidate| candidate.distance).sum::<u32>());
             if sets.len() > MOST_SETS {
-                self.gap(format!(
-                    "of sets of {many} branches only the nearest were flipped together"
-                ));
+                self.gap(HuntGap::Sets { branches: many as u32 });
             }
             for set in sets.into_iter().take(MOST_SETS) {
                 if set.iter().all(|candidate| self.is_refuted(base, candidate)) {
@@ -99,7 +97,7 @@ impl<E: Executor> Search<'_, '_, E> {
             self.new_attempt = true;
             (self.progress)(&self.effort, "flipping branches together");
             let go = self.explore(&changed, &together)?;
-            self.note(&changed.turned, TraceSource::Symbolic, "no order fails");
+            self.note(&changed.turned, TraceSource::Symbolic, AttemptEnd::NoOrderFails);
             if go == Go::Stop {
                 return Ok(Go::Stop);
             }

@@ -181,7 +181,7 @@ fn journal(attempts: &[Attempt]) -> Markup {
                                 @for flip in &attempt.flips { div { (visible(&said::flip(flip))) } }
                             }
                             td { (said::source(attempt.traces)) }
-                            td { (visible(&attempt.result)) }
+                            td { (said::result(attempt.result)) }
                         }
                     }
                 }

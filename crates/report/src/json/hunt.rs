@@ -341,9 +341,11 @@ impl From<&results::HuntEnd> for HuntEnd {
         let (kind, why, left) = match end {
             results::HuntEnd::Found => (HuntEndKind::Found, vec![], 0),
             results::HuntEnd::Exhausted => (HuntEndKind::Exhausted, vec![], 0),
-            results::HuntEnd::Incomplete { why } => (HuntEndKind::Incomplete, why.clone(), 0),
+            results::HuntEnd::Incomplete { why } => {
+                (HuntEndKind::Incomplete, why.iter().map(hunts::gap).collect(), 0)
+            }
             results::HuntEnd::Stopped { why, left } => {
-                (HuntEndKind::Stopped, vec![why.clone()], *left)
+                (HuntEndKind::Stopped, vec![hunts::stop(*why).to_owned()], *left)
             }
         };
         HuntEnd { kind, why, left }
@@ -383,7 +385,7 @@ impl From<&results::Attempt> for HuntAttempt {
                 results::TraceSource::Execution => HuntTraces::Execution,
                 results::TraceSource::Symbolic => HuntTraces::Symbolic,
             },
-            result: attempt.result.clone(),
+            result: hunts::result(attempt.result).to_owned(),
         }
     }
 }
