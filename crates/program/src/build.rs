@@ -191,7 +191,7 @@ impl Builder {
             Content::Bitcode => {
                 let sorted = flags::sort(&spec.flags, &base)?;
                 Ok(Built {
-                    bitcode: fs::read(&path).map_err(|e| BuildError::file("read", &path, e))?,
+                    bitcode: fs::read(&path).map_err(|e| BuildError::reading(&path, e))?,
                     libs: sorted.libs,
                     spec: spec.clone(),
                     notes: sorted.notes,
@@ -303,7 +303,7 @@ enum Content {
 
 impl Content {
     fn of(path: &Path) -> Result<Content, BuildError> {
-        let metadata = fs::metadata(path).map_err(|e| BuildError::file("read", path, e))?;
+        let metadata = fs::metadata(path).map_err(|e| BuildError::reading(path, e))?;
         let unknown = |hint| BuildError::UnknownType { path: path.to_path_buf(), hint };
         if metadata.is_dir() {
             return Err(unknown("it is a directory; give source files"));
@@ -313,7 +313,7 @@ impl Content {
         if metadata.is_file() {
             File::open(path)
                 .and_then(|file| file.take(8).read_to_end(&mut start))
-                .map_err(|e| BuildError::file("read", path, e))?;
+                .map_err(|e| BuildError::reading(path, e))?;
         }
         match start.as_slice() {
             magic if *magic == container::MAGIC => Ok(Content::Container),

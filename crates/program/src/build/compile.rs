@@ -88,7 +88,7 @@ pub(super) fn make(plan: &Plan, tools: &Tools) -> Result<Made, BuildError> {
             linked
         }
     };
-    let bitcode = fs::read(&linked).map_err(|e| BuildError::file("read", &linked, e))?;
+    let bitcode = fs::read(&linked).map_err(|e| BuildError::reading(&linked, e))?;
     inputs.sort();
     inputs.dedup();
     Ok(Made { bitcode, warnings: printed, inputs, began })

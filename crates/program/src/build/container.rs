@@ -29,7 +29,9 @@ pub(super) fn write(built: &Built, path: &Path) -> Result<(), BuildError> {
         warnings: built.warnings.clone(),
     };
     sealed::write(path, KIND, &header, &built.bitcode).map_err(|problem| match problem {
-        sealed::SealError::Io(source) => BuildError::file("write", path, source),
+        sealed::SealError::Io(source) => {
+            BuildError::Io { action: "write", path: path.to_owned(), source }
+        }
         problem => BuildError::Container { path: path.to_path_buf(), problem },
     })
 }

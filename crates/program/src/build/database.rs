@@ -89,7 +89,7 @@ impl Databases {
         if let Some(entries) = self.read.get(path) {
             return Ok(entries.clone());
         }
-        let text = fs::read(path).map_err(|e| BuildError::file("read", path, e))?;
+        let text = fs::read(path).map_err(|e| BuildError::reading(path, e))?;
         let mut entries: Vec<Entry> = serde_json::from_slice(&text).map_err(|e| {
             BuildError::Database { path: path.to_path_buf(), problem: e.to_string() }
         })?;
