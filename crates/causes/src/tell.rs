@@ -6,7 +6,7 @@ use unravel_diagnose::points::{Key, Keys};
 use unravel_execute::Replay;
 use unravel_results::{CausalOrder, EventStack, Participant};
 use unravel_trace::{
-    Detail, EventKey, Executor, Place, Run, Schedule, Segment, Trace, VisibleSet, Want,
+    Detail, EventKey, Executor, Place, Run, Schedule, Segment, Trace, Verb, VisibleSet, Want,
 };
 
 use crate::gather::Gatherer;
@@ -30,7 +30,7 @@ struct Told {
 /// One event of a step.
 #[derive(Clone, Debug)]
 struct Does {
-    verb: &'static str,
+    verb: Verb,
     place: Option<Place>,
     object: String,
     /// What it touches; nothing for events without location.
@@ -153,7 +153,7 @@ impl<'t, 'g, E: Executor> Teller<'t, 'g, E> {
                     occurrence: 0,
                 },
                 place: Place { function: "main".into(), ..unknown() },
-                verb: "ends the process".to_owned(),
+                verb: Verb::EndsProcess,
                 event: None,
             };
         }
@@ -167,7 +167,7 @@ impl<'t, 'g, E: Executor> Teller<'t, 'g, E> {
         Participant {
             key: EventKey { thread: keys.name(thread).clone(), site, occurrence },
             place: place.unwrap_or_else(unknown),
-            verb: does.map_or("goes on at", |does| does.verb).to_owned(),
+            verb: does.map_or(Verb::GoesOn, |does| does.verb),
             event: events.and_then(|events| events.get(which).or(events.first())).copied(),
         }
     }
@@ -194,13 +194,7 @@ fn does(trace: &Trace, event: u32) -> Does {
     let object = at.map_or_else(String::new, |at| trace.location(at).name.clone());
     let address = at.map_or(0, |at| trace.address(at));
     let bytes = at.map_or(0, |at| u64::from(trace.location(at).bytes.max(1)));
-    Does {
-        verb: event.kind.verb_third_person(),
-        place: trace.place(event).cloned(),
-        object,
-        address,
-        bytes,
-    }
+    Does { verb: event.kind.does(), place: trace.place(event).cloned(), object, address, bytes }
 }
 
 /// Of the events of two steps those that touch the same memory, else the first of each.

@@ -1,7 +1,7 @@
 //! The root cause in words: its kind, one sentence, and what should hold instead.
 
 use unravel_results::{CausalOrder, Participant, Pattern};
-use unravel_trace::{Event, EventKind, Failure, FailureKind, Place, ThreadName, Trace};
+use unravel_trace::{Event, EventKind, Failure, FailureKind, Place, ThreadName, Trace, Verb};
 
 /// What there is to say about a set of orders.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub fn describe(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> W
 
 fn deadlock(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Words {
     let waits: Vec<&str> = failure.related.iter().map(|r| r.message.as_str()).collect();
-    let lost = orders.iter().find(|o| o.first.verb == "signals" || o.first.verb == "broadcasts");
+    let lost = orders.iter().find(|o| matches!(o.first.verb, Verb::Signals | Verb::Broadcasts));
     if let Some(order) = lost {
         return Words {
             pattern: Pattern::LostWakeUp,
@@ -52,24 +52,23 @@ fn deadlock(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Words
     Words {
         pattern: Pattern::Deadlock,
         sentence: waits.join("; "),
-        advice: stuck_advice(orders, &waits, failing),
+        advice: stuck_advice(orders, failing),
         region: places(orders),
     }
 }
 
 /// What helps against a deadlock depends on what the threads wait for.
-fn stuck_advice(orders: &[CausalOrder], waits: &[&str], failing: &Trace) -> String {
-    let locks = |who: &Participant| matches!(who.verb.as_str(), "locks" | "acquires" | "trylocks");
+fn stuck_advice(orders: &[CausalOrder], failing: &Trace) -> String {
     if orders.is_empty() {
         return "nobody can go on: see who waits for what".to_owned();
     }
-    if orders.iter().all(|order| locks(&order.first) && locks(&order.second)) {
+    if orders.iter().all(|order| order.first.verb.takes_lock() && order.second.verb.takes_lock()) {
         return format!(
             "let all threads take these in the same order: {}",
             names(orders.iter().map(|o| o.object.as_str()))
         );
     }
-    if waits.iter().any(|wait| wait.contains("condition variable")) {
+    if awaits_signal(failing) {
         let went_astray = failing
             .events
             .iter()
@@ -83,6 +82,22 @@ fn stuck_advice(orders: &[CausalOrder], waits: &[&str], failing: &Trace) -> Stri
         .to_owned();
     }
     "it is enough to make one of these orders impossible".to_owned()
+}
+
+/// Whether a thread waits on a condition variable at the end of the run, and nobody has woken it.
+fn awaits_signal(failing: &Trace) -> bool {
+    let events = &failing.events;
+    (0..failing.threads.len()).any(|thread| {
+        let Some(last) = events.iter().rposition(|event| event.thread.index() == thread) else {
+            return false;
+        };
+        let EventKind::Wait { at: cond, .. } = events[last].kind else { return false };
+        !events[last + 1..].iter().any(|later| match later.kind {
+            EventKind::Signal { at, woken: Some(woken) } => at == cond && woken.index() == thread,
+            EventKind::Broadcast { at, .. } => at == cond,
+            _ => false,
+        })
+    })
 }
 
 /// One order: it should be the other way round.
@@ -157,9 +172,9 @@ fn double(a: &CausalOrder, b: &CausalOrder, failing: &Trace) -> Option<Words> {
     };
     let overwritten = same
         && enter.object == leave.object
-        && enter.first.verb == "reads"
-        && enter.second.verb == "writes"
-        && leave.second.verb == "writes"
+        && enter.first.verb == Verb::Reads
+        && enter.second.verb == Verb::Writes
+        && leave.second.verb == Verb::Writes
         && writes_back(&enter.first, &leave.second, failing);
     let (pattern, consequence) = if overwritten {
         (Pattern::LostUpdate, ", which undoes it")
@@ -204,8 +219,8 @@ fn writes_back(read: &Participant, write: &Participant, failing: &Trace) -> bool
 }
 
 fn is_lost_update(enter: &CausalOrder, leave: &CausalOrder, failing: &Trace) -> bool {
-    let reads = |p: &Participant| p.verb == "reads";
-    let writes = |p: &Participant| p.verb == "writes";
+    let reads = |p: &Participant| p.verb == Verb::Reads;
+    let writes = |p: &Participant| p.verb == Verb::Writes;
     enter.object == leave.object
         && reads(&enter.first)
         && writes(&enter.second)
@@ -221,7 +236,7 @@ fn stale(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Option<W
     let owner = &failure.thread;
     let order = orders.iter().find(|order| {
         order.first.key.thread == *owner
-            && order.first.verb == "reads"
+            && order.first.verb == Verb::Reads
             && order.second.event.is_some()
     })?;
     let start = order.first.event? as usize;
@@ -353,12 +368,12 @@ fn clause(who: &Participant, object: &str) -> String {
 }
 
 fn noun(who: &Participant) -> &'static str {
-    match who.verb.as_str() {
-        "reads" => "read",
-        "writes" => "write",
-        "updates" => "update",
-        "frees" => "free",
-        "locks" => "lock",
+    match who.verb {
+        Verb::Reads => "read",
+        Verb::Writes => "write",
+        Verb::Updates => "update",
+        Verb::Frees => "free",
+        Verb::Locks => "lock",
         _ => "step",
     }
 }

@@ -179,7 +179,7 @@ fn roles(first: &Cause, other: &Cause) -> Option<String> {
 fn players(cause: &Cause) -> Vec<ThreadName> {
     let mut orders: Vec<&CausalOrder> = cause.orders.iter().collect();
     orders.sort_by_key(|order| {
-        let key = |who: &unravel_results::Participant| (who.place.clone(), who.verb.clone());
+        let key = |who: &unravel_results::Participant| (who.place.clone(), who.verb);
         (key(&order.first), key(&order.second))
     });
     let events = orders.into_iter().flat_map(|order| [&order.first, &order.second]);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use unravel_trace::{EventKey, Failure, Outcome, Place, Schedule, ThreadName, Trace};
+use unravel_trace::{EventKey, Failure, Outcome, Place, Schedule, ThreadName, Trace, Verb};
 
 /// The diagnosis of one failure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -87,8 +87,7 @@ pub struct CausalOrder {
 pub struct Participant {
     pub key: EventKey,
     pub place: Place,
-    /// `reads`, `writes`, `locks`.
-    pub verb: String,
+    pub verb: Verb,
     /// Index in the failing trace; `None` if the failing run ended before it.
     pub event: Option<u32>,
 }

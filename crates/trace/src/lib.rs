@@ -21,6 +21,7 @@ mod symbolic;
 mod thread_trace;
 
 pub use combine::{Combined, Incompatible, combine};
+mod verb;
 pub use dependence::{Touch, depend, touches};
 pub use event::*;
 pub use expr::{
@@ -38,3 +39,4 @@ pub use schedule::*;
 pub use shape::Shape;
 pub use symbolic::*;
 pub use thread_trace::{Copied, ThreadTrace, separate};
+pub use verb::Verb;

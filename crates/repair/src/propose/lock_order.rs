@@ -52,7 +52,7 @@ pub(super) fn lock_orders(
                 files.open(&file);
                 let at = [(&pair[0], held), (&pair[1], wanted)].map(|(spot, place)| At {
                     position: position(place),
-                    takes: matches!(spot.verb.as_str(), "locks" | "acquires" | "trylocks"),
+                    takes: spot.verb.takes_lock(),
                 });
                 let Some(nesting) = files.get(&file).and_then(|source| nesting(file, source, at))
                 else {

@@ -232,7 +232,7 @@ impl From<&results::Participant> for Participant {
     fn from(who: &results::Participant) -> Participant {
         Participant {
             thread: who.key.thread.to_string(),
-            verb: who.verb.clone(),
+            verb: who.verb.to_string(),
             place: (&who.place).into(),
             occurrence: who.key.occurrence,
             event: who.event,

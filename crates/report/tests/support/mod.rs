@@ -124,7 +124,7 @@ pub fn participant(run: &Observed, event: u32, known: bool) -> Participant {
             occurrence: same.count() as u32,
         },
         place: run.trace.site(own.site).unwrap().place.clone(),
-        verb: own.kind.verb_third_person().into(),
+        verb: own.kind.does(),
         event: known.then_some(event),
     }
 }
@@ -451,7 +451,6 @@ pub fn hostile() -> (Diagnosis, Sources) {
     cause.advice = bad.into();
     for order in &mut cause.orders {
         order.object = bad.into();
-        order.first.verb = bad.into();
     }
     for change in &mut diagnosis.alternates[0].projection.flows {
         change.location = bad.into();

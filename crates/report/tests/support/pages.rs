@@ -34,7 +34,6 @@ pub fn injected() -> (Explanation, Sources) {
     for order in &mut cause.orders {
         order.object = bad();
         for who in [&mut order.first, &mut order.second] {
-            who.verb = bad();
             who.place = injected_place(who.place.line);
         }
     }

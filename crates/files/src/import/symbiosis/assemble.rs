@@ -1,6 +1,7 @@
 //! The trace file: events in their list, accesses with their expressions, conditions, the bug.
 
 use std::collections::{BTreeMap, HashMap};
+use std::mem::{Discriminant, discriminant};
 use std::path::Path;
 
 use super::items::{Data, Item, Items, Target};
@@ -106,7 +107,7 @@ struct Assembly<'a, 'f> {
     trace: Trace,
     symbolic: Symbolic,
     /// A site for each place, kind and name.
-    sites: HashMap<(Place, &'static str, String), SiteId>,
+    sites: HashMap<(Place, Discriminant<EventKind>, String), SiteId>,
     /// The expression of each read, by its name.
     symbols: HashMap<String, ExprId>,
     /// Whose read a symbol is, and which event.
@@ -164,7 +165,7 @@ impl<'a, 'f> Assembly<'a, 'f> {
         let (kind, place, line) = (kind.clone(), place.clone(), *line);
         let name = kind.location().map(|at| self.trace.location(at).name.clone());
         let next = SiteId(self.sites.len() as u32);
-        let key = (place.clone(), kind.verb(), name.unwrap_or_default());
+        let key = (place.clone(), discriminant(&kind), name.unwrap_or_default());
         let site = *self.sites.entry(key).or_insert(next);
         let event = self.trace.events.len() as u32;
         let first = self.symbolic.accesses.len() as u32;
