@@ -8,7 +8,8 @@ use rustc_hash::FxHashSet;
 use unravel_execute::Judge;
 use unravel_strategies::{Counted, Exhaustive, Pct, Pos, Random, Systematic, YoungestFirst};
 use unravel_trace::{
-    BugId, Detail, Executor, Failure, Input, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
+    BugId, Detail, Executor, Failure, Input, LeftOut, Outcome, Rng, Run, Scheduler, VisibleSet,
+    Want,
 };
 
 use crate::causes::Progress;
@@ -59,7 +60,7 @@ pub struct Gathered {
     pub schedules: u64,
     /// Exhaustive search came to its end.
     pub exhausted: bool,
-    pub left_out: Vec<String>,
+    pub left_out: Vec<LeftOut>,
     pub most_events: u64,
     /// The values that `__VERIFIER_nondet_*` returned: the input is one of many.
     pub asks_for_values: bool,
@@ -118,10 +119,8 @@ impl<E: Executor> Gatherer<'_, E> {
                 Ok(mut gathered) => {
                     if !gathered.exhausted {
                         self.sample(&mut gathered, effort, started + all / 3 * 2);
-                        gathered.left_out.push(format!(
-                            "other classes of schedules than the {} that were executed",
-                            gathered.passing.len() + gathered.failing.len()
-                        ));
+                        let executed = (gathered.passing.len() + gathered.failing.len()) as u64;
+                        gathered.left_out.push(LeftOut::OtherClasses { executed });
                     }
                     return gathered;
                 }
@@ -189,7 +188,7 @@ impl<E: Executor> Gatherer<'_, E> {
         gathered.left_out = summary.left_out;
         gathered
             .left_out
-            .retain(|what| !(gathered.asks_for_values && what.contains("nondeterministic")));
+            .retain(|what| !(gathered.asks_for_values && *what == LeftOut::OtherValues));
         Ok(gathered)
     }
 

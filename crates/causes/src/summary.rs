@@ -6,7 +6,7 @@ use unravel_diagnose::describe;
 use unravel_results::{
     CausalOrder, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, EventStack, Extent,
 };
-use unravel_trace::{BugId, Executor, FailureKind, Run, Schedule, VisibleSet};
+use unravel_trace::{BugId, Executor, FailureKind, LeftOut, Run, Schedule, VisibleSet};
 
 use crate::causes::{Analysis, Request};
 use crate::classes::{Worded, classes, unique};
@@ -280,9 +280,8 @@ impl Summary {
         }
         if self.unlooked > 0 {
             self.extent.complete = false;
-            self.extent
-                .left_out
-                .push(format!("{} failing classes that no cause accounts for", self.unlooked));
+            let classes = self.unlooked as u64;
+            self.extent.left_out.push(LeftOut::Unexplained { classes });
         }
         if verdict == CausesVerdict::Concurrent && self.sequential > 0 && !self.races_only() {
             self.notes.push(format!(

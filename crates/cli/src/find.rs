@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use serde_json::json;
 use unravel_explore::{AfterFirst, Finding, Plan, SearchResult, Shard, search};
 use unravel_files::{ProgramRef, TraceFile};
+use unravel_report::notes;
 use unravel_report::searched::{pace, searched};
-use unravel_trace::Method;
-use unravel_trace::Reached;
+use unravel_trace::{Method, Reached};
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -134,7 +134,7 @@ fn systematic_json(part: &Reached) -> serde_json::Value {
         "classes": part.classes,
         "complete": part.complete,
         "preemptions": part.bound,
-        "left_out": part.left_out,
+        "left_out": notes::all_left_out(&part.left_out),
     })
 }
 
@@ -166,7 +166,7 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
             "seconds": result.explored.elapsed.as_secs_f64(),
             "stopped": result.explored.stopped.name(),
             "inconclusive": tally.inconclusive,
-            "reason": tally.reason,
+            "reason": tally.reason.as_ref().map(ToString::to_string),
             "discarded": tally.discarded,
             "suppressed": tally.put_aside.iter().sum::<u64>(),
             "most_threads": tally.most_threads,
@@ -177,7 +177,7 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
             "recent_classes": covered.recent_classes,
             "recent_schedules": covered.recent_schedules,
             "systematic": systematic,
-            "notes": tally.notes,
+            "notes": notes::notes(&tally.notes),
         })
     );
 }

@@ -49,7 +49,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
             Outcome::Failed(failure) => eprint!("{}", story::failure(failure, &run)),
             other => eprintln!("{other}"),
         }
-        for note in &run.notes {
+        for note in unravel_report::notes::notes(&run.notes) {
             eprintln!("note: {note}");
         }
     }

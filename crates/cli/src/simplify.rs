@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use unravel_execute::Silence;
 use unravel_files::TraceFile;
+use unravel_report::notes::blind_spot;
 use unravel_results::shell_word;
 use unravel_simplify::{
-    Budget, Optimality, Progress as Done, Simplified, SimplifyError, Stage, Switches, simplify,
+    Budget, Optimality, Progress as Done, Simplified, SimplifyError, Stage, Switches, Unproved,
+    simplify,
 };
 use unravel_trace::{Place, Run};
 
@@ -127,6 +129,28 @@ fn say_inconclusive(flags: &SimplifyFlags, error: &SimplifyError) -> Exit {
     Exit::Inconclusive
 }
 
+/// Why not more is proved.
+fn unproved(why: &Unproved) -> String {
+    match why {
+        Unproved::NotAsked => "no proof was asked for".to_owned(),
+        Unproved::Livelock => "livelocks are not searched exactly".to_owned(),
+        Unproved::Unseen(spot) => format!("not seen: {}", blind_spot(*spot)),
+        Unproved::Cancellation => "threads are cancelled".to_owned(),
+        Unproved::Inconclusive { reason } => format!("a schedule could not be followed: {reason}"),
+        Unproved::Damaged => {
+            "the program called a function whose effects cannot be undone".to_owned()
+        }
+        Unproved::Stopped => "the search was stopped".to_owned(),
+        Unproved::NotEnough { schedules } => format!("{schedules} schedules were not enough"),
+        Unproved::CountsOtherwise => {
+            "the best schedule counts otherwise when it is replayed".to_owned()
+        }
+        Unproved::FailsOtherwise => {
+            "the best schedule does not fail so when it is replayed".to_owned()
+        }
+    }
+}
+
 /// How good it is: a word, and what belongs to it.
 fn optimality(simple: &Simplified) -> (&'static str, String) {
     match &simple.optimality {
@@ -137,13 +161,13 @@ fn optimality(simple: &Simplified) -> (&'static str, String) {
         ),
         Optimality::FewestSwitches { why } => (
             "fewest switches proved",
-            format!("whether fewer of them can be preemptions is not known: {why}"),
+            format!("whether fewer of them can be preemptions is not known: {}", unproved(why)),
         ),
         Optimality::LocalOptimum { at_least, why } => (
             "local optimum",
             match at_least {
-                0 => format!("nothing is proved: {why}"),
-                _ => format!("at least {} needed: {why}", switches_word(*at_least)),
+                0 => format!("nothing is proved: {}", unproved(why)),
+                _ => format!("at least {} needed: {}", switches_word(*at_least), unproved(why)),
             },
         ),
     }
@@ -280,8 +304,8 @@ fn as_json(recorded: &Run, simple: &Simplified, out: &Path) -> Value {
     };
     let (at_least, why) = match &simple.optimality {
         Optimality::ProvedMinimal => (simple.after.all(), None),
-        Optimality::FewestSwitches { why } => (simple.after.all(), Some(why)),
-        Optimality::LocalOptimum { at_least, why } => (*at_least, Some(why)),
+        Optimality::FewestSwitches { why } => (simple.after.all(), Some(unproved(why))),
+        Optimality::LocalOptimum { at_least, why } => (*at_least, Some(unproved(why))),
     };
     let preemptions = preemptions(&simple.run, &simple.forced);
     json!({

@@ -117,6 +117,6 @@ pub fn run_json(run: &Run) -> Value {
         "order_known": is_order_known(run),
         "context_switches": is_order_known(run).then(|| run.schedule.context_switches()),
         "steps": run.steps,
-        "notes": run.notes,
+        "notes": unravel_report::notes::notes(&run.notes),
     })
 }

@@ -5,9 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use unravel_results::{Stopped, Tally};
-use unravel_trace::Reached;
-use unravel_trace::{Executor, Input, Method};
+use unravel_results::{Stopped, Tally, Unfollowed};
+use unravel_trace::{Executor, Input, LeftOut, Method, Reached};
 
 use crate::search::{GRACE, Plan, SearchError, State, TICK};
 use crate::worker;
@@ -270,7 +269,7 @@ impl LaneState {
         let mut summary = self.summary.clone()?;
         if self.lost {
             summary.complete = false;
-            summary.left_out.push("the program killed the process that explored it".to_owned());
+            summary.left_out.push(LeftOut::Killed);
         }
         Some(summary)
     }
@@ -281,7 +280,7 @@ fn killed(signal: i32) -> Report {
     let tally = Tally {
         schedules: 1,
         inconclusive: 1,
-        reason: Some(format!("the program killed its process (signal {signal})")),
+        reason: Some(Unfollowed::Killed { signal }),
         ..Tally::default()
     };
     Report { tally, ..Report::default() }

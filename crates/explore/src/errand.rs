@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use rustc_hash::FxHashSet;
-use unravel_results::Tally;
+use unravel_results::{Tally, Unfollowed};
 use unravel_trace::{
     BugId, Detail, Executor, FailureKind, Input, Method, Nondet, Outcome, ReadsFrom, Rng, Run,
     VisibleSet, Want,
@@ -270,9 +270,10 @@ fn count(tally: &mut Tally, run: &Run) {
             this.exit_code = Some(*code);
         }
         Outcome::Discarded => this.discarded = 1,
-        Outcome::Inconclusive { .. } => {
+        Outcome::Inconclusive { reason, at } => {
             this.inconclusive = 1;
-            this.reason = Some(run.outcome.to_string());
+            let (reason, at) = (reason.clone(), at.clone());
+            this.reason = Some(Unfollowed::Inconclusive { reason, at });
         }
     }
     tally.add(this);

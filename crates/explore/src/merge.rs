@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rustc_hash::FxHashSet;
 use unravel_files::{Part, PartError, PartFinding, ProgramRef};
 use unravel_results::{Covered, Explored, Stopped, Tally};
-use unravel_trace::ReadsFrom;
+use unravel_trace::{LeftOut, ReadsFrom};
 
 /// A search, from its parts.
 #[derive(Debug)]
@@ -117,10 +117,9 @@ fn explored(parts: &[(PathBuf, Part)], all_there: bool) -> Explored {
     if !(same_visible && all_there) {
         for part in systematic.iter_mut().filter(|part| part.complete) {
             part.complete = false;
-            part.left_out.push(if all_there {
-                "some parts saw more shared memory than others; search without --shard".to_owned()
-            } else {
-                "parts are missing".to_owned()
+            part.left_out.push(match all_there {
+                true => LeftOut::PartsDiffer,
+                false => LeftOut::PartsMissing,
             });
         }
     }
@@ -139,6 +138,7 @@ fn explored(parts: &[(PathBuf, Part)], all_there: bool) -> Explored {
     };
     Explored {
         strategy: first.explored.strategy.clone(),
+        variety: first.explored.variety,
         seed: first.explored.seed,
         tally,
         stopped,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
-use unravel_results::{Explored, Stopped, Tally};
+use unravel_results::{Explored, Stopped, Tally, Variety};
 use unravel_trace::Reached;
 use unravel_trace::{BugId, Executor, Input, Method, ReadsFrom, Rules, Run, VisibleSet};
 
@@ -347,6 +347,7 @@ impl<'a> State<'a> {
         }
         let explored = Explored {
             strategy: self.plan.strategy.to_string(),
+            variety: variety(self.plan.strategy),
             seed: self.plan.seed,
             tally: self.tally,
             stopped,
@@ -362,6 +363,14 @@ impl<'a> State<'a> {
             classes: self.coverage.classes,
             flows: self.coverage.flows,
         }
+    }
+}
+
+fn variety(strategy: Strategy) -> Variety {
+    match strategy {
+        Strategy::Portfolio => Variety::Portfolio,
+        Strategy::RunToBlock | Strategy::RoundRobin => Variety::Fixed,
+        _ => Variety::One,
     }
 }
 

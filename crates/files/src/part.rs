@@ -36,6 +36,12 @@ pub struct Part {
     pub findings: Vec<PartFinding>,
 }
 
+/// What every format of a part begins with.
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
+}
+
 /// A bug that a part found.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PartFinding {
@@ -62,7 +68,7 @@ pub enum PartError {
 }
 
 impl Part {
-    pub const FORMAT: u32 = 1;
+    pub const FORMAT: u32 = 2;
     /// More classes than that are not written down.
     pub const MOST_CLASSES: usize = 1_000_000;
     /// How the files end.
@@ -86,10 +92,12 @@ impl Part {
             source,
         })?;
         let refused = |reason: String| PartError::Format { path: path.to_owned(), reason };
-        let part: Part = serde_json::from_str(&text).map_err(|e| refused(e.to_string()))?;
-        if part.format != Part::FORMAT {
-            return Err(refused(format!("it has format {}, not {}", part.format, Part::FORMAT)));
+        // The rest of another format is something else.
+        let Format { format } = serde_json::from_str(&text).map_err(|e| refused(e.to_string()))?;
+        if format != Part::FORMAT {
+            return Err(refused(format!("it has format {format}, not {}", Part::FORMAT)));
         }
+        let part: Part = serde_json::from_str(&text).map_err(|e| refused(e.to_string()))?;
         let inside = |name: &str| !name.is_empty() && !name.contains('/');
         if part.number == 0
             || part.number > part.of

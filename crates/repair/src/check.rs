@@ -6,7 +6,7 @@ use std::time::Duration;
 use unravel_explore::{AfterFirst, Plan, Shard, search};
 use unravel_results::{Check, CheckedAs, Stopped};
 use unravel_strategies::Strategy;
-use unravel_trace::{Executor, Failure, Input, Rules};
+use unravel_trace::{Executor, Failure, Input, LeftOut, Rules};
 
 /// How much exploring one candidate gets.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ pub fn explore<E: Executor>(
         let tally = &result.explored.tally;
         let followed = tally.schedules - tally.inconclusive - tally.discarded;
         if followed == 0 && strategy == Strategy::Portfolio {
-            let reason = tally.reason.clone();
+            let reason = tally.reason.as_ref().map(ToString::to_string);
             return Explored::Unknown(
                 reason.unwrap_or_else(|| "no run came to its end".to_owned()),
             );
@@ -90,9 +90,7 @@ pub fn explore<E: Executor>(
         }
     }
     if check.left_out.is_empty() {
-        check
-            .left_out
-            .push("there are more classes of schedules than there was time for".to_owned());
+        check.left_out.push(LeftOut::Time);
     }
     Explored::Passes(check)
 }

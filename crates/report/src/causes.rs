@@ -5,6 +5,7 @@
 use unravel_results::{CausalOrder, Cause, CauseClass, Causes, CausesVerdict, Extent};
 use unravel_trace::{Failure, ThreadName};
 
+use crate::notes;
 use crate::words::{self, count, grouped, listed};
 
 /// Other threads and occurrences of a class that are told of.
@@ -42,7 +43,8 @@ fn nothing_fails(causes: &Causes) -> String {
     let events = count(extent.most_events, "event");
     let size = format!("up to {events}, {}; sequential consistency", bound(extent));
     if extent.passing == 0 {
-        let why = extent.left_out.first().map_or("no run came to its end", String::as_str);
+        let first = extent.left_out.first().map(notes::left_out);
+        let why = first.unwrap_or_else(|| "no run came to its end".to_owned());
         format!("{program}: inconclusive: {why} ({pace})")
     } else if extent.complete {
         let all = count(extent.passing + extent.failing, "class of schedules");
@@ -77,7 +79,7 @@ pub fn extent(extent: &Extent) -> String {
     let seen = format!("not complete: {number} {classes} seen in {}, {steps}", schedules(extent));
     match extent.left_out.is_empty() {
         true => seen,
-        false => format!("{seen}; left: {}", extent.left_out.join("; ")),
+        false => format!("{seen}; left: {}", notes::all_left_out(&extent.left_out).join("; ")),
     }
 }
 

@@ -16,6 +16,7 @@ pub mod html;
 pub mod hunts;
 pub mod json;
 mod names;
+pub mod notes;
 mod numbers;
 mod repairs;
 pub mod sarif;

@@ -262,7 +262,7 @@ fn repairs_have_their_diff_what_was_checked_and_their_cost() {
     assert_eq!(
         document["repairs"][1]["checks"][1],
         json!({
-            "how": "patched", "complete": false, "schedules": 2000, "passing": 700, "left_out": ["the time was up"],
+            "how": "patched", "complete": false, "schedules": 2000, "passing": 700, "left_out": ["parts are missing"],
         })
     );
     assert_eq!(document["repairs"][1]["cost"]["kept"], Value::Null);

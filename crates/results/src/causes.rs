@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{CausalOrder, Pattern};
-use unravel_trace::{BugId, EventKey, Failure, Place, Schedule, ThreadName};
+use unravel_trace::{BugId, EventKey, Failure, LeftOut, Place, Schedule, ThreadName};
 
 /// Every cause of a program's failures, up to a bound.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ pub struct Extent {
     pub fixed_inputs: bool,
     /// How many inputs were looked at.
     pub inputs: u64,
-    pub left_out: Vec<String>,
+    pub left_out: Vec<LeftOut>,
 }
 
 /// The columns of ConcBugAssist's table 5.2.

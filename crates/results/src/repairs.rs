@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Causes;
+use unravel_trace::LeftOut;
 
 /// The causes of a program's failures and the repairs that stood every check.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -91,7 +92,7 @@ pub struct Check {
     pub schedules: u64,
     pub classes: u64,
     /// If not complete: why.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<LeftOut>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -25,7 +25,7 @@ use unravel_trace::{Detail, FailureKind, Outcome, Schedule, ThreadId, Want};
 use crate::course::Course;
 use crate::switches::Switches;
 use crate::trial::Trial;
-use crate::{Budget, Optimality};
+use crate::{Budget, Optimality, Unproved};
 use node::{Key, NodeId, Nodes};
 use walk::{Hazards, Revealed, Walk};
 
@@ -39,15 +39,12 @@ pub(crate) fn prove(
     best: Switches,
     budget: &Budget,
 ) -> (Option<Course>, Optimality) {
-    let local = |why: &str| {
-        let why = why.to_owned();
-        (None, Optimality::LocalOptimum { at_least: 0, why })
-    };
+    let local = |why: Unproved| (None, Optimality::LocalOptimum { at_least: 0, why });
     if budget.proof_executions == 0 {
-        return local("no proof was asked for");
+        return local(Unproved::NotAsked);
     }
     if trial.bug.kind == FailureKind::Livelock {
-        return local("livelocks are not searched exactly");
+        return local(Unproved::Livelock);
     }
     let mut hazards = Hazards::default();
     loop {
@@ -80,7 +77,7 @@ struct Exact<'t, 'a> {
     /// What the program does that forbids to cut less.
     hazards: Hazards,
     /// Why nothing can be proved any more.
-    left_out: Option<String>,
+    left_out: Option<Unproved>,
 }
 
 /// A failing schedule.
@@ -137,11 +134,9 @@ impl Exact<'_, '_> {
     fn unproved(&self, switches: usize, best: Switches) -> Optimality {
         let why = match &self.left_out {
             Some(why) => why.clone(),
-            None if self.trial.executor.is_damaged() => {
-                "the program called a function whose effects cannot be undone".to_owned()
-            }
-            None if self.trial.stopped => "the search was stopped".to_owned(),
-            None => format!("{} schedules were not enough", self.trial.counts.proof_executions),
+            None if self.trial.executor.is_damaged() => Unproved::Damaged,
+            None if self.trial.stopped => Unproved::Stopped,
+            None => Unproved::NotEnough { schedules: self.trial.counts.proof_executions },
         };
         let is_least = switches == best.all() || self.found.is_some();
         match is_least && self.left_out.is_none() {
@@ -169,13 +164,13 @@ impl Exact<'_, '_> {
             let Walk { mut options, chosen, revealed, questions, hazards, mut blind, .. } = walk;
             self.trial.learned.merge(&run.learned.without(&self.trial.visible));
             if let Some(spot) = blind.of(&run, Some(&self.trial.visible)) {
-                self.left_out = Some(format!("not seen: {spot}"));
+                self.left_out = Some(Unproved::Unseen(spot));
             }
             if hazards.is_new_to(&self.hazards) {
                 return Err(hazards.and(&self.hazards));
             }
             if hazards.cancels {
-                self.left_out = Some("threads are cancelled".to_owned());
+                self.left_out = Some(Unproved::Cancellation);
                 return Ok(());
             }
             if thread.is_none() {
@@ -199,7 +194,7 @@ impl Exact<'_, '_> {
                     self.found = Some(Found { schedule, switches, preemptions });
                 }
             } else if let Outcome::Inconclusive { reason, .. } = &run.outcome {
-                self.left_out = Some(format!("a schedule could not be followed: {reason}"));
+                self.left_out = Some(Unproved::Inconclusive { reason: reason.clone() });
                 return Ok(());
             }
             if goes_on {
@@ -256,12 +251,12 @@ impl Exact<'_, '_> {
                 if course.switches().cost() <= expected {
                     return (Some(course), optimality);
                 }
-                let why = "the best schedule counts otherwise when it is replayed".to_owned();
+                let why = Unproved::CountsOtherwise;
                 let at_least = found.switches;
                 (Some(course), Optimality::LocalOptimum { at_least, why })
             }
             _ => {
-                let why = "the best schedule does not fail so when it is replayed".to_owned();
+                let why = Unproved::FailsOtherwise;
                 (None, Optimality::LocalOptimum { at_least: found.switches, why })
             }
         }

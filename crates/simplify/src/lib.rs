@@ -20,7 +20,7 @@ mod widen;
 use std::time::Instant;
 
 use unravel_execute::Judge;
-use unravel_trace::{Detail, Executor, Input, Outcome, Run, VisibleSet};
+use unravel_trace::{BlindSpot, Detail, Executor, Input, Outcome, Run, VisibleSet};
 
 pub use switches::Switches;
 
@@ -94,9 +94,34 @@ pub enum Optimality {
     /// No schedule fails so with fewer switches, nor with as many and fewer preemptions.
     ProvedMinimal,
     /// No schedule fails so with fewer switches; whether fewer of them can be preemptions is not known.
-    FewestSwitches { why: String },
+    FewestSwitches { why: Unproved },
     /// No operation improves it. `at_least`: so many switches are needed in any case.
-    LocalOptimum { at_least: usize, why: String },
+    LocalOptimum { at_least: usize, why: Unproved },
+}
+
+/// Why not more is proved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unproved {
+    NotAsked,
+    /// What spins is pruned, so a livelock would not show.
+    Livelock,
+    Unseen(BlindSpot),
+    /// Cancellation acts on a thread without touching what its events touch.
+    Cancellation,
+    /// A schedule could not be followed to its end, for this reason.
+    Inconclusive {
+        reason: String,
+    },
+    /// The program called a function whose effects cannot be undone.
+    Damaged,
+    Stopped,
+    /// So many schedules were executed, and there are more.
+    NotEnough {
+        schedules: u64,
+    },
+    /// The best schedule has other switches, or does not fail so, when it is replayed without pruning.
+    CountsOtherwise,
+    FailsOtherwise,
 }
 
 /// A failing run, made simple.

@@ -31,7 +31,7 @@ mod threads;
 mod timeouts;
 mod tree;
 
-use unravel_trace::{FailureKind, Method, Op, Outcome, Run, Scheduler};
+use unravel_trace::{FailureKind, LeftOut, Method, Op, Outcome, Run, Scheduler};
 
 use crate::BlindSpots;
 use crate::systematic::{Count, Counted, Systematic};
@@ -153,12 +153,11 @@ impl Exhaustive {
             }
             Stop::NotMine => Counted::NotMine,
             Stop::Diverged => {
-                self.count.leave_out("what follows where the program did not repeat itself");
+                self.count.leave_out(LeftOut::Unrepeated);
                 Counted::Cut
             }
             Stop::TooManyThreads => {
-                let most = ThreadSet::MOST;
-                self.count.leave_out(format!("what follows the creation of {most} threads"));
+                self.count.leave_out(LeftOut::ManyThreads { most: ThreadSet::MOST });
                 Counted::Cut
             }
         }
@@ -177,7 +176,7 @@ impl Systematic for Exhaustive {
     fn learn(&mut self, run: &Run) -> Counted {
         self.end_step();
         if let Some(spot) = self.blind.of(run, None) {
-            self.count.leave_out(spot);
+            self.count.leave_out(LeftOut::Unseen(spot));
         }
         let counted = match self.stopped.take() {
             Some(why) => self.was_stopped(why),

@@ -10,7 +10,9 @@ mod expr;
 mod identity;
 mod ids;
 mod inputs;
+mod left_out;
 mod method;
+mod note;
 mod outcome;
 mod paths;
 mod rng;
@@ -19,9 +21,9 @@ mod schedule;
 mod shape;
 mod symbolic;
 mod thread_trace;
+mod verb;
 
 pub use combine::{Combined, Incompatible, combine};
-mod verb;
 pub use dependence::{Touch, depend, touches};
 pub use event::*;
 pub use expr::{
@@ -30,7 +32,9 @@ pub use expr::{
 pub use identity::EventKey;
 pub use ids::*;
 pub use inputs::words;
+pub use left_out::{BlindSpot, LeftOut};
 pub use method::{Method, Reached, ReadsFrom};
+pub use note::Note;
 pub use outcome::*;
 pub use paths::*;
 pub use rng::Rng;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Guess, Guided, Lead, Led, Outcome, Paths, Place, Schedule, SiteId, Symbolic, ThreadId,
+    Guess, Guided, Lead, Led, Note, Outcome, Paths, Place, Schedule, SiteId, Symbolic, ThreadId,
     ThreadName, Trace, VisibleSet,
 };
 
@@ -96,14 +96,10 @@ pub struct Run {
     /// The values that `__VERIFIER_nondet_*` returned, in order.
     pub nondet: Vec<u64>,
     /// Things the user should know (ignored signals, native state that was kept), each once.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Of a run that was executed with [`Detail::Symbolic`], and of imported ones.
     pub symbolic: Option<Box<Symbolic>>,
 }
-
-/// The note of a run with [`Want::prune_spins`] in which a thread had to wait that never came back to a state it was in.
-pub const HELD_BACK: &str =
-    "a thread that changed nothing for long was held back until others changed something";
 
 impl Run {
     /// How much was kept of this run.

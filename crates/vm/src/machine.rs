@@ -118,7 +118,7 @@ pub(crate) struct Machine {
     pub key_destructors: Vec<Option<u64>>,
     pub jumps: FxHashMap<u64, crate::models::jump::JumpBuffer>,
     pub nondet: crate::models::verifier::NondetSource,
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Streams the program opened, to be closed with it.
     pub open_files: Vec<u64>,
     pub sem_names: FxHashMap<String, u64>,
@@ -570,9 +570,9 @@ impl Machine {
         }
     }
 
-    pub fn note(&mut self, text: &str) {
-        if !self.notes.iter().any(|n| n == text) {
-            self.notes.push(text.to_owned());
+    pub fn note(&mut self, note: Note) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
         }
     }
 }

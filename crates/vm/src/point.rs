@@ -144,7 +144,7 @@ impl Machine {
         thread.timed = false;
         thread.idle += 1;
         if self.prune_spins && thread.idle == LONG_SPIN {
-            self.note(HELD_BACK);
+            self.note(Note::HeldBack);
         }
         let thread = &mut *self.threads[me];
         thread.jumps = 0;
@@ -474,7 +474,7 @@ impl Machine {
     /// says that it does not want to be here, as with an assumption that does not hold.
     fn end_stagnation(&mut self) -> ! {
         if self.stagnation.stuck.iter().all(|t| self.threads[*t].empty_loops > 0) {
-            self.note("a thread stopped in an endless loop that looks at nothing; such runs are discarded");
+            self.note(Note::EndlessLoop);
             self.finish(Outcome::Discarded);
         }
         self.livelock()

@@ -88,7 +88,7 @@ pub fn sample() -> TraceFile {
             steps: 1234,
             learned: visible,
             nondet: vec![3, u64::MAX],
-            notes: vec!["a note".into()],
+            notes: vec![Note::HeldBack, Note::Other("a note".into())],
             symbolic: Some(Box::new(symbolic::sample())),
         },
     }
@@ -334,6 +334,11 @@ fn rules() -> impl Strategy<Value = Rules> {
         })
 }
 
+/// Now and then one that is known.
+fn note(text: String) -> Note {
+    if text.is_empty() { Note::SignalsIgnored } else { Note::Other(text) }
+}
+
 /// Any trace file that is valid.
 pub fn trace_file() -> impl Strategy<Value = TraceFile> {
     let counts =
@@ -361,7 +366,7 @@ pub fn trace_file() -> impl Strategy<Value = TraceFile> {
             steps,
             learned,
             nondet,
-            notes,
+            notes: notes.into_iter().map(note).collect(),
         });
     (program(), (input(), rules()), text(), option::of(any::<u64>()), run).prop_map(
         |(program, (input, rules), strategy, seed, run)| TraceFile {

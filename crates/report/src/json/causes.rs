@@ -9,6 +9,7 @@ use super::diagnosis::Order;
 use super::explanation::milliseconds;
 use super::run::{Failure, Place, Segment, segments};
 use super::{CAUSES, MEMORY_MODEL};
+use crate::notes;
 use crate::words;
 
 /// Every cause of a program's failures, up to a bound. Within version 1 fields are added, never changed or removed.
@@ -202,7 +203,7 @@ impl From<&results::Extent> for Extent {
             max_steps: extent.max_steps,
             most_events: extent.most_events,
             fixed_inputs: extent.fixed_inputs,
-            left_out: extent.left_out.clone(),
+            left_out: notes::all_left_out(&extent.left_out),
         }
     }
 }

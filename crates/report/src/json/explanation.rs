@@ -13,6 +13,7 @@ use super::diagnosis::DiagnosisDocument;
 use super::repairs::Repair;
 use super::run::Failure;
 use super::{EXPLANATION, MEMORY_MODEL};
+use crate::notes;
 
 /// What a search explored, the bugs it found, why they happen, and what repairs them. Within version 1 fields are added,
 /// never changed or removed.
@@ -199,7 +200,7 @@ impl From<&results::Explored> for Explored {
             seconds: milliseconds(explored.elapsed),
             stopped: explored.stopped.name().to_owned(),
             inconclusive: tally.inconclusive,
-            reason: tally.reason.clone(),
+            reason: tally.reason.as_ref().map(ToString::to_string),
             discarded: tally.discarded,
             failed: tally.failed.iter().map(|(_, runs)| runs).sum(),
             nonzero_exits: tally.nonzero_exits,
@@ -212,7 +213,7 @@ impl From<&results::Explored> for Explored {
             reads_from: explored.covered.reads_from,
             recent_classes: explored.covered.recent_classes,
             recent_schedules: explored.covered.recent_schedules,
-            notes: tally.notes.clone(),
+            notes: notes::notes(&tally.notes),
         }
     }
 }

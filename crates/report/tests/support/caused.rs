@@ -204,7 +204,7 @@ pub fn incomplete() -> (Causes, Sources) {
         failing: 34,
         fixed_inputs: true,
         inputs: 1,
-        left_out: vec!["the time was up".into(), "T0.2 waits with a timeout".into()],
+        left_out: vec![LeftOut::PartsMissing, LeftOut::ManyThreads { most: 128 }],
         ..made.extent
     };
     made.notes = vec!["one worker ended early".into()];
@@ -238,7 +238,7 @@ pub fn repaired() -> (Repairs, Sources) {
         complete,
         schedules: 2000,
         classes,
-        left_out: if complete { vec![] } else { vec!["the time was up".into()] },
+        left_out: if complete { vec![] } else { vec![LeftOut::PartsMissing] },
     };
     let lock = Repair {
         title: "a new mutex around bank.c:5 to 6 and bank.c:10 to 11".into(),
@@ -293,7 +293,7 @@ pub fn injected_repairs() -> (Repairs, Sources) {
     causes.program = bad();
     causes.command = bad();
     causes.notes = vec![bad()];
-    causes.extent.left_out = vec![bad()];
+    causes.extent.left_out = vec![LeftOut::Inconclusive { reason: bad() }];
     causes.extent.complete = false;
     for bug in &mut causes.bugs {
         bug.failure.message = bad();
@@ -317,7 +317,7 @@ pub fn injected_repairs() -> (Repairs, Sources) {
         repair.title = bad();
         repair.notes = vec![bad()];
         repair.diff += &format!("{}\n@@ -1 +1 @@\n-{}\n+{}\n", bad(), bad(), bad());
-        repair.checks[1].left_out = vec![bad()];
+        repair.checks[1].left_out = vec![LeftOut::Inconclusive { reason: bad() }];
     }
     made.rejected[0] = Rejected { title: bad(), reason: bad() };
     made.notes = vec![bad()];

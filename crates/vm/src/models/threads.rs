@@ -5,7 +5,7 @@
 
 use unravel_code::FunctionId;
 use unravel_code::layout::{STACK_SIZE, STACKS};
-use unravel_trace::{EventKind, FailureKind, Op, SiteId, ThreadId};
+use unravel_trace::{EventKind, FailureKind, Note, Op, SiteId, ThreadId};
 
 use super::{Args, Family, Flow, OK, error};
 use crate::machine::Machine;
@@ -436,7 +436,7 @@ fn set_cancel_state(m: &mut Machine, a: Args) -> Flow {
 
 fn set_cancel_type(m: &mut Machine, a: Args) -> Flow {
     if a.int(0) == 1 {
-        m.note("asynchronous cancellation is treated as deferred");
+        m.note(Note::CancellationDeferred);
     }
     store_old(m, a.word(1), 0)
 }

@@ -12,8 +12,9 @@ use super::{ImportError, infix, kquery};
 use crate::{ProgramRef, TraceFile};
 use unravel_trace::{
     Access, Bug, Condition, ConditionKind, Event, EventKind, ExprId, Failure, FailureKind, Initial,
-    Input, KnownOrder, Location, Object, ObjectId, Otherwise, Outcome, Place, Rules, Run, Schedule,
-    Shadow, Shape, Site, SiteId, Step, SymbolId, Symbolic, ThreadId, Trace, Value, VisibleSet,
+    Input, KnownOrder, Location, Note, Object, ObjectId, Otherwise, Outcome, Place, Rules, Run,
+    Schedule, Shadow, Shape, Site, SiteId, Step, SymbolId, Symbolic, ThreadId, Trace, Value,
+    VisibleSet,
 };
 
 /// Variables get addresses of our own: this one and every 16 bytes from there.
@@ -66,7 +67,7 @@ pub(super) fn assemble(
         steps: order.len() as u64,
         learned: VisibleSet::default(),
         nondet: Vec::new(),
-        notes,
+        notes: notes.into_iter().map(Note::Other).collect(),
         symbolic: Some(Box::new(assembly.symbolic)),
         trace: assembly.trace,
     };
