@@ -1,12 +1,14 @@
-//! The tasks that are cargo's: `check`, `test`, `fuzz`.
+//! The tasks that are cargo's: `check`, `test`, `bench`, `fuzz`.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use crate::corpus::{self, Depth};
-use crate::error::Error;
-use crate::tally::Tally;
-use crate::workspace::{announce, build_tool, cargo, name, status};
+use xtask::corpus::{self, Depth};
+use xtask::error::Error;
+use xtask::tally::Tally;
+use xtask::workspace::{Profile, announce, build_tool, cargo, name, status};
 
 /// Damaged files that a long fuzzing tries. The plain suite leaves it to the test, which tries fewer.
 pub const LONG_FUZZ: u64 = 2_000_000;
@@ -27,20 +29,48 @@ pub fn check() -> Result<bool, Error> {
     Ok(formatted && clean)
 }
 
-/// Everything. The last line counts tests and corpus cases together.
+/// Everything. The last line counts tests and corpus cases together, those of both profiles if there are two.
 pub fn test(depth: Depth) -> Result<bool, Error> {
-    announce("building");
-    build_tool()?;
-    announce("unit, property and fuzz tests");
-    let flags = ["test", "--quiet", "--release", "--locked", "--workspace", "--no-fail-fast"];
+    let mut tally = test_in(Profile::Release, depth)?;
+    if depth == Depth::Full {
+        // What overflows or breaks an assertion shows without the long searches: there is a release's worth of them already.
+        tally += test_in(Profile::Checked, Depth::Plain)?;
+    }
+    println!("{tally}");
+    Ok(tally.is_good())
+}
+
+/// The tests and the corpus, all compiled in this profile.
+fn test_in(profile: Profile, depth: Depth) -> Result<Tally, Error> {
+    let name = profile.name();
+    announce(&format!("building ({name})"));
+    // Before the tests: those of the benchmarks want the tool to be there.
+    let tool = build_tool(profile)?;
+    announce(&format!("unit, property and fuzz tests ({name})"));
+    let flags = ["test", "--quiet", "--profile", name, "--locked", "--workspace", "--no-fail-fast"];
     let mut command = cargo(&flags);
     if depth == Depth::Full {
         command.env("UNRAVEL_FUZZ_ITERS", LONG_FUZZ.to_string());
     }
     let mut tally = run_tests(&mut command)?;
-    tally += corpus::run(None, depth)?;
+    tally += corpus::run(&tool, None, depth)?;
+    Ok(tally)
+}
+
+/// The corpus alone, or a part of it.
+pub fn corpus(filter: Option<&str>, depth: Depth, profile: Profile) -> Result<bool, Error> {
+    let tally = corpus::run(&build_tool(profile)?, filter, depth)?;
     println!("{tally}");
     Ok(tally.is_good())
+}
+
+/// Becomes the benchmarks, so that output, exit code and signals are theirs. Returns only if that cannot be done.
+pub fn bench(arguments: &[OsString]) -> Error {
+    let flags = ["run", "--quiet", "--release", "--locked", "--package", "unravel-bench", "--"];
+    let mut command = cargo(&flags);
+    // Paths among the arguments are those of who typed them.
+    command.args(arguments).current_dir(".");
+    Error::Start { program: name(&command), source: command.exec() }
 }
 
 pub fn fuzz(iterations: u64, seed: Option<u64>) -> Result<bool, Error> {

@@ -46,9 +46,29 @@ pub fn line(command: &Command) -> String {
     words.map(|w| w.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Builds the command line tool as users have it, and says where it is.
-pub fn build_tool() -> Result<PathBuf, Error> {
-    let mut command = cargo(&["build", "--release", "--locked", "--package", "unravel"]);
+/// How the tool and the tests are compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Profile {
+    /// As users have it.
+    Release,
+    /// The same with debug assertions and checks for overflow, which abort.
+    Checked,
+}
+
+impl Profile {
+    /// As in `Cargo.toml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Release => "release",
+            Profile::Checked => "checked",
+        }
+    }
+}
+
+/// Builds the command line tool, and says where it is.
+pub fn build_tool(profile: Profile) -> Result<PathBuf, Error> {
+    let mut command =
+        cargo(&["build", "--profile", profile.name(), "--locked", "--package", "unravel"]);
     command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let output =
         command.output().map_err(|source| Error::Start { program: name(&command), source })?;

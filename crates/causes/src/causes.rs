@@ -4,28 +4,23 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use unravel_execute::{Apart, Judge, Received};
+use unravel_execute::{Apart, Laboratory, Received};
 use unravel_results::{Causes, EventStack};
 use unravel_strategies::Random;
-use unravel_trace::{Detail, Executor, Input, Nondet, Rng, Rules, Run, VisibleSet, Want};
+use unravel_trace::{Detail, EngineError, Executor, Input, Nondet, Rng, Run, VisibleSet, Want};
 
+use crate::budgets::{CLASSES, GRACE, INPUTS, SAMPLES, TICK, TIME};
 use crate::enumerate::enumerate;
 use crate::gather::{Effort, Gatherer};
 use crate::orders::Pairs;
 use crate::summary::Summary;
 use crate::watch::Words;
 
-/// How often progress is told.
-const TICK: Duration = Duration::from_millis(100);
-/// How long work may go on after the time is up, before its process is killed.
-const GRACE: Duration = Duration::from_secs(10);
-
 /// What to find the causes of.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct Task<'a> {
     pub program: &'a str,
     pub input: &'a Input,
-    pub rules: &'a Rules,
     pub budget: Budget,
     /// The command that asks for this.
     pub command: String,
@@ -45,7 +40,7 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { time: Duration::from_secs(30), classes: 300_000, samples: 5_000, inputs: 3 }
+        Budget { time: TIME, classes: CLASSES, samples: SAMPLES, inputs: INPUTS }
     }
 }
 
@@ -78,8 +73,8 @@ pub enum Progress {
 pub enum CausesError {
     #[error("no process can be started: {0}")]
     Fork(#[source] std::io::Error),
-    #[error("the program's output cannot be sent away: {0}")]
-    Output(#[source] std::io::Error),
+    #[error("{0}")]
+    Engine(String),
     #[error("the program killed the process that explored it (signal {signal})")]
     Killed { signal: i32 },
     #[error("a run did not end within {seconds} s; a smaller --max-steps gives such runs up")]
@@ -94,21 +89,19 @@ enum Message {
 }
 
 /// Finds all causes, in a process of its own: whatever the program does to it, we are still there.
-pub fn causes<E: Executor>(
-    executor: &mut E,
-    request: &Request<'_>,
+pub fn causes(
+    executor: &mut dyn Executor,
+    request: &Task<'_>,
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Analysis, CausesError> {
     let started = Instant::now();
     let mut work: Apart<Message> = Apart::start(executor, |executor, stop, send| {
-        let judge = match Judge::silent(request.rules) {
-            Ok(judge) => judge,
-            Err(error) => return send(&Message::Failed(error.to_string())),
-        };
         let told = &mut |progress| send(&Message::Progress(progress));
-        let analysis = here(executor, judge, request, stop, told);
-        send(&Message::Ends(Box::new(analysis)));
+        match here(executor, request, stop, told) {
+            Ok(analysis) => send(&Message::Ends(Box::new(analysis))),
+            Err(problem) => send(&Message::Failed(problem.to_string())),
+        }
     })
     .map_err(CausesError::Fork)?;
     loop {
@@ -116,7 +109,7 @@ pub fn causes<E: Executor>(
             Received::Message(Message::Progress(now)) => progress(now),
             Received::Message(Message::Ends(analysis)) => return Ok(*analysis),
             Received::Message(Message::Failed(reason)) => {
-                return Err(CausesError::Output(std::io::Error::other(reason)));
+                return Err(CausesError::Engine(reason));
             }
             Received::Ended { signal } => return Err(CausesError::Killed { signal }),
             Received::Nothing => {}
@@ -130,19 +123,18 @@ pub fn causes<E: Executor>(
     }
 }
 
-/// The same in this process, whose output has been sent away.
-pub fn here<E: Executor>(
-    executor: &mut E,
-    mut judge: Judge,
-    request: &Request<'_>,
+/// The same in this process. What the program prints goes where this process's output goes.
+pub fn here(
+    executor: &mut dyn Executor,
+    request: &Task<'_>,
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
-) -> Analysis {
+) -> Result<Analysis, EngineError> {
     let started = Instant::now();
     let mut summary = Summary::default();
     let mut words = Words::default();
     let mut pairs = Pairs::default();
-    let inputs = match asks_for_values(executor, &mut judge, request.input) {
+    let inputs = match asks_for_values(executor, request.input) {
         true => request.budget.inputs.max(1),
         false => 1,
     };
@@ -155,9 +147,8 @@ pub fn here<E: Executor>(
             samples: request.budget.samples,
         };
         let mut gatherer = Gatherer {
-            executor: &mut *executor,
-            judge: &mut judge,
-            input: &input,
+            lab: Laboratory::new(&mut *executor, input, VisibleSet::default())
+                .until(None, Some(interrupted)),
             words: &mut words,
             pairs: &mut pairs,
             interrupted,
@@ -175,22 +166,23 @@ pub fn here<E: Executor>(
         } else {
             summary.sample(&mut gatherer, &gathered, request, &effort);
         }
+        if let Some(problem) = gatherer.lab.problem() {
+            return Err(problem.clone());
+        }
         if !is_one_of_many || interrupted.load(std::sync::atomic::Ordering::Relaxed) {
             break;
         }
     }
-    summary.finish(request, started.elapsed())
+    Ok(summary.finish(request, started.elapsed()))
 }
 
 /// Whether the program asks for values that we may choose.
-fn asks_for_values<E: Executor>(executor: &mut E, judge: &mut Judge, input: &Input) -> bool {
+fn asks_for_values(executor: &mut dyn Executor, input: &Input) -> bool {
     if !matches!(input.nondet, Nondet::Seed(_)) {
         return false;
     }
-    let want = Want::only(Detail::Outcome);
-    let mut run = executor.run(input, &VisibleSet::default(), &mut Random::new(0), want);
-    // Its output is not the next run's.
-    judge.judge(&mut run);
+    let mut lab = Laboratory::new(executor, input.clone(), VisibleSet::default());
+    let run = lab.run(&mut Random::new(0), &mut (), Want::only(Detail::Outcome));
     !run.nondet.is_empty()
 }
 

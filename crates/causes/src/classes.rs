@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_results::{CausalOrder, Cause, CauseClass, CauseRegion, LineOrder, Participant};
-use unravel_trace::{EventKey, Place};
+use unravel_trace::{EventKey, Place, SourceLine};
 
 /// A cause with the words for it.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Worded {
 /// Puts causes together whose orders are between the same lines; simple ones come first.
 pub fn classes(causes: Vec<Worded>) -> Vec<CauseClass> {
     let mut classes: Vec<CauseClass> = Vec::new();
-    let mut by_lines: FxHashMap<Vec<(String, String)>, usize> = FxHashMap::default();
+    let mut by_lines: FxHashMap<Vec<(SourceLine, SourceLine)>, usize> = FxHashMap::default();
     for Worded { cause, words, bugs } in causes {
         let lines = lines(&cause.orders);
         if let Some(index) = by_lines.get(&lines) {
@@ -48,7 +48,7 @@ pub fn unique(classes: &[CauseClass]) -> Vec<LineOrder> {
     let mut seen = FxHashSet::default();
     let mut unique = Vec::new();
     for order in classes.iter().flat_map(|class| &class.causes).flat_map(|cause| &cause.orders) {
-        let (first, second) = (order.first.place.short(), order.second.place.short());
+        let (first, second) = order.lines();
         if seen.insert((first.clone(), second.clone())) {
             unique.push(LineOrder { first, second, object: order.object.clone() });
         }
@@ -56,9 +56,8 @@ pub fn unique(classes: &[CauseClass]) -> Vec<LineOrder> {
     unique
 }
 
-fn lines(orders: &[CausalOrder]) -> Vec<(String, String)> {
-    let mut lines: Vec<(String, String)> =
-        orders.iter().map(|o| (o.first.place.short(), o.second.place.short())).collect();
+fn lines(orders: &[CausalOrder]) -> Vec<(SourceLine, SourceLine)> {
+    let mut lines: Vec<_> = orders.iter().map(CausalOrder::lines).collect();
     lines.sort();
     lines.dedup();
     lines
@@ -95,4 +94,57 @@ fn is_same(one: &[CauseRegion], other: &[CauseRegion]) -> bool {
         places.iter().map(|(from, to)| (from.file.clone(), from.line, to.line)).collect::<Vec<_>>()
     };
     places(one) == places(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unravel_diagnose::Words;
+    use unravel_results::Pattern;
+    use unravel_trace::{Schedule, SiteId, ThreadName};
+
+    /// That T0.1 writes at line 12 of a file before T0.2 does.
+    fn cause(file: &str, column: u32) -> Worded {
+        let who = |thread: u32| Participant {
+            key: EventKey {
+                thread: ThreadName::main().child(thread),
+                site: SiteId(column),
+                occurrence: 0,
+            },
+            place: Place { function: "add".into(), file: file.into(), line: 12, column },
+            verb: unravel_trace::Verb::Writes,
+            event: Some(thread),
+        };
+        let order =
+            CausalOrder { first: who(1), second: who(2), object: "x".to_owned(), witness: None };
+        let cause = Cause {
+            orders: vec![order],
+            failing: Schedule::default(),
+            constraints: 1,
+            blocks: 1,
+            minimal: true,
+        };
+        let words = Words {
+            pattern: Pattern::OrderViolation,
+            sentence: String::new(),
+            advice: String::new(),
+            region: Vec::new(),
+        };
+        Worded { cause, words, bugs: Vec::new() }
+    }
+
+    #[test]
+    fn lines_of_two_files_with_one_name_are_not_mixed() {
+        let classes = classes(vec![cause("d1/util.c", 5), cause("d2/util.c", 5)]);
+        assert_eq!(classes.len(), 2);
+        assert_eq!(unique(&classes).len(), 2);
+        assert_eq!(classes[1].same_regions_as, None);
+    }
+
+    #[test]
+    fn one_line_is_one_class_whatever_the_column() {
+        let classes = classes(vec![cause("d1/util.c", 5), cause("d1/util.c", 9)]);
+        assert_eq!((classes.len(), classes[0].causes.len()), (1, 2));
+        assert_eq!(unique(&classes).len(), 1);
+    }
 }

@@ -8,10 +8,8 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::budgets::MOST_NODES;
 use crate::orders::{OrderId, OrderSet};
-
-/// Sets that a search for the cheapest hitting set may visit before it makes do with a good one.
-const MOST_NODES: usize = 20_000;
 
 /// A cause, with a passing run for each order that breaks it and no other.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -8,15 +8,13 @@
 mod tests;
 
 use rustc_hash::FxHashMap;
-use unravel_diagnose::points::{Key, Keys};
+use unravel_trace::{Key, Keys};
 
+use crate::budgets::MOST_CAUSES;
 use crate::core::{Core, core};
 use crate::gather::{Effort, Gathered, Member, left};
 use crate::orders::{OrderId, OrderSet, Pairs};
 use crate::watch::{Course, Ends};
-
-/// Causes that are looked for; more are no help to anybody.
-const MOST_CAUSES: usize = 400;
 
 /// One cause, in terms of what was gathered.
 #[derive(Debug)]

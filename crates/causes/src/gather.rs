@@ -1,29 +1,22 @@
 //! Gathers classes of schedules: all of them where exhaustive search comes to its end, as many as there is time for
 //! where it does not.
+//!
+//! In place of ConcBugAssist's bounded model checker (§3.1), which is asked for one failing execution after the other.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
-use unravel_execute::Judge;
-use unravel_strategies::{Counted, Exhaustive, Pct, Pos, Random, Systematic, YoungestFirst};
+use unravel_execute::{Laboratory, Lesson};
+use unravel_strategies::{Counted, Exhaustive, Pct, Pos, Random, Systematic};
 use unravel_trace::{
-    BugId, Detail, Executor, Failure, Input, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
+    BugId, Capability, Detail, Failure, LeftOut, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
 };
 
+use crate::budgets::{EXHAUSTIVE_WORK, MOST_STEPS};
 use crate::causes::Progress;
 use crate::orders::{OrderSet, Pairs};
 use crate::watch::{Course, Watch, Words};
-
-/// Runs at random that look for what is shared, before anything counts.
-const LEARNING_RUNS: u64 = 6;
-/// Steps of runs that are kept in memory, in all.
-const MOST_STEPS: usize = 12_000_000;
-/// How much exhaustive search may execute, so that where it ends does not depend on the machine: instructions, with what
-/// a run and a step cost besides, counted in them. Some ten seconds.
-const EXHAUSTIVE_WORK: u64 = 12_000_000_000;
-const RUN_COST: u64 = 5_000;
-const STEP_COST: u64 = 300;
 
 /// How much may be done.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +52,7 @@ pub struct Gathered {
     pub schedules: u64,
     /// Exhaustive search came to its end.
     pub exhausted: bool,
-    pub left_out: Vec<String>,
+    pub left_out: Vec<LeftOut>,
     pub most_events: u64,
     /// The values that `__VERIFIER_nondet_*` returned: the input is one of many.
     pub asks_for_values: bool,
@@ -70,10 +63,8 @@ pub struct Gathered {
 }
 
 /// Executes the program again and again with one input.
-pub struct Gatherer<'a, E> {
-    pub executor: &'a mut E,
-    pub judge: &'a mut Judge,
-    pub input: &'a Input,
+pub struct Gatherer<'a> {
+    pub lab: Laboratory<'a>,
     pub words: &'a mut Words,
     pub pairs: &'a mut Pairs,
     pub interrupted: &'a AtomicBool,
@@ -107,10 +98,10 @@ impl Gathered {
     }
 }
 
-impl<E: Executor> Gatherer<'_, E> {
+impl Gatherer<'_> {
     /// All classes, or as many as the effort allows.
     pub fn gather(&mut self, effort: &Effort) -> Gathered {
-        let mut visible = self.learn();
+        let mut visible = self.lab.learn(&Lesson::default(), |input, _| input.clone(), |_, _| {});
         let started = Instant::now();
         let all = left(effort.until);
         loop {
@@ -118,10 +109,8 @@ impl<E: Executor> Gatherer<'_, E> {
                 Ok(mut gathered) => {
                     if !gathered.exhausted {
                         self.sample(&mut gathered, effort, started + all / 3 * 2);
-                        gathered.left_out.push(format!(
-                            "other classes of schedules than the {} that were executed",
-                            gathered.passing.len() + gathered.failing.len()
-                        ));
+                        let executed = (gathered.passing.len() + gathered.failing.len()) as u64;
+                        gathered.left_out.push(LeftOut::OtherClasses { executed });
                     }
                     return gathered;
                 }
@@ -129,25 +118,6 @@ impl<E: Executor> Gatherer<'_, E> {
                 Err(learned) => visible.merge(&learned),
             };
         }
-    }
-
-    /// What threads share, as a few runs show it.
-    fn learn(&mut self) -> VisibleSet {
-        let all = self.executor.all_sites();
-        let mut visible = VisibleSet::default();
-        let random =
-            (0..LEARNING_RUNS).map(|seed| Box::new(Random::new(seed)) as Box<dyn Scheduler>);
-        // What a program does before its threads get anywhere is the same in most runs.
-        let mut schedulers: Vec<Box<dyn Scheduler>> = vec![Box::new(YoungestFirst)];
-        schedulers.extend(random);
-        for mut scheduler in schedulers {
-            let want = Want { learn: true, ..Want::only(Detail::Outcome) };
-            let mut run = self.executor.run(self.input, &all, &mut *scheduler, want);
-            // Its output is not the next run's.
-            self.judge.judge(&mut run);
-            visible.merge(&run.learned);
-        }
-        visible
     }
 
     /// Every class once; an error is what turned out to be shared.
@@ -159,7 +129,7 @@ impl<E: Executor> Gatherer<'_, E> {
     ) -> Result<Gathered, VisibleSet> {
         let mut gathered = Gathered { visible: visible.clone(), ..Gathered::default() };
         let mut search = Exhaustive::new(0, 1);
-        let mut work = 0;
+        let begun = self.lab.work();
         loop {
             let Some(mut scheduler) = search.scheduler() else { break };
             let (run, course) = self.run(visible, &mut *scheduler, true);
@@ -170,13 +140,12 @@ impl<E: Executor> Gatherer<'_, E> {
                 return Err(learned);
             }
             gathered.schedules += 1;
-            work += run.steps + RUN_COST + course.steps.len() as u64 * STEP_COST;
             if counted == Counted::New {
                 self.keep(&mut gathered, run, course);
             }
             if gathered.passing.len() + gathered.failing.len() >= effort.classes
                 || gathered.steps >= MOST_STEPS
-                || work >= EXHAUSTIVE_WORK
+                || self.lab.work() - begun >= EXHAUSTIVE_WORK
                 || Instant::now() >= until
                 || self.is_to_stop()
             {
@@ -185,11 +154,15 @@ impl<E: Executor> Gatherer<'_, E> {
         }
         let summary = search.summary();
         gathered.exhausted = true;
+        let missing = [Capability::Learn, Capability::PruneSpins];
+        for capability in missing.into_iter().filter(|capability| !self.lab.can(*capability)) {
+            gathered.left_out.push(LeftOut::Lacking(capability));
+        }
         // Values that are fixed are a bound, not a gap: the extent says so.
-        gathered.left_out = summary.left_out;
+        gathered.left_out.extend(summary.left_out);
         gathered
             .left_out
-            .retain(|what| !(gathered.asks_for_values && what.contains("nondeterministic")));
+            .retain(|what| !(gathered.asks_for_values && *what == LeftOut::OtherValues));
         Ok(gathered)
     }
 
@@ -213,19 +186,19 @@ impl<E: Executor> Gatherer<'_, E> {
         }
     }
 
-    /// One run, watched and judged.
+    /// One run, watched.
     pub fn run(
         &mut self,
         visible: &VisibleSet,
         scheduler: &mut dyn Scheduler,
         prune_spins: bool,
     ) -> (Run, Course) {
-        let mut watch = Watch::new(scheduler, self.words);
-        let want = Want { learn: prune_spins, prune_spins, ..Want::only(Detail::Outcome) };
-        let mut run = self.executor.run(self.input, visible, &mut watch, want);
-        let course = watch.finish();
-        self.judge.judge(&mut run);
-        (run, course)
+        let mut watch = Watch::new(self.words);
+        let learn = prune_spins && self.lab.can(Capability::Learn);
+        let prune_spins = prune_spins && self.lab.can(Capability::PruneSpins);
+        let want = Want { learn, prune_spins, ..Want::only(Detail::Outcome) };
+        let run = self.lab.run_seeing(visible, scheduler, &mut watch, want);
+        (run, watch.finish())
     }
 
     /// Keeps a run if its class is new.
@@ -258,7 +231,7 @@ impl<E: Executor> Gatherer<'_, E> {
     }
 
     fn is_to_stop(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed) || self.executor.is_damaged()
+        !self.lab.may_go_on()
     }
 }
 

@@ -6,11 +6,11 @@
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
-use unravel_execute::{Apart, Class, Judge, Received};
+use unravel_execute::{Apart, Class, Laboratory, Received};
 use unravel_strategies::{Counted, Exhaustive, Systematic};
 use unravel_trace::{
-    Alarm, Choice, Detail, Executed, Executor, Input, Observes, Outcome, Question, Rules,
-    Scheduler, SiteId, View, VisibleSet, Want,
+    Alarm, Capability, Detail, Executed, Executor, Input, Observer, Observes, Outcome, SiteId,
+    VisibleSet, Want,
 };
 
 use crate::watch::without_place;
@@ -19,7 +19,6 @@ use crate::watch::without_place;
 #[derive(Clone, Copy, Debug)]
 pub struct Allowed<'a> {
     pub input: &'a Input,
-    pub rules: &'a Rules,
     /// What was visible in the original.
     pub visible: &'a VisibleSet,
     /// Sites from here on were woven in.
@@ -28,10 +27,9 @@ pub struct Allowed<'a> {
 }
 
 /// The fingerprints of the classes that pass; `None` if there are more than there is time for.
-pub fn allowed_classes<E: Executor>(executor: &mut E, allowed: &Allowed<'_>) -> Option<Vec<u64>> {
+pub fn allowed_classes(executor: &mut dyn Executor, allowed: &Allowed<'_>) -> Option<Vec<u64>> {
     let mut work: Apart<Option<Vec<u64>>> = Apart::start(executor, |executor, _, send| {
-        let found = Judge::silent(allowed.rules).ok();
-        send(&found.and_then(|judge| explore(executor, judge, allowed)));
+        send(&explore(executor, allowed));
     })
     .ok()?;
     let until = Instant::now() + allowed.time * 2;
@@ -45,65 +43,47 @@ pub fn allowed_classes<E: Executor>(executor: &mut E, allowed: &Allowed<'_>) -> 
     None
 }
 
-fn explore<E: Executor>(
-    executor: &mut E,
-    mut judge: Judge,
-    allowed: &Allowed<'_>,
-) -> Option<Vec<u64>> {
+fn explore(executor: &mut dyn Executor, allowed: &Allowed<'_>) -> Option<Vec<u64>> {
     let until = Instant::now() + allowed.time;
+    let mut lab = Laboratory::new(executor, allowed.input.clone(), allowed.visible.clone())
+        .until(Some(until), None);
+    let prune_spins = lab.can(Capability::PruneSpins);
     let mut search = Exhaustive::new(0, 1);
     let mut classes = FxHashSet::default();
-    let mut class = Class::default();
+    let mut look = Look { class: Class::default(), woven_from: allowed.woven_from };
     loop {
         let Some(mut scheduler) = search.scheduler() else { break };
-        class.clear();
-        let mut look =
-            Look { inner: &mut *scheduler, class: &mut class, woven_from: allowed.woven_from };
-        let want = Want { prune_spins: true, ..Want::only(Detail::Outcome) };
-        let mut run = executor.run(allowed.input, allowed.visible, &mut look, want);
+        look.class.clear();
+        let want = Want { prune_spins, ..Want::only(Detail::Outcome) };
+        let run = lab.run(&mut *scheduler, &mut look, want);
         drop(scheduler);
-        judge.judge(&mut run);
         let is_new = search.learn(&run) == Counted::New;
         if is_new && matches!(run.outcome, Outcome::Exited { .. }) {
-            classes.insert(class.value());
+            classes.insert(look.class.value());
         }
-        if Instant::now() >= until || executor.is_damaged() {
+        if !lab.may_go_on() {
             return None;
         }
     }
     Some(classes.into_iter().collect())
 }
 
-/// Fingerprints what a scheduler does, without what was woven in.
-struct Look<'a> {
-    inner: &'a mut dyn Scheduler,
-    class: &'a mut Class,
+/// Fingerprints a run without what was woven in.
+struct Look {
+    class: Class,
     woven_from: SiteId,
 }
 
-impl Scheduler for Look<'_> {
-    fn next(&mut self, view: &View<'_>) -> Choice {
-        self.inner.next(view)
-    }
-
-    fn choose(&mut self, what: Question, options: u32) -> u32 {
-        self.inner.choose(what, options)
-    }
-
-    fn finish(&mut self, events: u64) {
-        self.inner.finish(events);
-    }
-
+impl Observer for Look {
     fn observes(&self) -> Observes {
-        self.inner.observes().max(Observes::Events)
+        Observes::Events
     }
 
     fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
-        let alarm = self.inner.observe(executed);
         let executed = &without_place(executed);
         if executed.what.site < self.woven_from {
             self.class.add(executed);
         }
-        alarm
+        None
     }
 }

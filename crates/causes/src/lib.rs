@@ -6,8 +6,15 @@
 //! may take. Where there are more classes than time, failing runs that no cause accounts for are diagnosed one by one, and the
 //! result says that it is not complete.
 //!
+//! `causes.rs` is the way. `gather.rs` executes every class of schedules once, or as many as there is time for; `watch.rs` keeps a
+//! run as the steps it took, `orders.rs` the orders between conflicting steps as bits. `core.rs` finds a minimal cause of one
+//! failing run, `enumerate.rs` blocks it and goes on; where not all classes are known, `sampled.rs` has each failing run diagnosed
+//! instead. `summary.rs` puts inputs together, `tell.rs` and `classes.rs` find names, and what is the same for a reader. `kept.rs`
+//! counts the classes that a repair still allows.
+//!
 //! Not modelled: weak memory; inputs other than those that were given or drawn.
 
+mod budgets;
 mod causes;
 mod classes;
 mod core;
@@ -20,6 +27,7 @@ mod summary;
 mod tell;
 mod watch;
 
+pub use budgets::budgets;
 pub use kept::{Allowed, allowed_classes};
 
-pub use causes::{Analysis, Budget, CausesError, Progress, Request, causes, here};
+pub use causes::{Analysis, Budget, CausesError, Progress, Task, causes, here};

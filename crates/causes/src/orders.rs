@@ -3,14 +3,14 @@
 //! Two steps of different threads that conflict in some run are a pair. A run keeps a pair one way, the other way, or
 //! (where a step is missing, or the two touch different things this time) not at all. Two bits a pair, so that which
 //! orders one run breaks of another is a few words of arithmetic.
+//!
+//! The ordering constraints of ConcBugAssist (§3.2), but only between steps that conflict: the order of others decides nothing.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unravel_diagnose::points::{Key, Keys, ThreadKey};
+use unravel_trace::{Key, Keys, ThreadKey};
 
+use crate::budgets::LOOK_BACK;
 use crate::watch::{Course, Ends, Says, Step, Touches};
-
-/// How many earlier steps at the same place a step is compared with, in long runs.
-const LOOK_BACK: usize = 96;
 
 /// The end of the process, wherever it comes from.
 pub const END: Key = Key(u32::MAX);
@@ -126,8 +126,9 @@ impl Pairs {
         for (index, step) in course.steps.iter().enumerate() {
             let mut partners: Vec<u32> = Vec::new();
             for touched in touches.get(step.touches) {
-                let last = touched.address.saturating_add(touched.bytes.max(1) - 1) >> 3;
-                for granule in (touched.address >> 3..=last).take(64) {
+                let last =
+                    touched.touch.address.saturating_add(touched.touch.bytes.max(1) - 1) >> 3;
+                for granule in (touched.touch.address >> 3..=last).take(64) {
                     let list = at.entry(granule).or_default();
                     if list.last() == Some(&(index as u32)) {
                         continue;

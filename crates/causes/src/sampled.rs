@@ -3,34 +3,25 @@
 //! A diagnosis finds its own passing runs, near the failing one, and attacks what it claims ([`unravel_diagnose`]). So its orders are
 //! a better cause than a hitting set over whatever passing runs were met by chance. Nothing is complete here.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use unravel_diagnose::points::Key;
-use unravel_diagnose::{Options, Subject, Words, diagnose};
-use unravel_execute::{Judge, Replay};
+use unravel_diagnose::{Options, Words, diagnose};
 use unravel_explore::{AfterFirst, Plan, Shard, search};
 use unravel_results::{Cause, Diagnosis, EventStack};
 use unravel_solve::{Heeding, SolverChoice};
 use unravel_strategies::Strategy;
-use unravel_trace::{Detail, EventKey, Executor, Rules, Run, Schedule, Want};
+use unravel_trace::{Capability, Detail, EventKey, Key, Run, Schedule, Want};
 
+use crate::budgets::{DIAGNOSIS_SHARE, LEAST_DIAGNOSIS, MOST_DIAGNOSED, SEARCH_SHARE};
 use crate::classes::Worded;
 use crate::gather::{Effort, Gathered, Gatherer, left};
 use crate::watch::{Course, Watch};
 
-/// Failing runs that are diagnosed.
-const MOST_DIAGNOSED: usize = 24;
-/// How long one diagnosis may take, as a share of what is left, and at least.
-const SHARE: u32 = 3;
-const LEAST: Duration = Duration::from_secs(3);
-/// The share of the time that goes into finding a failure, if none has been met.
-const SEARCH_SHARE: u32 = 2;
-
 /// Looks for failing runs in every way there is, if none has been gathered yet.
-pub fn find_failures<E: Executor>(
-    gatherer: &mut Gatherer<'_, E>,
+pub fn find_failures(
+    gatherer: &mut Gatherer<'_>,
     gathered: &Gathered,
-    rules: &Rules,
     effort: &Effort,
 ) -> Vec<Run> {
     if !gathered.failing.is_empty() {
@@ -44,12 +35,12 @@ pub fn find_failures<E: Executor>(
         jobs: 1,
         shard: Shard::WHOLE,
         after_first: AfterFirst::GoOnFor { times: 1, least: 2000, time: Duration::from_secs(2) },
-        rules: rules.clone(),
         known: Vec::new(),
     };
+    let input = gatherer.lab.input().clone();
     let interrupted = gatherer.interrupted;
-    let go_on = |_: &_, _| !interrupted.load(std::sync::atomic::Ordering::Relaxed);
-    let found = search(gatherer.executor, gatherer.input, &plan, go_on);
+    let go_on = |_: &_, _| !interrupted.load(Ordering::Relaxed);
+    let found = search(gatherer.lab.executor(), &input, &plan, go_on);
     found.map_or_else(|_| Vec::new(), |found| found.findings.into_iter().map(|f| f.run).collect())
 }
 
@@ -62,20 +53,19 @@ pub struct Diagnosed {
 }
 
 /// Diagnoses failing runs until each of those that were gathered keeps all orders of some cause.
-pub fn diagnose_each<E: Executor>(
-    gatherer: &mut Gatherer<'_, E>,
+pub fn diagnose_each(
+    gatherer: &mut Gatherer<'_>,
     gathered: &Gathered,
     found: Vec<Run>,
-    rules: &Rules,
     effort: &Effort,
     program: &str,
-    schedule_of: impl Fn(&Gatherer<'_, E>, &Course) -> Schedule,
+    schedule_of: impl Fn(&Gatherer<'_>, &Course) -> Schedule,
 ) -> (Vec<Diagnosed>, usize) {
     let mut diagnosed: Vec<Diagnosed> = Vec::new();
     let mut tried = 0;
     for run in found {
         tried += 1;
-        diagnosed.extend(diagnose_one(gatherer, &run, rules, effort, program));
+        diagnosed.extend(diagnose_one(gatherer, &run, effort, program));
     }
     let mut open: Vec<usize> = (0..gathered.failing.len()).collect();
     open.sort_by_cached_key(|index| {
@@ -91,8 +81,8 @@ pub fn diagnose_each<E: Executor>(
         open.remove(0);
         let course = &gathered.failing[failing].member.course;
         let schedule = schedule_of(gatherer, course);
-        let run = run(gatherer, &schedule);
-        let Some(mut new) = diagnose_one(gatherer, &run, rules, effort, program) else { continue };
+        let run = gatherer.lab.replay(&schedule, Detail::Events);
+        let Some(mut new) = diagnose_one(gatherer, &run, effort, program) else { continue };
         let orders = keys(gatherer, &new.worded.cause);
         let before = open.len();
         open.retain(|index| !keeps(&gathered.failing[*index].member.course, &orders));
@@ -102,33 +92,20 @@ pub fn diagnose_each<E: Executor>(
     (diagnosed, open.len())
 }
 
-fn run<E: Executor>(gatherer: &mut Gatherer<'_, E>, schedule: &Schedule) -> Run {
-    let mut replay = Replay::new(schedule);
-    let want = Want::only(Detail::Events);
-    let mut run = gatherer.executor.run(gatherer.input, &schedule.visible, &mut replay, want);
-    gatherer.judge.judge(&mut run);
-    run.schedule.visible = schedule.visible.clone();
-    run
-}
-
-fn diagnose_one<E: Executor>(
-    gatherer: &mut Gatherer<'_, E>,
+fn diagnose_one(
+    gatherer: &mut Gatherer<'_>,
     run: &Run,
-    rules: &Rules,
     effort: &Effort,
     program: &str,
 ) -> Option<Diagnosed> {
-    // The output of this process goes nowhere already.
-    let judge = Judge::silent(rules).ok()?;
-    let input = run.input(gatherer.input);
+    let input = run.input(gatherer.lab.input());
     let visible = run.schedule.visible.clone();
-    let deadline = Instant::now() + (left(effort.until) / SHARE).max(LEAST);
-    let mut subject = Subject::new(&mut *gatherer.executor, judge, input, visible)
-        .until(Some(deadline), Some(gatherer.interrupted));
+    let deadline = Instant::now() + (left(effort.until) / DIAGNOSIS_SHARE).max(LEAST_DIAGNOSIS);
+    let mut lab =
+        gatherer.lab.annex(input, visible).until(Some(deadline), Some(gatherer.interrupted));
     let mut solver = Heeding::new(SolverChoice::default().make(), gatherer.interrupted);
     let options = Options::default();
-    let diagnosis =
-        diagnose(&mut subject, program, run, &mut solver, &options, &mut |_| {}).ok()?;
+    let diagnosis = diagnose(&mut lab, program, run, &mut solver, &options, &mut |_| {}).ok()?;
     let Diagnosis { failing, root_cause, .. } = diagnosis;
     let root_cause = root_cause.filter(|cause| !cause.orders.is_empty())?;
     let cause = Cause {
@@ -150,44 +127,36 @@ fn diagnose_one<E: Executor>(
         advice: root_cause.advice,
         region: root_cause.region,
     };
-    let run = self::run(gatherer, &failing.schedule);
+    let run = gatherer.lab.replay(&failing.schedule, Detail::Events);
     Some(Diagnosed { worded: Worded { cause, words, bugs: Vec::new() }, stacks, run })
 }
 
 /// The call stacks of a cause's events, as a run shows them.
-fn stacks_of<E: Executor>(
-    gatherer: &mut Gatherer<'_, E>,
-    schedule: &Schedule,
-    cause: &Cause,
-) -> Vec<EventStack> {
-    let mut replay = Replay::new(schedule);
-    let mut watch = Watch::new(&mut replay, gatherer.words).with_stacks();
-    let want = Want::only(Detail::Events);
-    gatherer.executor.run(gatherer.input, &schedule.visible, &mut watch, want);
+fn stacks_of(gatherer: &mut Gatherer<'_>, schedule: &Schedule, cause: &Cause) -> Vec<EventStack> {
+    let Gatherer { lab, words, .. } = gatherer;
+    let mut watch = Watch::new(words);
+    let want = Want { stacks: lab.can(Capability::Stacks), ..Want::only(Detail::Events) };
+    let (run, _) = lab.replay_seen(schedule, &mut watch, want);
     let course = watch.finish();
     let mut stacks = Vec::new();
     let mut number = 0;
     for step in &course.steps {
         number += u64::from(!step.continues);
-        let (thread, site, occurrence) = gatherer.words.keys.parts(step.key);
-        let key = EventKey { thread: gatherer.words.keys.name(thread).clone(), site, occurrence };
+        let key = words.keys.event(step.key);
         let is_wanted = |order: &unravel_results::CausalOrder| {
             order.first.key == key || order.second.key == key
         };
         if cause.orders.iter().any(is_wanted) {
-            let stack = gatherer.executor.stack(number, site);
+            let stack = run.stacks.get(number, key.site).to_vec();
             stacks.push(EventStack { key, stack });
         }
     }
     stacks
 }
 
-fn keys<E>(gatherer: &mut Gatherer<'_, E>, cause: &Cause) -> Vec<(Key, Key)> {
+fn keys(gatherer: &mut Gatherer<'_>, cause: &Cause) -> Vec<(Key, Key)> {
     let names = &mut gatherer.words.keys;
-    let mut key = |event: &EventKey| {
-        let thread = names.thread(&event.thread);
-        names.key(thread, event.site, event.occurrence)
-    };
+    let mut key = |event: &EventKey| names.key_of(event);
     cause.orders.iter().map(|order| (key(&order.first.key), key(&order.second.key))).collect()
 }
 

@@ -6,9 +6,9 @@ use unravel_diagnose::describe;
 use unravel_results::{
     CausalOrder, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, EventStack, Extent,
 };
-use unravel_trace::{BugId, Executor, FailureKind, Run, Schedule, VisibleSet};
+use unravel_trace::{BugId, FailureKind, LeftOut, Run, Schedule, VisibleSet};
 
-use crate::causes::{Analysis, Request};
+use crate::causes::{Analysis, Task};
 use crate::classes::{Worded, classes, unique};
 use crate::enumerate::{Enumerated, Found};
 use crate::gather::{Effort, FailingMember, Gathered, Gatherer};
@@ -36,13 +36,13 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn count<E>(&mut self, gatherer: &Gatherer<'_, E>, gathered: &Gathered) {
+    pub fn count(&mut self, gatherer: &Gatherer<'_>, gathered: &Gathered) {
         let extent = &mut self.extent;
         extent.complete = gathered.is_complete() && (self.inputs == 0 || extent.complete);
         extent.schedules += gathered.schedules;
         extent.passing += gathered.passing.len() as u64;
         extent.failing += gathered.failing.len() as u64;
-        extent.max_steps = gatherer.input.limits.max_steps;
+        extent.max_steps = gatherer.lab.input().limits.max_steps;
         extent.most_events = extent.most_events.max(gathered.most_events);
         extent.fixed_inputs |= gathered.asks_for_values;
         for what in &gathered.left_out {
@@ -61,23 +61,22 @@ impl Summary {
     }
 
     /// Adds causes that were diagnosed one by one.
-    pub fn sample<E: Executor>(
+    pub fn sample(
         &mut self,
-        gatherer: &mut Gatherer<'_, E>,
+        gatherer: &mut Gatherer<'_>,
         gathered: &Gathered,
-        request: &Request<'_>,
+        request: &Task<'_>,
         effort: &Effort,
     ) {
         if gathered.passing.is_empty() {
             return self.add(gatherer, gathered, Enumerated::default());
         }
-        let found = find_failures(gatherer, gathered, request.rules, effort);
+        let found = find_failures(gatherer, gathered, effort);
         let visible = &gathered.visible;
         let (diagnosed, left) = diagnose_each(
             gatherer,
             gathered,
             found,
-            request.rules,
             effort,
             request.program,
             |gatherer, course| schedule(course, &gatherer.words.keys, visible),
@@ -108,9 +107,9 @@ impl Summary {
         }
     }
 
-    pub fn add<E: Executor>(
+    pub fn add(
         &mut self,
-        gatherer: &mut Gatherer<'_, E>,
+        gatherer: &mut Gatherer<'_>,
         gathered: &Gathered,
         enumerated: Enumerated,
     ) {
@@ -137,10 +136,10 @@ impl Summary {
     }
 
     /// The number of a run's failure. The simplest schedule of each is kept, also in `simplest` if it is new.
-    fn bug<E: Executor>(
+    fn bug(
         &mut self,
         failing: &FailingMember,
-        teller: &Teller<'_, '_, E>,
+        teller: &Teller<'_, '_>,
         simplest: &mut Vec<Option<Schedule>>,
     ) -> usize {
         let id: BugId = failing.failure.id();
@@ -172,9 +171,9 @@ impl Summary {
         index
     }
 
-    fn tell<E: Executor>(
+    fn tell(
         &mut self,
-        teller: &mut Teller<'_, '_, E>,
+        teller: &mut Teller<'_, '_>,
         gathered: &Gathered,
         found: &Found,
         bug_of: &[usize],
@@ -221,7 +220,7 @@ impl Summary {
         });
     }
 
-    pub fn finish(mut self, request: &Request<'_>, elapsed: Duration) -> Analysis {
+    pub fn finish(mut self, request: &Task<'_>, elapsed: Duration) -> Analysis {
         let iterations = self.iterations;
         let told = self.causes.len();
         let mean = |sum: u64| if told == 0 { 0.0 } else { sum as f64 / told as f64 };
@@ -280,9 +279,8 @@ impl Summary {
         }
         if self.unlooked > 0 {
             self.extent.complete = false;
-            self.extent
-                .left_out
-                .push(format!("{} failing classes that no cause accounts for", self.unlooked));
+            let classes = self.unlooked as u64;
+            self.extent.left_out.push(LeftOut::Unexplained { classes });
         }
         if verdict == CausesVerdict::Concurrent && self.sequential > 0 && !self.races_only() {
             self.notes.push(format!(

@@ -2,11 +2,9 @@
 //! their events.
 
 use rustc_hash::FxHashMap;
-use unravel_diagnose::points::{Key, Keys};
-use unravel_execute::Replay;
 use unravel_results::{CausalOrder, EventStack, Participant};
 use unravel_trace::{
-    Detail, EventKey, Executor, Place, Run, Schedule, Segment, Trace, VisibleSet, Want,
+    Capability, Detail, EventKey, Key, Keys, Place, Run, Schedule, Trace, Verb, VisibleSet, Want,
 };
 
 use crate::gather::Gatherer;
@@ -14,8 +12,8 @@ use crate::orders::END;
 use crate::watch::{Course, Watch};
 
 /// Names steps, remembering what it has seen.
-pub struct Teller<'t, 'g, E> {
-    gatherer: &'t mut Gatherer<'g, E>,
+pub struct Teller<'t, 'g> {
+    gatherer: &'t mut Gatherer<'g>,
     visible: &'t VisibleSet,
     told: FxHashMap<Key, Told>,
 }
@@ -30,7 +28,7 @@ struct Told {
 /// One event of a step.
 #[derive(Clone, Debug)]
 struct Does {
-    verb: &'static str,
+    verb: Verb,
     place: Option<Place>,
     object: String,
     /// What it touches; nothing for events without location.
@@ -46,8 +44,8 @@ pub struct Seen {
     at: FxHashMap<Key, usize>,
 }
 
-impl<'t, 'g, E: Executor> Teller<'t, 'g, E> {
-    pub fn new(gatherer: &'t mut Gatherer<'g, E>, visible: &'t VisibleSet) -> Self {
+impl<'t, 'g> Teller<'t, 'g> {
+    pub fn new(gatherer: &'t mut Gatherer<'g>, visible: &'t VisibleSet) -> Self {
         Teller { gatherer, visible, told: FxHashMap::default() }
     }
 
@@ -58,25 +56,17 @@ impl<'t, 'g, E: Executor> Teller<'t, 'g, E> {
 
     /// Executes a schedule, keeping its events.
     pub fn run(&mut self, schedule: &Schedule) -> Run {
-        let gatherer = &mut *self.gatherer;
-        let want = Want::only(Detail::Events);
-        let mut replay = Replay::new(schedule);
-        let mut run = gatherer.executor.run(gatherer.input, self.visible, &mut replay, want);
-        gatherer.judge.judge(&mut run);
-        run.schedule.visible = self.visible.clone();
-        run
+        self.gatherer.lab.replay(schedule, Detail::Events)
     }
 
     /// Executes a course once more and learns the names of its steps. `None` if it does not come out the same.
     pub fn see(&mut self, course: &Course) -> Option<Seen> {
         let schedule = self.schedule(course);
-        let mut replay = Replay::new(&schedule);
-        let gatherer = &mut *self.gatherer;
-        let mut watch = Watch::new(&mut replay, gatherer.words).with_stacks();
-        let want = Want::only(Detail::Events);
-        let mut run = gatherer.executor.run(gatherer.input, self.visible, &mut watch, want);
+        let Gatherer { lab, words, .. } = &mut *self.gatherer;
+        let mut watch = Watch::new(words);
+        let want = Want { stacks: lab.can(Capability::Stacks), ..Want::only(Detail::Events) };
+        let (run, _) = lab.replay_seen(&schedule, &mut watch, want);
         let again = watch.finish();
-        gatherer.judge.judge(&mut run);
         // What comes with a step may be more or less where nobody looks for what is shared.
         let decided = |course: &Course| -> Vec<Key> {
             course.steps.iter().filter(|step| !step.continues).map(|step| step.key).collect()
@@ -93,7 +83,7 @@ impl<'t, 'g, E: Executor> Teller<'t, 'g, E> {
                 continue;
             }
             let (_, site, _) = self.gatherer.words.keys.parts(step.key);
-            let stack = self.gatherer.executor.stack(number, site);
+            let stack = run.stacks.get(number, site).to_vec();
             let events = events[index].iter().map(|event| does(&run.trace, *event)).collect();
             self.told.insert(step.key, Told { events, stack });
         }
@@ -153,7 +143,7 @@ impl<'t, 'g, E: Executor> Teller<'t, 'g, E> {
                     occurrence: 0,
                 },
                 place: Place { function: "main".into(), ..unknown() },
-                verb: "ends the process".to_owned(),
+                verb: Verb::EndsProcess,
                 event: None,
             };
         }
@@ -167,7 +157,7 @@ impl<'t, 'g, E: Executor> Teller<'t, 'g, E> {
         Participant {
             key: EventKey { thread: keys.name(thread).clone(), site, occurrence },
             place: place.unwrap_or_else(unknown),
-            verb: does.map_or("goes on at", |does| does.verb).to_owned(),
+            verb: does.map_or(Verb::GoesOn, |does| does.verb),
             event: events.and_then(|events| events.get(which).or(events.first())).copied(),
         }
     }
@@ -194,13 +184,7 @@ fn does(trace: &Trace, event: u32) -> Does {
     let object = at.map_or_else(String::new, |at| trace.location(at).name.clone());
     let address = at.map_or(0, |at| trace.address(at));
     let bytes = at.map_or(0, |at| u64::from(trace.location(at).bytes.max(1)));
-    Does {
-        verb: event.kind.verb_third_person(),
-        place: trace.place(event).cloned(),
-        object,
-        address,
-        bytes,
-    }
+    Does { verb: event.kind.does(), place: trace.place(event).cloned(), object, address, bytes }
 }
 
 /// Of the events of two steps those that touch the same memory, else the first of each.
@@ -217,18 +201,16 @@ fn shared_event(first: &[Does], second: &[Does]) -> (usize, usize) {
 
 /// The decisions of a course.
 pub fn schedule(course: &Course, keys: &Keys, visible: &VisibleSet) -> Schedule {
-    let mut schedule = Schedule { visible: visible.clone(), ..Schedule::default() };
+    let mut threads = Vec::new();
     let mut numbers = FxHashMap::default();
-    for step in course.steps.iter().filter(|step| !step.continues) {
-        let thread = *numbers.entry(step.thread).or_insert_with(|| {
-            schedule.threads.push(keys.name(step.thread).clone());
-            schedule.threads.len() as u32 - 1
-        });
-        match schedule.segments.last_mut() {
-            Some(last) if last.thread == thread => last.events += 1,
-            _ => schedule.segments.push(Segment { thread, events: 1 }),
-        }
-    }
-    schedule.choices = course.answers.clone();
-    schedule
+    let steps = course.steps.iter().filter(|step| !step.continues);
+    let turns: Vec<u32> = steps
+        .map(|step| {
+            *numbers.entry(step.thread).or_insert_with(|| {
+                threads.push(keys.name(step.thread).clone());
+                threads.len() as u32 - 1
+            })
+        })
+        .collect();
+    Schedule::of_turns(threads, turns, course.answers.clone(), visible.clone())
 }

@@ -1,12 +1,11 @@
-//! Watches a run from beside its scheduler, and keeps it as a [`Course`].
+//! Watches a run, and keeps it as a [`Course`].
 
 use rustc_hash::FxHashMap;
-use unravel_diagnose::points::{Counter, Key, Keys, ThreadKey};
 use unravel_execute::Class;
 use unravel_trace::{
-    Alarm, Choice, Executed, Observes, Op, Question, Scheduler, SiteId, ThreadName, View,
+    Alarm, Counter, Executed, Key, Keys, Observer, Observes, Op, Question, SiteId, ThreadKey,
+    Touch, touches,
 };
-use unravel_trace::{Touch, touches};
 
 /// A run as the steps it took, in order.
 #[derive(Clone, Debug, Default)]
@@ -49,9 +48,7 @@ impl Course {
 /// What one event of a step does to something that others may touch too.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Touched {
-    pub address: u64,
-    pub bytes: u64,
-    pub writes: bool,
+    pub touch: Touch,
     pub says: Says,
 }
 
@@ -66,14 +63,8 @@ pub enum Says {
 }
 
 impl Touched {
-    fn new(touch: &Touch, says: Says) -> Touched {
-        let Touch { address, bytes, writes } = *touch;
-        Touched { address, bytes, writes, says }
-    }
-
     pub fn conflicts(&self, other: &Touched) -> bool {
-        let touch = |t: &Touched| Touch { address: t.address, bytes: t.bytes, writes: t.writes };
-        touch(self).conflicts(&touch(other))
+        self.touch.conflicts(&other.touch)
     }
 }
 
@@ -108,88 +99,47 @@ pub struct Words {
     class: Class,
 }
 
-/// A scheduler, watched.
+/// Keeps the course of a run, whoever decides.
 pub struct Watch<'a> {
-    inner: &'a mut dyn Scheduler,
     words: &'a mut Words,
     counter: Counter,
     course: Course,
-    /// By thread of this run.
-    threads: Vec<ThreadKey>,
     number: u64,
-    stacks: bool,
 }
 
 impl<'a> Watch<'a> {
-    pub fn new(inner: &'a mut dyn Scheduler, words: &'a mut Words) -> Watch<'a> {
+    pub fn new(words: &'a mut Words) -> Watch<'a> {
         words.class.clear();
-        Watch {
-            inner,
-            words,
-            counter: Counter::default(),
-            course: Course::default(),
-            threads: Vec::new(),
-            number: 0,
-            stacks: false,
-        }
-    }
-
-    /// The executor is to keep the stacks of events.
-    pub fn with_stacks(mut self) -> Watch<'a> {
-        self.stacks = true;
-        self
+        Watch { words, counter: Counter::default(), course: Course::default(), number: 0 }
     }
 
     pub fn finish(mut self) -> Course {
         self.course.class = self.words.class.value();
         self.course
     }
-
-    fn know(&mut self, names: &[ThreadName]) {
-        for name in &names[self.threads.len()..] {
-            self.threads.push(self.words.keys.thread(name));
-        }
-    }
 }
 
-impl Scheduler for Watch<'_> {
-    fn next(&mut self, view: &View<'_>) -> Choice {
-        self.inner.next(view)
-    }
-
-    fn choose(&mut self, what: Question, options: u32) -> u32 {
-        let answer = self.inner.choose(what, options);
-        self.course.answers.push(answer);
-        answer
-    }
-
-    fn finish(&mut self, events: u64) {
-        self.inner.finish(events);
-    }
-
+impl Observer for Watch<'_> {
     fn observes(&self) -> Observes {
-        let own = if self.stacks { Observes::EventsAndStacks } else { Observes::Events };
-        self.inner.observes().max(own)
+        Observes::Events
+    }
+
+    fn answered(&mut self, _: Question, _: u32, answer: u32) {
+        self.course.answers.push(answer);
     }
 
     fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
-        let alarm = self.inner.observe(executed);
-        if alarm.is_some() {
-            return alarm;
-        }
         self.words.class.add(&without_place(executed));
-        let Executed { number, thread, what, names } = executed;
-        self.know(names);
-        let continues = *number == self.number;
-        self.number = *number;
-        let thread = self.threads[thread.index()];
-        let occurrence = self.counter.advance(thread, what.site);
+        let what = &executed.what;
+        let continues = executed.number == self.number;
+        self.number = executed.number;
+        let (key, thread) = self.counter.count(&mut self.words.keys, executed);
         let touched: Vec<Touched> = says(what.op)
             .into_iter()
-            .flat_map(|says| touches(what).map(move |touch| Touched::new(&touch, says)))
+            .flat_map(|says| touches(what).map(move |touch| Touched { touch, says }))
             .collect();
         self.course.steps.push(Step {
-            key: self.words.keys.key(thread, what.site, occurrence),
+            key,
             thread,
             touches: self.words.touches.number(&touched),
             ends: match what.op {

@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
-use unravel_causes::{Analysis, Budget, Progress as Now, Request};
+use unravel_causes::{Analysis, Budget, Progress as Now, Task};
 use unravel_files::TraceFile;
 use unravel_report::{Sources, dot, html, json, terminal};
 use unravel_results::{Causes, CausesVerdict};
+use unravel_trace::Executor;
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -66,13 +67,7 @@ pub fn analyse(
     command: String,
     progress: &mut dyn FnMut(Now),
 ) -> Result<Analysis, CliError> {
-    let request = Request {
-        program: &loaded.reference.name,
-        input: &loaded.input,
-        rules: &loaded.rules,
-        budget,
-        command,
-    };
+    let request = Task { program: &loaded.reference.name, input: &loaded.input, budget, command };
     Ok(unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?)
 }
 
@@ -87,6 +82,7 @@ pub fn keep_traces(analysis: &mut Analysis, loaded: &Loaded, out: &Path) -> Resu
             rules: loaded.rules.clone(),
             strategy: "exhaustive".to_owned(),
             seed: None,
+            engine: loaded.vm.name().to_owned(),
             run: run.clone(),
         };
         file.write(&path)?;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use unravel_explain::Known;
-use unravel_trace::{BugId, FailureKind};
+use unravel_trace::{FailureKind, KnownBug, WrittenPlace};
 
 use crate::error::CliError;
 
@@ -58,7 +58,7 @@ pub struct Search {
 #[serde(deny_unknown_fields)]
 pub struct Suppression {
     pub kind: String,
-    /// `file:line`, or a whole file.
+    /// `file:line`, or a whole file; of the path, the end is enough.
     pub site: String,
     /// Why, for whoever reads the file; every suppression must give one.
     pub reason: String,
@@ -67,17 +67,14 @@ pub struct Suppression {
 impl Suppression {
     /// What keeps it from meaning anything.
     fn problem(&self) -> Option<String> {
-        let line = self.site.rsplit_once(':').map(|(file, line)| (file, line.parse::<u32>()));
-        match (self.site.as_str(), line) {
-            ("", _) | (_, Some(("", _) | (_, Err(_)))) => Some(format!(
+        if self.site.parse::<WrittenPlace>().is_err() {
+            return Some(format!(
                 "'{}' is no place to put a bug aside at: write file.c:120, or file.c for the whole file",
                 self.site
-            )),
-            _ if self.reason.trim().is_empty() => {
-                Some(format!("the bug at {} is put aside without a reason", self.site))
-            }
-            _ => None,
+            ));
         }
+        let unexplained = self.reason.trim().is_empty();
+        unexplained.then(|| format!("the bug at {} is put aside without a reason", self.site))
     }
 }
 
@@ -131,9 +128,7 @@ impl Config {
     pub fn known(&self) -> Vec<Known> {
         let known = |s: &Suppression| {
             let kind = FailureKind::from_name(&s.kind)?;
-            // Failures name files without their folders.
-            let site = s.site.rsplit('/').next().unwrap_or(&s.site).to_owned();
-            let bug = BugId { kind, places: vec![site] };
+            let bug = KnownBug { kind, site: s.site.parse().ok()? };
             Some(Known { bug, reason: s.reason.clone() })
         };
         self.suppress.iter().filter_map(known).collect()

@@ -4,20 +4,18 @@ use std::io::Write;
 use std::path::Path;
 
 use unravel_database::{Database, DatabaseError, KnownRun, path_text};
-use unravel_hunt::{Options, Request};
+use unravel_hunt::{Options, Task};
 use unravel_report::json;
-use unravel_results::{Damage, Stats, ThreadStats};
-use unravel_results::{RunsSeen, shell_word};
+use unravel_results::{Damage, RunsSeen, Stats, ThreadStats, shell_word};
 
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::{DbCommand, DbMergeFlags, DbRecordFlags, DbStatsFlags};
 use crate::interrupt::{self, INTERRUPTED};
-use crate::program;
 use crate::progress::Progress;
 use crate::story::count;
-use crate::{hunt, output};
+use crate::{hunt, output, program};
 
 pub fn db(command: &DbCommand) -> Result<Exit, CliError> {
     match command {
@@ -36,7 +34,7 @@ fn record(flags: &DbRecordFlags) -> Result<Exit, CliError> {
     interrupt::listen();
     let mut progress = Progress::new(true);
     let defaults = Options::default();
-    let request = Request {
+    let request = Task {
         program: &loaded.reference,
         input: &loaded.input,
         rules: &loaded.rules,

@@ -3,16 +3,17 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use unravel_diagnose::{DiagnoseError, Options, Subject, diagnose_imported, diagnose_paths};
-use unravel_execute::Silence;
+use unravel_diagnose::{DiagnoseError, Options, diagnose_imported, diagnose_paths};
+use unravel_execute::{Laboratory, Silence};
 use unravel_files::TraceFile;
 use unravel_report::{Sources, dot, json, terminal};
 use unravel_results::{Diagnosis, Status};
 use unravel_solve::{Dumping, Heeding, Solver};
 use unravel_trace::Detail;
 
+use crate::budgets::DIAGNOSE_TIME;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::DiagnoseFlags;
@@ -21,9 +22,6 @@ use crate::progress::{self, Progress};
 use crate::recorded::{self, Opened};
 use crate::style;
 use crate::timings::Stopwatch;
-
-/// How long schedules are tried if the user does not say.
-const TIME: Duration = Duration::from_secs(30);
 
 pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
@@ -114,7 +112,7 @@ fn make(
         alternates: flags.alternates.max(1),
         conflict_limit: flags.conflict_limit,
         samples: flags.samples,
-        goal_time: flags.time.unwrap_or(TIME),
+        goal_time: flags.time.unwrap_or(DIAGNOSE_TIME),
         ..Options::default()
     };
     let name = &file.program.name;
@@ -138,16 +136,16 @@ fn make(
     if file.run.outcome.failure().is_none() {
         return Err(DiagnoseError::NoFailure.into());
     }
-    let Opened { mut vm, visible, .. } = recorded::open(file, &flags.program)?;
+    let Opened { mut vm, visible, recorded, .. } = recorded::open(file, &flags.program)?;
     interrupt::listen();
     let shown = !flags.json && std::io::stderr().is_terminal();
-    let (silence, judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
+    let silence = Silence::begin().map_err(CliError::Stdin)?;
     let mut progress = Progress::on(if shown { silence.stderr().ok() } else { None });
-    let deadline = Instant::now() + flags.time.unwrap_or(TIME);
-    let mut subject = Subject::new(&mut vm, judge, file.run.input(&file.input), visible)
+    let deadline = Instant::now() + flags.time.unwrap_or(DIAGNOSE_TIME);
+    let mut lab = Laboratory::new(&mut vm, file.run.input(&file.input), visible)
         .until(Some(deadline), Some(&INTERRUPTED));
     let by = if flags.paths_only { diagnose_paths } else { unravel_diagnose::diagnose };
-    let diagnosis = by(&mut subject, name, &file.run, solver, &options, &mut |stage| {
+    let diagnosis = by(&mut lab, name, &recorded, solver, &options, &mut |stage| {
         watch.begin(stage);
         progress.show(progress::stage(stage));
     });
@@ -156,7 +154,7 @@ fn make(
     {
         watch.stop();
         let failing = &diagnosis.failing.schedule;
-        let run = subject.replay(failing, Detail::Symbolic);
+        let run = lab.replay(failing, Detail::Symbolic);
         if let Some(symbolic) = &run.symbolic {
             watch.evaluate(&run.trace, symbolic, failing);
         }

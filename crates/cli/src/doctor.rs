@@ -6,6 +6,7 @@ use serde_json::json;
 use unravel_program::build::{Builder, INSTALL};
 use unravel_solve::SolverChoice;
 
+use crate::budgets;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::DoctorFlags;
@@ -18,6 +19,10 @@ struct Item {
 }
 
 pub fn doctor(flags: &DoctorFlags) -> Result<Exit, CliError> {
+    if flags.budgets {
+        list_budgets(flags.json);
+        return Ok(Exit::Clean);
+    }
     let tools = Builder::from_env().tools();
     let (clang, linker) = match &tools {
         Ok(tools) => (Some(tools.clang.clone()), tools.linker.clone()),
@@ -78,6 +83,27 @@ pub fn doctor(flags: &DoctorFlags) -> Result<Exit, CliError> {
         }
     }
     Ok(if missing { Exit::Error } else { Exit::Clean })
+}
+
+/// How much each room does at most.
+fn list_budgets(json: bool) {
+    let all = budgets::all();
+    if json {
+        let list: Vec<_> = all
+            .iter()
+            .map(
+                |b| json!({ "room": b.room, "name": b.name, "value": b.value, "reason": b.reason }),
+            )
+            .collect();
+        println!("{}", json!({ "budgets": list }));
+        return;
+    }
+    for room in all.chunk_by(|a, b| a.room == b.room) {
+        println!("{}", room[0].room);
+        for budget in room {
+            println!("  {} = {}\n      {}", budget.name, budget.value, budget.reason);
+        }
+    }
 }
 
 fn cxx_headers() -> Option<String> {

@@ -27,7 +27,7 @@ pub enum CliError {
     #[error(transparent)]
     Database(#[from] unravel_database::DatabaseError),
     #[error(transparent)]
-    Part(#[from] unravel_files::PartError),
+    ShardFile(#[from] unravel_files::ShardError),
     #[error(transparent)]
     #[diagnostic(help("a Symbiosis trace is a folder with a file a thread: T0, T1, …"))]
     Import(#[from] unravel_files::import::symbiosis::ImportError),
@@ -49,6 +49,8 @@ pub enum CliError {
     Diagnose(#[from] unravel_diagnose::DiagnoseError),
     #[error(transparent)]
     Simplify(#[from] unravel_simplify::SimplifyError),
+    #[error(transparent)]
+    Engine(#[from] unravel_trace::EngineError),
     #[error("standard input cannot be read: {0}")]
     Stdin(std::io::Error),
 }

@@ -5,41 +5,36 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use unravel_explain::{Budget, Request};
+use unravel_explain::{Budget, Task};
 use unravel_repair::Effort;
 use unravel_report::searched::pace;
 use unravel_report::{Sources, annotations, dot, html, json, sarif, terminal};
 use unravel_results::{CausesVerdict, ExplainedBug, Explanation, Stopped};
+use unravel_trace::Executor;
 
+use crate::budgets::{CHECKED, MOST_REPAIRS, REPAIR_TIME};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::ExplainFlags;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::output::{self, put};
-use crate::plan;
 use crate::program::{self, Loaded};
 use crate::progress::{self, Progress};
 use crate::remedy::{Remedy, has_sources, write_diffs};
-use crate::retyped;
-use crate::style;
-
-/// How long all causes and repairs are looked for.
-const REPAIR_TIME: Duration = Duration::from_secs(15);
-/// Schedules of each repaired program, where not all classes can be explored.
-const CHECKED: u64 = 2500;
-/// Repairs that are shown.
-const MOST_REPAIRS: usize = 3;
+use crate::{plan, retyped, style};
 
 pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
     output::prepare(&flags.out)?;
     let mut loaded = program::load(&flags.program, &config)?;
     let defaults = Budget::default();
-    let request = Request {
+    let request = Task {
         program: &loaded.reference,
         input: &loaded.input,
-        plan: plan::plan(&flags.search, &config, &loaded.rules),
+        rules: &loaded.rules,
+        engine: loaded.vm.name(),
+        plan: plan::plan(&flags.search, &config),
         known: config.known(),
         budget: Budget { diagnosis: flags.diagnose_time.unwrap_or(defaults.diagnosis), ..defaults },
         solver: flags.solver,

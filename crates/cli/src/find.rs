@@ -8,8 +8,8 @@ use serde_json::json;
 use unravel_explore::{AfterFirst, Finding, Plan, SearchResult, Shard, search};
 use unravel_files::{ProgramRef, TraceFile};
 use unravel_report::searched::{pace, searched};
-use unravel_trace::Method;
-use unravel_trace::Reached;
+use unravel_report::{FileNames, notes};
+use unravel_trace::{Executor, Method, Reached};
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -17,17 +17,16 @@ use crate::exit::Exit;
 use crate::flags::FindFlags;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::merge_findings::{suffix, write_part};
-use crate::plan;
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
-use crate::story;
+use crate::{plan, story};
 
 pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
     let mut loaded = program::load(&flags.program, &config)?;
     let after_first = if flags.all { AfterFirst::GoOn } else { AfterFirst::Stop };
     let known = config.known().into_iter().map(|known| known.bug).collect();
-    let plan = Plan { after_first, known, ..plan::plan(&flags.search, &config, &loaded.rules) };
+    let plan = Plan { after_first, known, ..plan::plan(&flags.search, &config) };
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
     let result = search(&mut loaded.vm, &loaded.input, &plan, |tally, elapsed| {
@@ -73,6 +72,7 @@ fn write_trace(
         rules: loaded.rules.clone(),
         strategy: plan.strategy.to_string(),
         seed: Some(plan.seed),
+        engine: loaded.vm.name().to_owned(),
         run: finding.run.clone(),
     };
     file.write(&path)?;
@@ -87,9 +87,11 @@ fn print_text(
     paths: &[PathBuf],
 ) {
     let mut out = std::io::stdout().lock();
+    let failures = result.findings.iter().filter_map(|finding| finding.run.outcome.failure());
+    let names = FileNames::of_failures(failures);
     for (finding, path) in result.findings.iter().zip(paths) {
         if let Some(failure) = finding.run.outcome.failure() {
-            let _ = write!(out, "{}", story::failure(failure, &finding.run));
+            let _ = write!(out, "{}", story::one_of_several(failure, &finding.run, &names));
         }
         let _ = writeln!(
             out,
@@ -134,11 +136,12 @@ fn systematic_json(part: &Reached) -> serde_json::Value {
         "classes": part.classes,
         "complete": part.complete,
         "preemptions": part.bound,
-        "left_out": part.left_out,
+        "left_out": notes::all_left_out(&part.left_out),
     })
 }
 
 fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &[PathBuf]) {
+    let names = story::names(result.findings.iter().map(|finding| &finding.run));
     let findings: Vec<_> = result
         .findings
         .iter()
@@ -148,7 +151,7 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
                 "schedule": finding.index + 1,
                 "replayed": finding.replayed,
                 "trace": path,
-                "run": story::run_json(&finding.run),
+                "run": story::one_run_json(&finding.run, &names),
             })
         })
         .collect();
@@ -166,7 +169,7 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
             "seconds": result.explored.elapsed.as_secs_f64(),
             "stopped": result.explored.stopped.name(),
             "inconclusive": tally.inconclusive,
-            "reason": tally.reason,
+            "reason": tally.reason.as_ref().map(ToString::to_string),
             "discarded": tally.discarded,
             "suppressed": tally.put_aside.iter().sum::<u64>(),
             "most_threads": tally.most_threads,
@@ -177,7 +180,7 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
             "recent_classes": covered.recent_classes,
             "recent_schedules": covered.recent_schedules,
             "systematic": systematic,
-            "notes": tally.notes,
+            "notes": notes::notes(&tally.notes),
         })
     );
 }

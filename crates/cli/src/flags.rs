@@ -80,6 +80,9 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct DoctorFlags {
+    /// List instead how much each part does at most, and why.
+    #[arg(long)]
+    pub budgets: bool,
     /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,

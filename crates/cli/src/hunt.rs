@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use unravel_files::TraceFile;
-use unravel_hunt::{Bag, Options, Progress as Now, Quarry, Request};
+use unravel_hunt::{Bag, Options, Progress as Now, Quarry, Task};
 use unravel_report::hunts::{self, Weight};
 use unravel_report::{Sources, html, json, terminal};
 use unravel_results::{Hunt, HuntBounds};
-use unravel_trace::{FreeInput, Nondet};
+use unravel_trace::{Executor, FreeInput, Nondet};
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -17,8 +17,7 @@ use crate::interrupt::{self, INTERRUPTED};
 use crate::output::{self, put};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
-use crate::retyped;
-use crate::style;
+use crate::{retyped, style};
 
 pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
@@ -26,7 +25,7 @@ pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
     let mut loaded = program::load(&flags.program, &config)?;
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
-    let request = Request {
+    let request = Task {
         program: &loaded.reference,
         input: &loaded.input,
         rules: &loaded.rules,
@@ -81,6 +80,7 @@ fn keep_traces(bag: &mut Bag, loaded: &Loaded, flags: &HuntFlags) -> Result<(), 
             rules: loaded.rules.clone(),
             strategy: "hunt".to_owned(),
             seed: None,
+            engine: loaded.vm.name().to_owned(),
             run: quarry.run.clone(),
         };
         file.write(&path)?;

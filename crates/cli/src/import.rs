@@ -3,6 +3,7 @@
 use serde_json::json;
 use unravel_files::TraceFile;
 use unravel_files::import::symbiosis;
+use unravel_report::notes::notes;
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -39,7 +40,7 @@ fn print_json(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
             "events": trace.events.len(),
             "conditions": conditions,
             "outcome": story::outcome_json(&file.run.outcome),
-            "notes": file.run.notes,
+            "notes": notes(&file.run.notes),
         })
     );
 }
@@ -53,7 +54,7 @@ fn print_text(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
         story::count(trace.events.len() as u64, "event"),
         story::count(conditions as u64, "path condition"),
     );
-    for note in &file.run.notes {
+    for note in notes(&file.run.notes) {
         println!("note: {note}");
     }
     let output = unravel_results::shell_word(&flags.output.display().to_string());

@@ -1,5 +1,6 @@
 //! Room `cli`: flags, wiring, exit codes. A command a file; nothing is computed here.
 
+mod budgets;
 mod build;
 mod causes;
 mod compiler_flags;

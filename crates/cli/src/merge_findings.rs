@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use unravel_explore::{Finding, Merged, Plan, SearchResult, Shard, merge};
-use unravel_files::{Part, PartError, PartFinding, ProgramRef, TraceFile};
+use unravel_files::{ProgramRef, ShardError, ShardFile, ShardFinding, TraceFile};
+use unravel_report::FileNames;
 use unravel_report::searched::searched;
 use unravel_results::shell_word;
 
@@ -28,22 +29,22 @@ pub fn write_part(
     reads_from.sort_unstable();
     let findings = result.findings.iter().zip(traces);
     let finding = |(finding, trace): (&Finding, &PathBuf)| {
-        Some(PartFinding {
+        Some(ShardFinding {
             bug: finding.run.outcome.failure()?.id(),
             schedule: finding.index,
             replayed: finding.replayed,
             trace: trace.file_name()?.to_str()?.to_owned(),
         })
     };
-    let part = Part {
-        format: Part::FORMAT,
+    let part = ShardFile {
+        format: ShardFile::FORMAT,
         program: program.clone(),
         number: plan.shard.number(),
         of: plan.shard.of(),
         lanes: plan.lanes_in_all(),
         explored: result.explored.clone(),
         visible: result.visible.clone(),
-        classes: (classes.len() <= Part::MOST_CLASSES).then_some(classes),
+        classes: (classes.len() <= ShardFile::MOST_CLASSES).then_some(classes),
         reads_from,
         findings: findings.filter_map(finding).collect(),
     };
@@ -66,7 +67,7 @@ pub fn merge_findings(flags: &MergeFlags) -> Result<Exit, CliError> {
     let mut parts = Vec::new();
     for path in &flags.parts {
         for file in files(path)? {
-            let part = Part::read(&file)?;
+            let part = ShardFile::read(&file)?;
             parts.push((file, part));
         }
     }
@@ -92,13 +93,13 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let file = entry.map_err(unreadable)?.path();
-        if file.to_string_lossy().ends_with(Part::SUFFIX) {
+        if file.to_string_lossy().ends_with(ShardFile::SUFFIX) {
             files.push(file);
         }
     }
     files.sort();
     if files.is_empty() {
-        return Err(PartError::None { path: path.to_owned() }.into());
+        return Err(ShardError::None { path: path.to_owned() }.into());
     }
     Ok(files)
 }
@@ -109,7 +110,7 @@ fn keep(
     merged: &Merged,
     number: usize,
     part: &Path,
-    finding: &PartFinding,
+    finding: &ShardFinding,
 ) -> Result<(PathBuf, TraceFile), CliError> {
     let from = part.parent().unwrap_or(Path::new("")).join(&finding.trace);
     let trace = TraceFile::read(&from)?;
@@ -123,9 +124,11 @@ fn keep(
 
 fn print_text(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
     let mut out = std::io::stdout().lock();
+    let failures = traces.iter().filter_map(|(_, trace)| trace.run.outcome.failure());
+    let names = FileNames::of_failures(failures);
     for ((_, finding), (path, trace)) in merged.findings.iter().zip(traces) {
         if let Some(failure) = trace.run.outcome.failure() {
-            let _ = write!(out, "{}", story::failure(failure, &trace.run));
+            let _ = write!(out, "{}", story::one_of_several(failure, &trace.run, &names));
         }
         let path = shell_word(&path.display().to_string());
         let _ = writeln!(out, "  found in schedule {}", finding.schedule + 1);
@@ -145,6 +148,7 @@ fn print_text(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
 }
 
 fn print_json(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
+    let names = story::names(traces.iter().map(|(_, trace)| &trace.run));
     let findings: Vec<_> = merged
         .findings
         .iter()
@@ -154,7 +158,7 @@ fn print_json(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
                 "schedule": finding.schedule + 1,
                 "replayed": finding.replayed,
                 "trace": path,
-                "run": story::run_json(&trace.run),
+                "run": story::one_run_json(&trace.run, &names),
             })
         })
         .collect();

@@ -1,20 +1,13 @@
 //! What the user wants of a search: flags, then `unravel.toml`, then what is sensible.
 
-use std::time::Duration;
-
 use unravel_explore::{AfterFirst, Plan, Shard};
 use unravel_results::Explored;
 use unravel_strategies::Strategy;
-use unravel_trace::Rules;
 
+use crate::budgets::{DEFAULT_TIME, FEW_SCHEDULES};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::flags::{SearchFlags, parse_time};
-
-/// How long a search lasts if the user says nothing.
-const DEFAULT_TIME: Duration = Duration::from_secs(30);
-/// A search is inconclusive if one run in so many was.
-const FEW: u64 = 10;
 
 /// Worker processes, if the user says nothing: one a core.
 pub fn cores() -> usize {
@@ -22,7 +15,7 @@ pub fn cores() -> usize {
 }
 
 /// A search that stops at the first bug and puts none aside.
-pub fn plan(flags: &SearchFlags, config: &Config, rules: &Rules) -> Plan {
+pub fn plan(flags: &SearchFlags, config: &Config) -> Plan {
     let wishes = &config.search;
     let strategy = flags
         .strategy
@@ -42,7 +35,6 @@ pub fn plan(flags: &SearchFlags, config: &Config, rules: &Rules) -> Plan {
         jobs: flags.jobs.or(wishes.jobs).unwrap_or_else(cores),
         shard: flags.shard.unwrap_or(Shard::WHOLE),
         after_first: AfterFirst::Stop,
-        rules: rules.clone(),
         known: Vec::new(),
     }
 }
@@ -52,7 +44,9 @@ pub fn exit(explored: &Explored, bugs: usize) -> Exit {
     let tally = &explored.tally;
     if bugs > 0 {
         Exit::Finding
-    } else if tally.discarded < tally.schedules && tally.inconclusive * FEW < tally.schedules {
+    } else if tally.discarded < tally.schedules
+        && tally.inconclusive * FEW_SCHEDULES < tally.schedules
+    {
         Exit::Clean
     } else {
         Exit::Inconclusive

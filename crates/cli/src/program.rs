@@ -3,21 +3,25 @@
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use unravel_execute::RaceChecked;
+use unravel_execute::{Judged, RaceChecked};
 use unravel_files::ProgramRef;
 use unravel_program::build::{BuildSpec, Builder, Built};
 use unravel_trace::{Input, Limits, Nondet, Rules};
 use unravel_vm::{Options, Vm};
 
+use crate::budgets::PIPE_PATIENCE_MS;
 use crate::config::Config;
 use crate::error::CliError;
 use crate::flags::{CompileFlags, InputFlags, ProgramFlags, RuleFlags};
 use crate::progress::Progress;
 
+/// What runs programs: races and the user's rules decide what fails.
+pub type Machine = Judged<RaceChecked<Vm>>;
+
 /// A program that was built and is ready to run.
 pub struct Loaded {
     pub built: Built,
-    pub vm: RaceChecked<Vm>,
+    pub vm: Machine,
     pub reference: ProgramRef,
     pub input: Input,
     pub rules: Rules,
@@ -67,7 +71,7 @@ pub fn open(sources: &[PathBuf], flags: Vec<String>) -> Result<(Built, ProgramRe
 }
 
 /// Makes a machine for a built program, whose runs fail as the rules say.
-pub fn machine(built: &Built, name: &str, rules: &Rules) -> Result<RaceChecked<Vm>, CliError> {
+pub fn machine(built: &Built, name: &str, rules: &Rules) -> Result<Machine, CliError> {
     let program = unravel_program::load(&built.bitcode)
         .map_err(|source| CliError::Load { program: name.to_owned(), source })?;
     machine_of(program, built, name, rules)
@@ -79,10 +83,10 @@ pub fn machine_of(
     built: &Built,
     name: &str,
     rules: &Rules,
-) -> Result<RaceChecked<Vm>, CliError> {
+) -> Result<Machine, CliError> {
     let options = Options { program_name: name.to_owned(), libraries: built.libs.clone() };
     Vm::new(program, options)
-        .map(|vm| RaceChecked::new(vm, rules))
+        .map(|vm| Judged::new(RaceChecked::new(vm, rules), rules))
         .map_err(|source| CliError::Machine { program: name.to_owned(), source })
 }
 
@@ -127,9 +131,6 @@ fn read_rules(flags: &RuleFlags, config: &Config) -> Result<Rules, CliError> {
 pub fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
     std::fs::read(path).map_err(|source| CliError::Read { path: path.to_owned(), source })
 }
-
-/// How long to wait for the first byte on a pipe that may never bring one.
-const PIPE_PATIENCE_MS: i32 = 200;
 
 /// Our standard input, to be given to every run anew. A terminal or a silent pipe counts as closed.
 fn own_stdin() -> Result<Option<Vec<u8>>, CliError> {

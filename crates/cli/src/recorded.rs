@@ -1,49 +1,96 @@
 //! The program of a trace, as it was when the trace was recorded.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use unravel_execute::RaceChecked;
 use unravel_files::TraceFile;
 use unravel_program::build::{BuildSpec, Builder};
-use unravel_trace::VisibleSet;
-use unravel_vm::Vm;
+use unravel_trace::{Outcome, Run, VisibleSet};
 
 use crate::error::CliError;
-use crate::{program, run};
+use crate::program::{self, Machine};
+use crate::run;
 
 /// A machine that can replay a trace.
 pub struct Opened {
-    pub vm: RaceChecked<Vm>,
+    pub vm: Machine,
     /// What counts as an event. Of a program that has changed it is learned anew, because its sites are others.
     pub visible: VisibleSet,
     /// Whether the program is not the one that was recorded.
     pub changed: bool,
+    /// The recorded run. Its failure calls files as this program does: bugs are known by whole paths, and another build
+    /// may lie in another folder.
+    pub recorded: Run,
 }
 
 /// Builds the program of a trace, or another one (`instead`), in the directory it was built and ran in.
 pub fn open(file: &TraceFile, instead: &[PathBuf]) -> Result<Opened, CliError> {
     let instead: Vec<PathBuf> =
         instead.iter().map(|p| std::path::absolute(p).unwrap_or_else(|_| p.clone())).collect();
-    let recorded: Vec<PathBuf> = file.program.sources.iter().map(PathBuf::from).collect();
+    let sources: Vec<PathBuf> = file.program.sources.iter().map(PathBuf::from).collect();
     let here = std::env::current_dir().unwrap_or_default();
     // The program finds its files where it found them then. A trace and its program may have moved together.
     let there = Path::new(&file.program.cwd);
     let moved = instead.is_empty()
         && here != there
-        && recorded.iter().any(|source| source.is_relative() && !there.join(source).exists());
+        && sources.iter().any(|source| source.is_relative() && !there.join(source).exists());
     if !moved && let Err(error) = std::env::set_current_dir(there) {
         eprintln!("note: cannot go to {}, where the trace was recorded: {error}", file.program.cwd);
     }
-    let spec = BuildSpec::new(if instead.is_empty() { recorded } else { instead });
+    let spec = BuildSpec::new(if instead.is_empty() { sources } else { instead });
     let built = Builder::from_env().open(&spec.with_flags(file.program.flags.clone()))?;
     let changed = built.fingerprint() != file.program.fingerprint;
     if changed {
         eprintln!("note: {} has changed since the trace was recorded", file.program.name);
     }
-    let mut vm = program::machine(&built, &file.program.name, &file.rules)?;
+    let program = unravel_program::load(&built.bitcode)
+        .map_err(|source| CliError::Load { program: file.program.name.clone(), source })?;
+    let files: Vec<Arc<str>> = program.sites.iter().map(|site| site.place.file.clone()).collect();
+    let mut vm = program::machine_of(program, &built, &file.program.name, &file.rules)?;
     let visible = match changed {
-        true => run::learn(&mut vm, &file.input, &file.rules, file.seed.unwrap_or(1))?,
+        true => run::learn(&mut vm, &file.input)?,
         false => file.run.schedule.visible.clone(),
     };
-    Ok(Opened { vm, visible, changed })
+    let mut recorded = file.run.clone();
+    if changed && let Outcome::Failed(failure) = &mut recorded.outcome {
+        let files: BTreeSet<Arc<str>> = files.into_iter().collect();
+        let stacks = failure.related.iter_mut().map(|related| &mut related.stack);
+        for place in stacks.chain([&mut failure.stack]).flatten() {
+            place.file = called_now(&place.file, &files);
+        }
+    }
+    Ok(Opened { vm, visible, changed, recorded })
+}
+
+/// The one file whose path ends most like this one; the same if there is none, or if there are several.
+fn called_now(file: &Arc<str>, files: &BTreeSet<Arc<str>>) -> Arc<str> {
+    let alike = |other: &str| {
+        file.rsplit('/').zip(other.rsplit('/')).take_while(|(ours, theirs)| ours == theirs).count()
+    };
+    let most = files.iter().map(|other| alike(other)).max().unwrap_or(0);
+    let mut best = files.iter().filter(|other| alike(other) == most);
+    match (best.next(), best.next()) {
+        _ if most == 0 || files.contains(file) => file.clone(),
+        (Some(only), None) => only.clone(),
+        _ => file.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_build_is_the_one_that_is_called_most_like_it() {
+        let now = |file: &str, files: &[&str]| {
+            let files = files.iter().map(|file| Arc::from(*file)).collect();
+            called_now(&file.into(), &files).to_string()
+        };
+        assert_eq!(now("bank.c", &["/new/bank.c", "/new/main.c"]), "/new/bank.c");
+        assert_eq!(now("d1/util.c", &["/new/d1/util.c", "/new/d2/util.c"]), "/new/d1/util.c");
+        assert_eq!(now("util.c", &["/new/d1/util.c", "/new/d2/util.c"]), "util.c", "unclear");
+        assert_eq!(now("util.c", &["util.c", "/new/util.c"]), "util.c");
+        assert_eq!(now("gone.c", &["/new/bank.c"]), "gone.c");
+    }
 }

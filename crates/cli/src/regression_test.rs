@@ -5,15 +5,14 @@ use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
 use unravel_files::ProgramRef;
+use unravel_report::FileNames;
 use unravel_results::{Repairs, shell_word};
 
+use crate::budgets::TEST_SCHEDULES;
 use crate::error::CliError;
 use crate::flags::ProgramFlags;
 use crate::output::put;
 use crate::retyped;
-
-/// Schedules besides the recorded ones.
-const SCHEDULES: u64 = 2000;
 
 /// Writes the test to a directory. The traces of the bugs must have been written.
 pub fn write(
@@ -53,9 +52,9 @@ fn script(
     let mut text = String::from(
         "#!/bin/sh\n# Written by `unravel repair`: fails as long as the program can fail like this:\n",
     );
+    let names = FileNames::of_bugs(repairs.causes.bugs.iter().map(|bug| &bug.id));
     for bug in &repairs.causes.bugs {
-        let places = bug.id.places.join(", ");
-        let _ = writeln!(text, "#   {} at {places}", bug.id.kind.name());
+        let _ = writeln!(text, "#   {}", names.bug(&bug.id));
     }
     let _ = writeln!(
         text,
@@ -82,7 +81,7 @@ fn script(
     let _ = writeln!(
         text,
         "# Any other schedule.\n\
-         \"$unravel\" find --quiet --schedules {SCHEDULES} --out \"$out\" {}",
+         \"$unravel\" find --quiet --schedules {TEST_SCHEDULES} --out \"$out\" {}",
         retyped::program(&reference.flags, flags)
     );
     text

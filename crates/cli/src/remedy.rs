@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use unravel_causes::Budget;
-use unravel_repair::{Effort, Request};
+use unravel_repair::{Effort, Task};
 use unravel_results::Repairs;
+use unravel_trace::Executor;
 
 use crate::causes::{analyse, keep_traces, words};
 use crate::error::CliError;
@@ -44,7 +45,7 @@ impl Remedy {
             keep_traces(&mut analysis, &loaded, directory)?;
         }
         let Loaded { built, vm, reference, input, rules } = loaded;
-        let sites = vm.inner().program().sites.len() as u32;
+        let sites = vm.sites().len() as u32;
         drop(vm);
         let directory = tempfile::tempdir()
             .map_err(|source| CliError::Write { path: std::env::temp_dir(), source })?;
@@ -57,11 +58,10 @@ impl Remedy {
             remaining: self.remaining,
             directory,
         };
-        let request = Request {
+        let request = Task {
             // Names of files are relative to where they were compiled.
             root: built.spec.directory.as_deref().unwrap_or(Path::new(&reference.cwd)),
             input: &input,
-            rules: &rules,
             effort: self.effort,
             time: self.candidates,
             most: self.most,

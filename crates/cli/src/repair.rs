@@ -1,31 +1,20 @@
 //! `unravel repair`: patches against every cause, each of them checked.
 
 use std::io::Write;
-use std::time::Duration;
 
 use unravel_repair::Effort;
 use unravel_report::{Sources, html, json, terminal};
 
+use crate::budgets::{REPAIR_ALL, REPAIR_EXHAUSTIVE, REPAIR_REMAINING, REPAIR_SAMPLING};
 use crate::causes::{budget, exit};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::RepairFlags;
-use crate::interrupt;
 use crate::output::{self, put};
-use crate::program;
 use crate::progress::Progress;
-use crate::regression_test;
 use crate::remedy::{Remedy, write_diffs};
-use crate::style;
-
-/// How long each candidate is explored: exhaustively, and where that does not end, otherwise.
-const EXHAUSTIVE: Duration = Duration::from_secs(5);
-const SAMPLING: Duration = Duration::from_secs(20);
-/// How long to look for causes that a candidate leaves.
-const REMAINING: Duration = Duration::from_secs(10);
-/// How long candidates are tried.
-const ALL: Duration = Duration::from_secs(60);
+use crate::{interrupt, program, regression_test, style};
 
 pub fn repair(flags: &RepairFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
@@ -35,14 +24,14 @@ pub fn repair(flags: &RepairFlags) -> Result<Exit, CliError> {
     interrupt::listen();
     let remedy = Remedy {
         causes: budget(&flags.extent),
-        candidates: flags.repair_time.unwrap_or(ALL),
+        candidates: flags.repair_time.unwrap_or(REPAIR_ALL),
         effort: Effort {
-            exhaustive: EXHAUSTIVE,
+            exhaustive: REPAIR_EXHAUSTIVE,
             schedules: flags.schedules,
-            time: SAMPLING,
+            time: REPAIR_SAMPLING,
             jobs: flags.jobs.unwrap_or_else(crate::plan::cores),
         },
-        remaining: REMAINING,
+        remaining: REPAIR_REMAINING,
         most: flags.most,
         command: output::command(),
         traces: Some(flags.out.clone()),

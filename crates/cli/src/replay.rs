@@ -1,16 +1,18 @@
 //! `unravel replay`: the same schedule, the same outcome, or where it differs.
 
 use serde_json::json;
-use unravel_execute::{Divergence, Judge, Replay, Silence};
+use unravel_execute::{Divergence, Replay, Silence};
 use unravel_files::TraceFile;
-use unravel_trace::{Detail, Event, EventKind, Executor, Outcome, Run, Trace, Value, Want};
+use unravel_trace::{
+    Detail, Event, EventKind, Executor, Job, Outcome, Run, SourceLine, Trace, Value, Want,
+};
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::ReplayFlags;
 use crate::output::Aside;
 use crate::recorded::{self, Opened};
-use crate::run::exit_for;
+use crate::run::{exit_for, show_output};
 use crate::{step, story};
 
 pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
@@ -21,29 +23,21 @@ pub fn replay(flags: &ReplayFlags) -> Result<Exit, CliError> {
     if !file.is_executable() {
         return Err(CliError::NotExecutable { path: flags.trace.clone() });
     }
-    let Opened { mut vm, visible, changed } = recorded::open(&file, &flags.program)?;
+    let Opened { mut vm, visible, changed, recorded } = recorded::open(&file, &flags.program)?;
     // The program's own output is shown once, and not where something else is to be read.
     let aside = Aside::begin(flags.json);
-    let (silence, mut judge) = if flags.times > 1 {
-        let (silence, judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
-        (Some(silence), judge)
-    } else {
-        (None, Judge::open(&file.rules).map_err(CliError::Stdin)?)
+    let silence = match flags.times > 1 {
+        true => Some(Silence::begin().map_err(CliError::Stdin)?),
+        false => None,
     };
     let mut last = None;
     for _ in 0..flags.times.max(1) {
         let mut scheduler = Replay::new(&file.run.schedule);
         let want = Want::only(file.run.detail().max(Detail::Events));
-        let mut execute = || vm.run(&file.input, &visible, &mut scheduler, want);
-        let run = match silence {
-            None => judge.around(execute),
-            Some(_) => {
-                let mut run = execute();
-                judge.judge(&mut run);
-                run
-            }
-        };
-        let report = Report::new(&file.run, run, scheduler.divergence(), changed);
+        let job = Job { input: &file.input, visible: &visible, want };
+        let run = vm.run(&job, &mut scheduler, &mut ())?;
+        show_output(&run);
+        let report = Report::new(&recorded, run, scheduler.divergence(), changed);
         let same = report.same;
         last = Some(report);
         if !same {
@@ -87,10 +81,11 @@ impl Report {
 /// The first event that is not the recorded one. Sites are compared by place, because a rebuilt program
 /// numbers them anew.
 fn first_difference(recorded: &Trace, found: &Trace, changed: bool) -> Option<String> {
-    let what = if changed { operation } else { describe };
+    let line = |trace: &Trace, event: &Event| trace.place(event).map(SourceLine::from);
     for (index, (a, b)) in recorded.events.iter().zip(&found.events).enumerate() {
         let (left, right) = (describe(recorded, a), describe(found, b));
-        if what(recorded, a) != what(found, b) {
+        let moved = !changed && line(recorded, a) != line(found, b);
+        if moved || operation(recorded, a) != operation(found, b) {
             return Some(format!("event {}: recorded {left}, now {right}", index + 1));
         }
         if values(&a.kind) != values(&b.kind) {

@@ -1,13 +1,14 @@
 //! `unravel run`: one schedule, with the program's own output.
 
-use std::time::Duration;
+use std::io::Write;
 
-use unravel_execute::Judge;
-use unravel_explore::{AfterFirst, Plan, Shard, search};
+use unravel_execute::learn_apart;
+use unravel_explore::SearchError;
 use unravel_files::TraceFile;
-use unravel_strategies::{Knowledge, Strategy};
-use unravel_trace::{Detail, Executor, Input, Outcome, Rules, VisibleSet, Want};
+use unravel_strategies::Knowledge;
+use unravel_trace::{Detail, Executor, Input, Job, Outcome, Run, VisibleSet, Want};
 
+use crate::budgets::{LEARNING, RUN_LENGTH};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -15,20 +16,18 @@ use crate::flags::RunFlags;
 use crate::output::Aside;
 use crate::{program, story};
 
-/// About how many events a single run is expected to have.
-const RUN_LENGTH: u64 = 1000;
-
 pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
     let mut loaded = program::load(&flags.program, &config)?;
-    let mut judge = Judge::open(&loaded.rules).map_err(CliError::Stdin)?;
     // A schedule means something only if it can switch at shared accesses: learn them first.
-    let visible = learn(&mut loaded.vm, &loaded.input, &loaded.rules, flags.seed)?;
+    let visible = learn(&mut loaded.vm, &loaded.input)?;
     let knowledge = Knowledge { longest: RUN_LENGTH, ..Knowledge::default() };
     let mut scheduler = flags.strategy.scheduler(flags.seed, 2, &knowledge, false);
     let want = Want::only(Detail::Events);
     let aside = Aside::begin(flags.json);
-    let run = judge.around(|| loaded.vm.run(&loaded.input, &visible, &mut *scheduler, want));
+    let job = Job { input: &loaded.input, visible: &visible, want };
+    let run = loaded.vm.run(&job, &mut *scheduler, &mut ())?;
+    show_output(&run);
     drop(aside);
     if let Some(path) = &flags.output {
         let file = TraceFile {
@@ -37,6 +36,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
             rules: loaded.rules.clone(),
             strategy: flags.strategy.to_string(),
             seed: Some(flags.seed),
+            engine: loaded.vm.name().to_owned(),
             run: run.clone(),
         };
         file.write(path)?;
@@ -49,7 +49,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
             Outcome::Failed(failure) => eprint!("{}", story::failure(failure, &run)),
             other => eprintln!("{other}"),
         }
-        for note in &run.notes {
+        for note in unravel_report::notes::notes(&run.notes) {
             eprintln!("note: {note}");
         }
     }
@@ -65,23 +65,14 @@ pub fn exit_for(outcome: &Outcome) -> Exit {
     }
 }
 
-/// A few silent runs in other processes that tell which accesses are shared.
-pub fn learn(
-    vm: &mut impl Executor,
-    input: &Input,
-    rules: &Rules,
-    seed: u64,
-) -> Result<VisibleSet, CliError> {
-    let plan = Plan {
-        strategy: Strategy::Portfolio,
-        seed,
-        schedules: 8,
-        time: Some(Duration::from_secs(10)),
-        jobs: 1,
-        shard: Shard::WHOLE,
-        after_first: AfterFirst::GoOn,
-        rules: rules.clone(),
-        known: Vec::new(),
-    };
-    Ok(search(vm, input, &plan, |_, _| true)?.visible)
+/// What a run that was to be judged has printed, where it would have gone.
+pub fn show_output(run: &Run) {
+    let mut out = std::io::stdout();
+    let output = run.output.as_deref().unwrap_or_default();
+    let _ = out.write_all(output).and_then(|()| out.flush());
+}
+
+/// A few silent runs in another process tell which accesses are shared.
+pub fn learn(vm: &mut dyn Executor, input: &Input) -> Result<VisibleSet, CliError> {
+    learn_apart(vm, input, LEARNING).map_err(|error| SearchError::Fork(error).into())
 }

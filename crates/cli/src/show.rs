@@ -46,7 +46,7 @@ fn as_text(file: &TraceFile, width: Option<usize>) -> String {
     let known = story::is_order_known(&file.run);
     if !known {
         let _ = writeln!(out, "{UNKNOWN_ORDER}");
-        for note in &file.run.notes {
+        for note in unravel_report::notes::notes(&file.run.notes) {
             let _ = writeln!(out, "note: {note}");
         }
     }

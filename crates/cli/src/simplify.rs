@@ -1,5 +1,6 @@
 //! `unravel simplify`: the same failure with as few context switches as possible.
 
+use crate::budgets::SIMPLIFY_TIME;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -9,9 +10,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use unravel_execute::Silence;
 use unravel_files::TraceFile;
+use unravel_report::notes::blind_spot;
 use unravel_results::shell_word;
 use unravel_simplify::{
-    Budget, Optimality, Progress as Done, Simplified, SimplifyError, Stage, Switches, simplify,
+    Budget, Optimality, Progress as Done, Simplified, SimplifyError, Stage, Switches, Unproved,
+    simplify,
 };
 use unravel_trace::{Place, Run};
 
@@ -23,8 +26,6 @@ use crate::progress::Progress;
 use crate::recorded::{self, Opened};
 use crate::story::{self, count};
 
-/// How long it takes at most if the user does not say.
-const TIME: Duration = Duration::from_secs(60);
 /// How often a person wants to read something new.
 const PERIOD: Duration = Duration::from_millis(100);
 /// What the file says of how it was made.
@@ -69,12 +70,11 @@ fn default_output(trace: &Path) -> PathBuf {
 }
 
 fn make(flags: &SimplifyFlags, file: &TraceFile) -> Result<Simplified, CliError> {
-    let Opened { mut vm, visible, .. } = recorded::open(file, &flags.program)?;
+    let Opened { mut vm, visible, mut recorded, .. } = recorded::open(file, &flags.program)?;
     interrupt::listen();
-    let mut recorded = file.run.clone();
     recorded.schedule.visible = visible;
     let shown = !flags.json && !flags.quiet && std::io::stderr().is_terminal();
-    let (silence, mut judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
+    let silence = Silence::begin().map_err(CliError::Stdin)?;
     let mut progress = Progress::on(if shown { silence.stderr().ok() } else { None });
     let defaults = Budget::default();
     let budget = Budget {
@@ -84,7 +84,7 @@ fn make(flags: &SimplifyFlags, file: &TraceFile) -> Result<Simplified, CliError>
             true => u64::MAX,
             false => defaults.proof_steps,
         },
-        until: Some(Instant::now() + flags.time.unwrap_or(TIME)),
+        until: Some(Instant::now() + flags.time.unwrap_or(SIMPLIFY_TIME)),
         ..defaults
     };
     let mut shown_at: Option<Instant> = None;
@@ -95,7 +95,7 @@ fn make(flags: &SimplifyFlags, file: &TraceFile) -> Result<Simplified, CliError>
         }
         !INTERRUPTED.load(Ordering::Relaxed)
     };
-    let simple = simplify(&mut vm, &mut judge, &file.input, &recorded, &budget, &mut watch);
+    let simple = simplify(&mut vm, &file.input, &recorded, &budget, &mut watch);
     drop(progress);
     drop(silence);
     Ok(simple?)
@@ -127,6 +127,28 @@ fn say_inconclusive(flags: &SimplifyFlags, error: &SimplifyError) -> Exit {
     Exit::Inconclusive
 }
 
+/// Why not more is proved.
+fn unproved(why: &Unproved) -> String {
+    match why {
+        Unproved::NotAsked => "no proof was asked for".to_owned(),
+        Unproved::Livelock => "livelocks are not searched exactly".to_owned(),
+        Unproved::Unseen(spot) => format!("not seen: {}", blind_spot(*spot)),
+        Unproved::Cancellation => "threads are cancelled".to_owned(),
+        Unproved::Inconclusive { reason } => format!("a schedule could not be followed: {reason}"),
+        Unproved::Damaged => {
+            "the program called a function whose effects cannot be undone".to_owned()
+        }
+        Unproved::Stopped => "the search was stopped".to_owned(),
+        Unproved::NotEnough { schedules } => format!("{schedules} schedules were not enough"),
+        Unproved::CountsOtherwise => {
+            "the best schedule counts otherwise when it is replayed".to_owned()
+        }
+        Unproved::FailsOtherwise => {
+            "the best schedule does not fail so when it is replayed".to_owned()
+        }
+    }
+}
+
 /// How good it is: a word, and what belongs to it.
 fn optimality(simple: &Simplified) -> (&'static str, String) {
     match &simple.optimality {
@@ -137,13 +159,13 @@ fn optimality(simple: &Simplified) -> (&'static str, String) {
         ),
         Optimality::FewestSwitches { why } => (
             "fewest switches proved",
-            format!("whether fewer of them can be preemptions is not known: {why}"),
+            format!("whether fewer of them can be preemptions is not known: {}", unproved(why)),
         ),
         Optimality::LocalOptimum { at_least, why } => (
             "local optimum",
             match at_least {
-                0 => format!("nothing is proved: {why}"),
-                _ => format!("at least {} needed: {why}", switches_word(*at_least)),
+                0 => format!("nothing is proved: {}", unproved(why)),
+                _ => format!("at least {} needed: {}", switches_word(*at_least), unproved(why)),
             },
         ),
     }
@@ -280,8 +302,8 @@ fn as_json(recorded: &Run, simple: &Simplified, out: &Path) -> Value {
     };
     let (at_least, why) = match &simple.optimality {
         Optimality::ProvedMinimal => (simple.after.all(), None),
-        Optimality::FewestSwitches { why } => (simple.after.all(), Some(why)),
-        Optimality::LocalOptimum { at_least, why } => (*at_least, Some(why)),
+        Optimality::FewestSwitches { why } => (simple.after.all(), Some(unproved(why))),
+        Optimality::LocalOptimum { at_least, why } => (*at_least, Some(unproved(why))),
     };
     let preemptions = preemptions(&simple.run, &simple.forced);
     json!({

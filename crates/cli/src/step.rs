@@ -10,7 +10,7 @@ use unravel_execute::{Replay, Silence};
 use unravel_files::TraceFile;
 use unravel_report::Sources;
 use unravel_report::stepper::{AnswerKind, Stepper, Subject};
-use unravel_trace::{Detail, Executor, Outcome, Run, Want};
+use unravel_trace::{Detail, Executor, Job, Outcome, Run, Want};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -67,14 +67,14 @@ pub fn step(flags: &ReplayFlags) -> Result<Exit, CliError> {
 
 /// The run once more, its output sent away.
 fn execute(file: &TraceFile, flags: &ReplayFlags) -> Result<Report, CliError> {
-    let Opened { mut vm, visible, changed } = recorded::open(file, &flags.program)?;
-    let (silence, mut judge) = Silence::begin(&file.rules).map_err(CliError::Stdin)?;
+    let Opened { mut vm, visible, changed, recorded } = recorded::open(file, &flags.program)?;
+    let silence = Silence::begin().map_err(CliError::Stdin)?;
     let mut scheduler = Replay::new(&file.run.schedule);
     let want = Want::only(file.run.detail().max(Detail::Events));
-    let mut run = vm.run(&file.input, &visible, &mut scheduler, want);
-    judge.judge(&mut run);
+    let job = Job { input: &file.input, visible: &visible, want };
+    let run = vm.run(&job, &mut scheduler, &mut ())?;
     drop(silence);
-    Ok(Report::new(&file.run, run, scheduler.divergence(), changed))
+    Ok(Report::new(&recorded, run, scheduler.divergence(), changed))
 }
 
 fn greeting(file: &TraceFile, run: &Run) -> String {

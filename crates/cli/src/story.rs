@@ -1,14 +1,20 @@
 //! Failures and runs in words for a person, and the same as JSON.
 
 use serde_json::{Value, json};
-use unravel_trace::{Failure, KnownOrder, Outcome, Place, Run, ThreadName, user_place};
+use unravel_report::FileNames;
+use unravel_trace::{BugId, Failure, KnownOrder, Outcome, Place, Run, ThreadName, user_place};
 
 /// Frames shown of a stack; the rest is in the JSON.
 const FRAMES: usize = 6;
 
 /// A failure: what happened, where, and what belongs to it.
 pub fn failure(failure: &Failure, run: &Run) -> String {
-    let mut text = without_size(failure);
+    one_of_several(failure, run, &FileNames::of_failures([failure]))
+}
+
+/// A failure that is shown with others, from whose files `names` tells its own.
+pub fn one_of_several(failure: &Failure, run: &Run, names: &FileNames) -> String {
+    let mut text = told(failure, names);
     let switches = match run.schedule.context_switches() {
         _ if !is_order_known(run) => "in an unknown order".into(),
         1 => "1 context switch".into(),
@@ -24,11 +30,15 @@ pub fn failure(failure: &Failure, run: &Run) -> String {
 
 /// A failure without the size of its run.
 pub fn without_size(failure: &Failure) -> String {
+    told(failure, &FileNames::of_failures([failure]))
+}
+
+fn told(failure: &Failure, names: &FileNames) -> String {
     let mut text = format!("{}: {}\n", failure.kind, failure.message);
-    text += &stack(&failure.stack, Some(&failure.thread));
+    text += &stack(&failure.stack, Some(&failure.thread), names);
     for related in &failure.related {
         text += &format!("  {}\n", related.message);
-        text += &stack(&related.stack, None);
+        text += &stack(&related.stack, None, names);
     }
     text
 }
@@ -51,7 +61,7 @@ pub fn count(number: u64, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-fn stack(places: &[Place], thread: Option<&ThreadName>) -> String {
+fn stack(places: &[Place], thread: Option<&ThreadName>, names: &FileNames) -> String {
     let mut text = String::new();
     // What happens inside the libraries' headers says little; the call into them says where.
     let skipped = places.iter().take_while(|p| p.is_system()).count();
@@ -63,7 +73,7 @@ fn stack(places: &[Place], thread: Option<&ThreadName>) -> String {
             "" => String::new(),
             function => format!(" in {function}"),
         };
-        text += &format!("    at {}{function}{who}\n", place.short());
+        text += &format!("    at {}{function}{who}\n", names.line(&place.into()));
     }
     if places.len() > FRAMES {
         text += &format!("    … {} more\n", places.len() - FRAMES);
@@ -86,6 +96,17 @@ fn stack_json(places: &[Place]) -> Value {
 
 /// An outcome as JSON.
 pub fn outcome_json(outcome: &Outcome) -> Value {
+    let ids: Vec<BugId> = outcome.failure().map(Failure::id).into_iter().collect();
+    one_outcome_json(outcome, &FileNames::of_bugs(&ids))
+}
+
+/// What several runs are told together with: their failures are told apart.
+pub fn names<'r>(runs: impl Iterator<Item = &'r Run>) -> FileNames {
+    let ids: Vec<BugId> = runs.filter_map(|run| Some(run.outcome.failure()?.id())).collect();
+    FileNames::of_bugs(&ids)
+}
+
+fn one_outcome_json(outcome: &Outcome, names: &FileNames) -> Value {
     match outcome {
         Outcome::Exited { code } => json!({ "kind": "exited", "code": code }),
         Outcome::Discarded => json!({ "kind": "discarded" }),
@@ -96,12 +117,12 @@ pub fn outcome_json(outcome: &Outcome) -> Value {
             "kind": failure.kind.name(),
             "message": failure.message,
             "thread": failure.thread.to_string(),
-            "at": failure.place().map(Place::short),
-            "bug": failure.id().to_string(),
+            "at": failure.place().map(|place| names.line(&place.into())),
+            "bug": names.bug(&failure.id()),
             "stack": stack_json(&failure.stack),
             "related": failure.related.iter().map(|r| json!({
                 "message": r.message,
-                "at": user_place(&r.stack).map(Place::short),
+                "at": user_place(&r.stack).map(|place| names.line(&place.into())),
                 "stack": stack_json(&r.stack),
             })).collect::<Vec<_>>(),
         }),
@@ -110,13 +131,18 @@ pub fn outcome_json(outcome: &Outcome) -> Value {
 
 /// The size of a run as JSON.
 pub fn run_json(run: &Run) -> Value {
+    one_run_json(run, &names([run].into_iter()))
+}
+
+/// The same of one run of several, which `names` tells apart.
+pub fn one_run_json(run: &Run, names: &FileNames) -> Value {
     json!({
-        "outcome": outcome_json(&run.outcome),
+        "outcome": one_outcome_json(&run.outcome, names),
         "threads": run.schedule.threads.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "events": events(run),
         "order_known": is_order_known(run),
         "context_switches": is_order_known(run).then(|| run.schedule.context_switches()),
         "steps": run.steps,
-        "notes": run.notes,
+        "notes": unravel_report::notes::notes(&run.notes),
     })
 }

@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use unravel_causes::{Analysis, Budget, Request};
+use unravel_causes::{Analysis, Budget, Task};
 use unravel_code::weave;
-use unravel_execute::RaceChecked;
 use unravel_files::ProgramRef;
 use unravel_program::build::{BuildError, BuildSpec, Builder, Built};
 use unravel_repair::Workshop;
 use unravel_results::PatchedFile;
 use unravel_trace::{Input, Rules, Site};
-use unravel_vm::Vm;
 
 use crate::interrupt::INTERRUPTED;
 use crate::program;
@@ -42,7 +40,7 @@ impl Variants<'_> {
 }
 
 impl Workshop for Variants<'_> {
-    type Machine = RaceChecked<Vm>;
+    type Machine = program::Machine;
 
     fn weave(&mut self, measures: &[weave::Measure]) -> Result<Self::Machine, String> {
         let program =
@@ -57,10 +55,9 @@ impl Workshop for Variants<'_> {
     }
 
     fn causes(&mut self, machine: &mut Self::Machine) -> Option<Analysis> {
-        let request = Request {
+        let request = Task {
             program: &self.reference.name,
             input: self.input,
-            rules: self.rules,
             budget: Budget { time: self.remaining, inputs: 1, ..Budget::default() },
             command: String::new(),
         };

@@ -6,11 +6,12 @@ mod support;
 
 use std::path::Path;
 
-use made_up::{MadeUp, program};
 use serde_json::Value;
-use support::{ERROR, NOTHING, directory, says, unravel};
 use unravel_database::Database;
 use unravel_files::ProgramRef;
+
+use made_up::{MadeUp, program};
+use support::{ERROR, NOTHING, directory, says, unravel};
 
 fn record(database: &Path, runs: &[MadeUp]) {
     let mut database = Database::open(database, &program()).expect("it opens");

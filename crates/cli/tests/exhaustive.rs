@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use support::{directory, write};
 use unravel_program::build::{BuildSpec, Builder};
 use unravel_strategies::{Bounding, Counted, Exhaustive, RunToBlock};
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
+
+use support::{directory, write};
 
 /// The process that a program is explored in finds its sources here, separated by colons.
 const SOURCES: &str = "UNRAVEL_EXPLORED_SOURCES";
@@ -165,7 +166,8 @@ impl Lab {
 
     fn run(&mut self, scheduler: &mut dyn Scheduler) -> Run {
         let want = Want { learn: true, prune_spins: true, ..Want::only(Detail::Outcome) };
-        self.vm.run(&Input::default(), &self.visible, scheduler, want)
+        let job = Job { input: &Input::default(), visible: &self.visible, want };
+        self.vm.run(&job, scheduler, &mut ()).expect("the machine is well")
     }
 
     /// Explores the program, from the start again whenever more turns out to be shared.

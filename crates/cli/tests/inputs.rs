@@ -6,7 +6,6 @@ mod support;
 
 use std::sync::{Mutex, PoisonError};
 
-use support::{directory, write};
 use unravel_diagnose::Steps;
 use unravel_execute::Replay;
 use unravel_program::build::{BuildSpec, Builder};
@@ -14,6 +13,8 @@ use unravel_solve::{Answer, Model, Query, SolverChoice, Wish};
 use unravel_strategies::{Random, RunToBlock};
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
+
+use support::{directory, write};
 
 /// One machine at a time, whatever the number of tests.
 static MACHINE: Mutex<()> = Mutex::new(());
@@ -39,7 +40,8 @@ fn with_machine<T>(
     let mut visible = VisibleSet::default();
     let want = Want { learn: true, ..Want::only(Detail::Outcome) };
     for seed in 0..LEARNING_RUNS {
-        let run = vm.run(input, &visible, &mut Random::new(seed), want);
+        let job = Job { input, visible: &visible, want };
+        let run = vm.run(&job, &mut Random::new(seed), &mut ()).expect("the machine is well");
         visible.merge(&run.learned);
     }
     then(&mut vm, &visible)
@@ -48,7 +50,8 @@ fn with_machine<T>(
 /// The run in which nobody is interrupted, with everything kept.
 fn passing_run(vm: &mut Vm, input: &Input, visible: &VisibleSet, free: FreeInput) -> Run {
     let want = Want { free, ..Want::only(Detail::Separable) };
-    let run = vm.run(input, visible, &mut RunToBlock, want);
+    let job = Job { input, visible, want };
+    let run = vm.run(&job, &mut RunToBlock, &mut ()).expect("the machine is well");
     assert_eq!(run.outcome, Outcome::Exited { code: 0 }, "the run to start from passes");
     run
 }
@@ -63,7 +66,7 @@ struct Exposed {
 /// the solver says.
 fn expose(vm: &mut Vm, input: &Input, visible: &VisibleSet, free: FreeInput) -> Option<Exposed> {
     let run = passing_run(vm, input, visible, free);
-    let parts = separate(&run, &vm.branches(), &[]).expect("a symbolic run");
+    let parts = separate(&run, &run.branches(), &[]).expect("a symbolic run");
     parts.iter().flat_map(assertions).find_map(|(thread, index)| {
         let parts: Vec<ThreadTrace> = parts.iter().map(|part| cut(part, thread, index)).collect();
         let mut combined = combine(&parts.iter().collect::<Vec<_>>(), &[]).expect("one run fits");
@@ -97,8 +100,8 @@ fn expose(vm: &mut Vm, input: &Input, visible: &VisibleSet, free: FreeInput) -> 
             unscheduled: &combined.unscheduled,
         };
         let schedule = steps.schedule(&found.order, visible);
-        let want = Want::only(Detail::Outcome);
-        let run = vm.run(&input, visible, &mut Replay::new(&schedule), want);
+        let job = Job { input: &input, visible, want: Want::only(Detail::Outcome) };
+        let run = vm.run(&job, &mut Replay::new(&schedule), &mut ()).expect("the machine is well");
         let failure = run.outcome.failure().cloned();
         let failure = failure.unwrap_or_else(|| panic!("{input:?} passes: {:?}", run.outcome));
         Some(Exposed { input, failure })

@@ -7,11 +7,12 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use support::{corpus, directory, write};
 use unravel_program::build::{BuildSpec, Builder};
 use unravel_strategies::RunToBlock;
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
+
+use support::{corpus, directory, write};
 
 /// One machine at a time, whatever the number of tests.
 static MACHINE: Mutex<()> = Mutex::new(());
@@ -30,7 +31,7 @@ impl Lab {
         let built = Builder::from_env().open(&spec).expect("the program compiles");
         let program = unravel_program::load(&built.bitcode).expect("the program loads");
         let vm = Vm::new(program, Options::default()).expect("a machine");
-        let visible = vm.all_sites();
+        let visible = vm.sites().all().clone();
         Lab { vm, visible, _alone: alone }
     }
 
@@ -55,9 +56,11 @@ impl Lab {
 
     /// One thread after the other, and which way they went.
     fn run(&mut self) -> (Run, Vec<Vec<u32>>) {
-        let want = Want::only(Detail::Separable);
-        let run = self.vm.run(&Input::default(), &self.visible, &mut RunToBlock, want);
-        (run, self.vm.branches())
+        let (input, want) = (Input::default(), Want::only(Detail::Separable));
+        let job = Job { input: &input, visible: &self.visible, want };
+        let run = self.vm.run(&job, &mut RunToBlock, &mut ()).expect("the machine is well");
+        let branches = run.branches();
+        (run, branches)
     }
 
     fn lead(&mut self, threads: &[LedThread]) -> Led {
@@ -66,9 +69,9 @@ impl Lab {
 
     fn lead_with(&mut self, threads: &[LedThread], guesses: &[Guess]) -> Led {
         let lead = Lead { threads: threads.to_vec() };
-        let free = FreeInput::None;
-        let led = self.vm.lead(&Input::default(), &self.visible, &lead, guesses, free);
-        led.expect("the machine can lead")
+        let (input, want) = (Input::default(), Want::only(Detail::Separable));
+        let job = Job { input: &input, visible: &self.visible, want };
+        self.vm.lead(&job, &lead, guesses).expect("the machine can lead")
     }
 }
 

@@ -5,7 +5,8 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::{FINDING, INCONCLUSIVE, NOTHING, directory, says, write};
+
+use support::{FINDING, INCONCLUSIVE, NOTHING, directory, ended, says, unravel, write};
 
 const HEAD: &str = "#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n\
     #include <stdlib.h>\n#include <string.h>\n";
@@ -75,6 +76,26 @@ fn a_race_is_told_with_both_stacks() {
 }
 
 #[test]
+fn a_race_inside_of_an_atomic_section_is_told_by_its_variable() {
+    let body = "void __VERIFIER_atomic_begin(void);\nvoid __VERIFIER_atomic_end(void);\nint counter;\n\
+        void *one(void *p) {\n    counter = 7;\n    return p;\n}\n\
+        void *two(void *p) {\n    __VERIFIER_atomic_begin();\n    counter = 8;\n    \
+        __VERIFIER_atomic_end();\n    return p;\n}";
+    let directory = program("section", body);
+    let mut inside = 0;
+    for seed in 1..=8 {
+        let flags = ["run", "--races", "--strategy", "random", "--seed", &seed.to_string()];
+        let flags = [&flags[..], &["program.c"]].concat();
+        let output = unravel(&directory, &flags).output().expect("unravel runs");
+        ended(&output, &flags, FINDING);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains("writes 'counter'"), "{text}");
+        inside += usize::from(text.contains("T0.1 writes 'counter', T0.2 writes it"));
+    }
+    assert!(inside > 0, "the section never came second");
+}
+
+#[test]
 fn without_the_flag_a_race_is_no_failure_and_a_trace_says_whether_it_is() {
     let body = "int x;\nvoid *one(void *p) {\n    x = 1;\n    return p;\n}\nvoid *two(void *p) {\n    x = 2;\n    \
         return p;\n}";
@@ -90,7 +111,7 @@ fn without_the_flag_a_race_is_no_failure_and_a_trace_says_whether_it_is() {
 fn the_two_directions_of_a_race_are_one_bug() {
     let body = "int x;\nvoid *one(void *p) {\n    x = 1;\n    return p;\n}\nvoid *two(void *p) {\n    x = 2;\n    \
         return p;\n}";
-    assert_eq!(bugs("directions", body), ["data-race at program.c:12 and program.c:8"]);
+    assert_eq!(bugs("directions", body), ["data-race at program.c:8 and program.c:12"]);
 }
 
 #[test]
@@ -255,7 +276,7 @@ fn atomic_sections_order_each_other_but_not_what_is_outside() {
 fn freeing_races_with_use() {
     let body = "int *shared;\nvoid setup(void) { shared = malloc(8); }\nvoid *one(void *p) {\n    shared[1] = 5;\n    \
         return p;\n}\nvoid *two(void *p) {\n    free(shared);\n    return p;\n}";
-    assert!(bugs("free", body).contains(&"data-race at program.c:13 and program.c:9".into()));
+    assert!(bugs("free", body).contains(&"data-race at program.c:9 and program.c:13".into()));
 }
 
 #[test]
@@ -265,7 +286,7 @@ fn copies_race_within_their_range() {
         return p;\n}";
     let found = findings(&program("copy", body), "program.c", FINDING);
     let outcome = &found[0]["run"]["outcome"];
-    assert_eq!(outcome["bug"], "data-race at program.c:13 and program.c:9");
+    assert_eq!(outcome["bug"], "data-race at program.c:9 and program.c:13");
     assert!(outcome["message"].as_str().is_some_and(|m| m.contains("'buffer[63]'")), "{outcome}");
     is_quiet(
         "beside",

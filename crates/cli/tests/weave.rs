@@ -6,7 +6,6 @@ mod support;
 
 use std::sync::{Mutex, PoisonError};
 
-use support::{directory, write};
 use unravel_code::Program;
 use unravel_code::weave::{Measure, Span, weave};
 use unravel_execute::RaceChecked;
@@ -14,6 +13,8 @@ use unravel_program::build::{BuildSpec, Builder};
 use unravel_strategies::{Exhaustive, Random, RunToBlock, Systematic};
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
+
+use support::{directory, write};
 
 /// One machine at a time, whatever the number of tests.
 static MACHINE: Mutex<()> = Mutex::new(());
@@ -69,9 +70,10 @@ impl Subject {
         let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
         let woven = weave(&self.program, measures).expect("the spans have code");
         let mut vm = Vm::new(woven, Options::default()).expect("a machine");
-        let visible = vm.all_sites();
+        let visible = vm.sites().all().clone();
         let want = Want::only(Detail::Symbolic);
-        vm.run(&Input::default(), &visible, &mut RunToBlock, want)
+        let job = Job { input: &Input::default(), visible: &visible, want };
+        vm.run(&job, &mut RunToBlock, &mut ()).expect("the machine is well")
     }
 }
 
@@ -108,7 +110,8 @@ fn explore(mut executor: impl Executor) -> Explored {
         let mut failure = None;
         while failure.is_none() {
             let Some(mut scheduler) = search.scheduler() else { break };
-            let run = executor.run(&Input::default(), &visible, &mut *scheduler, want);
+            let job = Job { input: &Input::default(), visible: &visible, want };
+            let run = executor.run(&job, &mut *scheduler, &mut ()).expect("the machine is well");
             drop(scheduler);
             search.learn(&run);
             if visible.merge(&run.learned) {
@@ -356,18 +359,14 @@ fn a_run_with_measures_is_recorded_like_any_other() {
     assert!(!symbolic.conditions.is_empty(), "that the flag was raised is one");
 }
 
-/// Asks the executor for the stack of each event of one thread.
+/// Keeps which events write, to ask for their stacks.
 struct Watching {
     writes: Vec<(u64, SiteId)>,
 }
 
-impl Scheduler for Watching {
-    fn next(&mut self, view: &View<'_>) -> Choice {
-        RunToBlock.next(view)
-    }
-
+impl Observer for Watching {
     fn observes(&self) -> Observes {
-        Observes::EventsAndStacks
+        Observes::Events
     }
 
     fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
@@ -387,10 +386,12 @@ fn an_executor_tells_the_stacks_of_events() {
     let vm = Vm::new(subject.program, Options::default()).expect("a machine");
     let mut executor = RaceChecked::new(vm, &Rules::default());
     let mut watching = Watching { writes: Vec::new() };
-    let visible = executor.all_sites();
-    executor.run(&Input::default(), &visible, &mut watching, Want::only(Detail::Outcome));
+    let visible = executor.sites().all().clone();
+    let want = Want { stacks: true, ..Want::only(Detail::Outcome) };
+    let job = Job { input: &Input::default(), visible: &visible, want };
+    let run = executor.run(&job, &mut RunToBlock, &mut watching).expect("the machine is well");
     let stacks = watching.writes.iter().map(|(number, site)| {
-        let stack = executor.stack(*number, *site);
+        let stack = run.stacks.get(*number, *site);
         stack.iter().map(|place| place.function.to_string()).collect::<Vec<_>>().join(" < ")
     });
     let stacks: Vec<String> = stacks.collect();
@@ -416,12 +417,10 @@ fn machines_may_follow_each_other_and_find_nothing_of_the_last() {
             let another = Vm::new(subject.program.clone(), Options::default());
             assert!(another.is_err(), "there is one already");
             for _ in 0..2 {
-                let run = vm.run(
-                    &Input::default(),
-                    &VisibleSet::default(),
-                    &mut Random::new(1),
-                    Want::only(Detail::Outcome),
-                );
+                let (input, visible) = (Input::default(), VisibleSet::default());
+                let want = Want::only(Detail::Outcome);
+                let job = Job { input: &input, visible: &visible, want };
+                let run = vm.run(&job, &mut Random::new(1), &mut ()).expect("the machine is well");
                 assert_eq!(run.outcome, Outcome::Exited { code });
             }
         }

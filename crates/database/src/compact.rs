@@ -7,12 +7,13 @@
 
 use std::fs;
 
+use unravel_results::Damage;
+
 use crate::contents::Contents;
 use crate::database::{Database, Place};
 use crate::directory::{Directory, Gathered};
 use crate::error::DatabaseError;
 use crate::segment::{self, Segment};
-use unravel_results::Damage;
 
 /// What compacting did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unravel_files::{ProgramRef, validate_schedule, validate_thread};
+use unravel_results::{Damage, Stats};
 use unravel_trace::{Input, Schedule, ThreadId, ThreadName, ThreadTrace, VisibleSet};
 
 use crate::contents::{Contents, KnownRun};
@@ -17,7 +18,6 @@ use crate::error::DatabaseError;
 use crate::id::{RunId, TraceId, WriterId, canonical};
 use crate::record::{Record, RunRecord, Seen, compress};
 use crate::segment::Segment;
-use unravel_results::{Damage, Stats};
 
 /// Traces of threads from many runs of one program.
 #[derive(Debug)]

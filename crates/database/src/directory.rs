@@ -8,12 +8,12 @@
 //!
 //! Readers trust no byte. What cannot be read is counted and passed over, because what is left is as useful without it.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 use unravel_files::{ProgramRef, validate_schedule, validate_thread};
+use unravel_results::Damage;
 
 use crate::contents::{Contents, Incomplete};
 use crate::error::DatabaseError;
@@ -21,12 +21,11 @@ use crate::frame::{Frames, Piece, frame};
 use crate::id::{TraceId, WriterId, canonical, encode};
 use crate::record::Record;
 use crate::segment::{self, Found, failed};
-use unravel_results::Damage;
 
 const MAGIC: [u8; 8] = *b"\x89UTDB\r\n\n";
 
 /// The version of everything that is stored here.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 const FORMAT: &str = "format";
 

@@ -11,6 +11,10 @@
 //! its indices are in range, and the execution of what comes of it finds it out.
 //!
 //! Traces of different visible sets never meet: the set is part of a trace's id.
+//!
+//! `database.rs` is what others see. `contents.rs` is all that is known, with a prefix tree (`trie.rs`) for each thread and visible set;
+//! `record.rs` is what is written down, records that only add. `frame.rs` makes records survive damage around them, `segment.rs` is
+//! the file of one writer, `directory.rs` all of them; `merge.rs`, `compact.rs` and `stats.rs` do as they say.
 
 mod compact;
 mod contents;

@@ -5,11 +5,12 @@
 
 use std::path::Path;
 
+use unravel_results::Damage;
+
 use crate::database::Database;
 use crate::directory::Directory;
 use crate::error::DatabaseError;
 use crate::record::{Record, RunRecord};
-use unravel_results::Damage;
 
 /// What a merge brought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

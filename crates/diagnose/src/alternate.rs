@@ -5,29 +5,22 @@
 
 use rustc_hash::FxHashSet;
 use unravel_results::{Distance, Observed};
-use unravel_trace::{Rng, Symbolic};
+use unravel_trace::{Key, Keys, Rng, Symbolic, ThreadKey};
 
 use crate::branches::Branches;
+use crate::budgets::{ENOUGH_PASSING, MAX_DOUBLES, MAX_RANDOM, MAX_SINGLES};
 use crate::criteria::distance;
 use crate::flows::{Lineup, freed_objects};
 use crate::pairs::{enclosing_locks, immediate};
-use crate::points::{Key, Keys, Point, ThreadKey, Touch};
+use crate::points::{Point, Touch};
 use crate::projection::{Side, operations, project};
 use crate::root_cause::NEVER;
 use crate::steer::Positions;
 use crate::world::{Ending, Mode, Order, Tried, World};
 
-/// Single reversals that are tried.
-const MAX_SINGLES: usize = 1500;
-/// Pairs of which two are reversed at once: so many, squared.
-const MAX_DOUBLES: usize = 48;
-const MAX_RANDOM: u64 = 400;
-/// Passing schedules that are compared before the nearest is taken.
-const ENOUGH: usize = 120;
-
 /// A passing run, measured.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct Nearby {
     pub observed: Observed,
     pub lineup: Lineup,
     pub distance: Distance,
@@ -61,7 +54,7 @@ impl Reference {
         observed: Observed,
         tried: Option<Tried>,
         goal: &'static str,
-    ) -> Candidate {
+    ) -> Nearby {
         let lineup = Lineup::new(&observed.trace, &mut self.keys, &self.freed);
         let mut distance = distance(&self.lineup, &lineup);
         let projection = project(
@@ -72,7 +65,7 @@ impl Reference {
         );
         distance.operations = operations(&projection, &self.lineup, &lineup);
         let same_path = projection.branches.is_empty();
-        Candidate { observed, lineup, distance, same_path, tried, goal }
+        Nearby { observed, lineup, distance, same_path, tried, goal }
     }
 }
 
@@ -83,7 +76,7 @@ pub fn nearest(
     reference: &mut Reference,
     wanted: usize,
     keep: usize,
-) -> Vec<Candidate> {
+) -> Vec<Nearby> {
     let mut found = Found { candidates: Vec::new(), seen: 0 };
     let failing = world.failing().to_vec();
     let positions = Positions::new(&failing);
@@ -190,7 +183,7 @@ fn run_ahead(from: &[Point], thread: ThreadKey, second: Key) -> Vec<Order> {
 }
 
 struct Found {
-    candidates: Vec<Candidate>,
+    candidates: Vec<Nearby>,
     seen: usize,
 }
 
@@ -210,7 +203,7 @@ impl Found {
         let Some(observed) = world.observe(&tried) else { return };
         self.seen += 1;
         let candidate = reference.measure(observed, Some(tried), "local");
-        let same_flow = |c: &&mut Candidate| c.lineup.edges == candidate.lineup.edges;
+        let same_flow = |c: &&mut Nearby| c.lineup.edges == candidate.lineup.edges;
         match self.candidates.iter_mut().find(same_flow) {
             Some(known) if rank(&candidate) < rank(known) => *known = candidate,
             Some(_) => {}
@@ -219,10 +212,10 @@ impl Found {
     }
 
     fn is_enough(&self) -> bool {
-        self.seen >= ENOUGH
+        self.seen >= ENOUGH_PASSING
     }
 
-    fn best(mut self, keep: usize) -> Vec<Candidate> {
+    fn best(mut self, keep: usize) -> Vec<Nearby> {
         self.candidates.sort_by_key(rank);
         self.candidates.truncate(keep);
         self.candidates
@@ -230,7 +223,7 @@ impl Found {
 }
 
 /// Runs that stay on the path come first, then the fewest differences.
-pub fn rank(candidate: &Candidate) -> (bool, Distance) {
+pub fn rank(candidate: &Nearby) -> (bool, Distance) {
     (!candidate.same_path, candidate.distance)
 }
 

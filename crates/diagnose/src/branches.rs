@@ -2,13 +2,16 @@
 //!
 //! Two runs part where a branch decides differently. The recorded conditions say which one: evaluated with what the
 //! other run read, the first that does not hold. Where conditions are not known, the first events that differ.
+//!
+//! The path side of Cortex's differential path-schedule projection (thesis §5.2.3).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_results::BranchChange;
-use unravel_trace::{Bug, ConditionKind, EventKind, SymbolId, Symbolic, Trace, Value};
+use unravel_trace::{
+    Bug, ConditionKind, EventKind, Keys, SymbolId, Symbolic, ThreadKey, Trace, Value,
+};
 
 use crate::flows::Lineup;
-use crate::points::{Keys, ThreadKey};
 use crate::projection::Side;
 
 /// The branches of the failing run, and what they depend on.

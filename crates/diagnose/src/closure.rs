@@ -4,16 +4,17 @@
 //! is not the one it reads from must precede that one; a write that must follow it must follow the read; two
 //! sections of one lock that are ordered anywhere are ordered as wholes. If these close a cycle, no schedule has these
 //! reads-from. (Deciding it fully is NP-hard; what this does not refute may still be impossible.)
+//!
+//! Without values it is the question whether a trace of reads and writes is sequentially consistent (Gibbons and Korach, *Testing
+//! shared memories*, 1997); the rules are the usual ones that follow from it. Errs towards "may exist".
 
 use unravel_solve::{Model, Op, SlotId, Source, StepId};
 
-/// Larger models are not closed: the reachability matrix would not pay.
-const MAX_STEPS: usize = 3000;
-const MAX_ROUNDS: usize = 40;
+use crate::budgets::{CLOSURE_ROUNDS, CLOSURE_STEPS};
 
 /// True if no order of the steps gives each read slot this source; `None`: any.
 pub fn is_refuted(model: &Model, sources: &[Option<Source>]) -> bool {
-    if model.len() > MAX_STEPS {
+    if model.len() > CLOSURE_STEPS {
         return false;
     }
     let mut closure = Closure::new(model);
@@ -23,7 +24,7 @@ pub fn is_refuted(model: &Model, sources: &[Option<Source>]) -> bool {
             closure.edge(model.write(*write).step, reader);
         }
     }
-    for _ in 0..MAX_ROUNDS {
+    for _ in 0..CLOSURE_ROUNDS {
         if !closure.close() {
             return true;
         }

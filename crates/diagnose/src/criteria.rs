@@ -6,9 +6,9 @@
 //! before it, on the same path, counts as one that comes after all of it. So equal data flow means an equal outcome.
 
 use unravel_results::Distance;
+use unravel_trace::Key;
 
 use crate::flows::Lineup;
-use crate::points::Key;
 
 /// DF, BS and CTX; the number of operations is the projection's to say.
 pub fn distance(failing: &Lineup, alternate: &Lineup) -> Distance {
@@ -64,9 +64,9 @@ impl Ranks {
             if end < failing.keys.len() && failing.threads[end] == failing.threads[start] {
                 continue;
             }
-            let mut present = self.rank[start..end].iter().flatten();
-            if let Some(&first) = present.next() {
-                let last = present.next_back().copied().unwrap_or(first);
+            // On another path a thread may have the same events in another order: what was first need not be the first.
+            let present = || self.rank[start..end].iter().flatten().copied();
+            if let (Some(first), Some(last)) = (present().min(), present().max()) {
                 let own = self.own[last as usize] - self.own[first as usize];
                 broken += u32::from(last - first != own);
             }
@@ -83,5 +83,33 @@ impl Ranks {
             _ => false,
         });
         lost.count() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+    use crate::flows::Lineup;
+    use unravel_trace::{Key, ThreadKey};
+
+    /// A run without data flow: threads and their events, in order.
+    fn lineup(events: &[(u32, u32)]) -> Lineup {
+        let keys: Vec<Key> = events.iter().map(|(_, key)| Key(*key)).collect();
+        Lineup {
+            threads: events.iter().map(|(thread, _)| ThreadKey(*thread)).collect(),
+            positions: keys.iter().copied().zip(0..).collect(),
+            keys,
+            flows: Vec::new(),
+            edges: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_segment_whose_order_is_another_is_broken_only_by_other_threads() {
+        let failing = lineup(&[(0, 1), (0, 2), (0, 3), (1, 4)]);
+        let broken = |alternate: &[(u32, u32)]| distance(&failing, &lineup(alternate)).segments;
+        assert_eq!(broken(&[(0, 3), (0, 1), (0, 2), (1, 4)]), 0);
+        assert_eq!(broken(&[(0, 3), (1, 4), (0, 1), (0, 2)]), 1);
+        assert_eq!(broken(&[(0, 2), (1, 4), (0, 1), (0, 3)]), 1);
     }
 }

@@ -3,36 +3,32 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use unravel_execute::Laboratory;
 use unravel_results::{Alternate, Diagnosis, Effort, Minimality, Observed, RootCause, Status};
 use unravel_solve::{Bounds, Model, Solver, StepId};
-use unravel_trace::{BugId, Detail, FailureKind, Outcome, Run, Schedule, Trace};
+use unravel_trace::{
+    BugId, Capability, Detail, EngineError, FailureKind, Keys, Outcome, Run, Schedule, Trace,
+};
 
-use crate::alternate::{Candidate, Reference, nearest, rank};
+use crate::alternate::{Nearby, Reference, nearest, rank};
+use crate::budgets::{
+    ALTERNATE_WORK, CAUSE_WORK, EVALUATION_BUDGET, GOAL_TIME, LONG_PATH, MAX_CONFIRMED, PROOF_TIME,
+    SAMPLES,
+};
 use crate::execution::Execution;
 use crate::failing::{Failing, reduce_switches, usable_model};
 use crate::goals::{self, Goal, Sought};
 use crate::minimal::{self, LowerBound};
 use crate::modelled::Modelled;
 use crate::pairs::immediate;
-use crate::points::Keys;
+use crate::points::replay_points;
 use crate::projection::{Side, operations, project};
 use crate::refute::{NoRefuter, PathRefuter};
 use crate::relevance::Relevance;
 use crate::root_cause::{Cause, root_cause};
 use crate::settle::settle;
-use crate::subject::{Subject, ending};
 use crate::tell::tell;
-use crate::world::{Ending, Tried, World};
-
-/// Steps that the search for an alternate may evaluate.
-const EVALUATION_BUDGET: u64 = 4_000_000;
-/// Runs with more steps look for witnesses of their root cause in the model first.
-const LONG: usize = 300;
-/// Alternates of the model that are executed to see whether they pass.
-const MAX_CONFIRMED: usize = 64;
-/// Instructions that the search for an alternate, and that for the root cause, may execute.
-const ALTERNATE_STEPS: u64 = 80_000_000;
-const CAUSE_STEPS: u64 = 160_000_000;
+use crate::world::{Ending, Tried, World, ending};
 
 /// What to look for and how hard.
 #[derive(Clone, Debug)]
@@ -55,9 +51,9 @@ impl Default for Options {
             goal: Goal::default(),
             alternates: 1,
             conflict_limit: None,
-            goal_time: Duration::from_secs(20),
-            proof_time: Duration::from_millis(300),
-            samples: 300,
+            goal_time: GOAL_TIME,
+            proof_time: PROOF_TIME,
+            samples: SAMPLES,
         }
     }
 }
@@ -82,11 +78,21 @@ pub enum DiagnoseError {
     NotSymbolic,
     #[error("no failing schedule was found in the trace: {0}")]
     NoFailingSchedule(String),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// Why a failure did not show again.
+pub(crate) fn not_reproduced(lab: &Laboratory<'_>, run: &Run) -> DiagnoseError {
+    match lab.problem() {
+        Some(problem) => DiagnoseError::Engine(problem.clone()),
+        None => DiagnoseError::NotReproduced(run.outcome.to_string()),
+    }
 }
 
 /// Diagnoses a failing run by executing its program again.
 pub fn diagnose(
-    subject: &mut Subject<'_>,
+    lab: &mut Laboratory<'_>,
     program: &str,
     recorded: &Run,
     solver: &mut dyn Solver,
@@ -100,15 +106,20 @@ pub fn diagnose(
     let mut notes = Vec::new();
     progress(Stage::Replaying);
     let bug = recorded_failure.id();
-    let settled = settle(subject, &recorded.schedule, &bug);
-    let run = subject.replay(settled.as_ref().unwrap_or(&recorded.schedule), Detail::Symbolic);
+    let settled = settle(lab, &recorded.schedule, &bug);
+    let run =
+        lab.replay(settled.as_ref().unwrap_or(&recorded.schedule), lab.at_most(Detail::Symbolic));
     if ending(&run.outcome, &bug) != Ending::Failed {
-        return Err(DiagnoseError::NotReproduced(run.outcome.to_string()));
+        return Err(not_reproduced(lab, &run));
+    }
+    if !lab.can(Capability::Symbolic) {
+        let what = EngineError::Cannot(Capability::Symbolic);
+        notes.push(format!("{what}: what it says was tried, and nothing is proved"));
     }
     let switches_given = run.schedule.context_switches();
     let mut failing = Failing::new(run).expect("it failed");
     progress(Stage::Reducing);
-    reduce_switches(subject, &mut failing, &mut effort);
+    reduce_switches(lab, &mut failing, &mut effort);
 
     progress(Stage::SeekingAlternate);
     let model = usable_model(&failing, &mut notes);
@@ -118,31 +129,30 @@ pub fn diagnose(
     if let Some(model) = &model {
         bound.anywhere = minimal::lower_bound(model, &failing.observed.trace);
         let mut path = Path { failing: &failing, model, solver, options };
-        (candidates, bound.on_path) =
-            path.alternates(subject, &mut reference, &mut effort, &mut notes);
+        (candidates, bound.on_path) = path.alternates(lab, &mut reference, &mut effort, &mut notes);
     }
     let relevance = model.as_ref().map_or_else(Relevance::default, |model| {
         Relevance::new(model, &model.observed().unwrap_or_default())
     });
-    let mut world = Execution::new(subject, &failing.observed, failing.steps(), relevance);
+    let mut world = Execution::new(lab, &failing.observed, failing.steps(), relevance);
     if candidates.is_empty() && options.goal == Goal::Local {
-        world.subject().allow(ALTERNATE_STEPS);
+        world.lab().allow(ALTERNATE_WORK);
         candidates = nearest(&mut world, &mut reference, options.alternates, options.alternates);
     }
     progress(Stage::SeekingCause);
     let mut passing: Vec<Schedule> =
         candidates.iter().filter_map(|c| Some(c.tried.as_ref()?.schedule.clone())).collect();
-    if let Some(model) = model.as_ref().filter(|m| m.len() > LONG && !candidates.is_empty()) {
+    if let Some(model) = model.as_ref().filter(|m| m.len() > LONG_PATH && !candidates.is_empty()) {
         passing.extend(modelled_witnesses(&failing, model, &mut effort));
     }
     let passing = replayed(&mut world, passing);
-    world.subject().allow(CAUSE_STEPS);
+    world.lab().allow(CAUSE_WORK);
     let path = model.as_ref().map(|model| (model, &failing.observed));
     let (cause, proved) = cause_of(&mut world, passing, path, solver, options, &mut effort);
     if let Some(cause) = &cause
         && (options.goal == Goal::Local || candidates.is_empty())
     {
-        let more = from_witnesses(world.subject(), cause, &failing.bug, &mut reference, options);
+        let more = from_witnesses(world.lab(), cause, &failing.bug, &mut reference, options);
         candidates.extend(more);
         candidates.sort_by_key(rank);
         candidates.dedup_by(|a, b| a.lineup.edges == b.lineup.edges);
@@ -152,12 +162,12 @@ pub fn diagnose(
         let others: Vec<Option<Trace>> = cause
             .witnesses
             .iter()
-            .map(|w| w.as_ref().map(|s| world.subject().replay(s, Detail::Events).trace))
+            .map(|w| w.as_ref().map(|s| world.lab().replay(s, Detail::Events).trace))
             .collect();
         let mut told = tell(&world, &failing, cause, &others);
         if !cause.complete {
             told.sentence = format!("as far as was searched, {}", told.sentence);
-            if !world.subject().has_time() {
+            if !world.lab().has_time() {
                 // Hardly begun: nothing can be advised on the strength of it.
                 told.advice.clear();
                 told.region.clear();
@@ -167,7 +177,7 @@ pub fn diagnose(
     });
     // Where nothing on the path passes there is nothing to prove.
     let proved = proved && candidates.iter().any(|c| c.same_path);
-    effort.executed = world.subject().executed();
+    effort.executed = world.lab().runs();
     if cause.as_ref().is_some_and(|c| c.complete && c.kept_and_failed == 0) {
         notes.push(
             "no schedule that was tried at random kept all orders of the root cause: it may lack orders".to_owned(),
@@ -176,13 +186,16 @@ pub fn diagnose(
     if cause.as_ref().is_some_and(|c| !c.complete) {
         notes.push("the search for the root cause was cut short: it may lack orders".to_owned());
     }
+    if let Some(problem) = world.lab().problem() {
+        return Err(DiagnoseError::Engine(problem.clone()));
+    }
     let status = if candidates.is_empty() {
         Status::Inconclusive {
             reason: format!(
                 "it fails under every schedule tried ({}): {}",
                 effort.executed,
                 match failing.failure.kind {
-                    _ if !world.subject().has_time() =>
+                    _ if !world.lab().has_time() =>
                         "the time was up before one was found that passes",
                     FailureKind::DataRace =>
                         "what is missing is synchronisation, not another schedule",
@@ -220,11 +233,11 @@ impl Path<'_> {
     /// data-flow variations.
     fn alternates(
         &mut self,
-        subject: &mut Subject<'_>,
+        lab: &mut Laboratory<'_>,
         reference: &mut Reference,
         effort: &mut Effort,
         notes: &mut Vec<String>,
-    ) -> (Vec<Candidate>, LowerBound) {
+    ) -> (Vec<Nearby>, LowerBound) {
         let Some(symbolic) = &self.failing.symbolic else {
             return (Vec::new(), LowerBound::default());
         };
@@ -243,10 +256,10 @@ impl Path<'_> {
             published(model, &mut world, self.solver, options, reference, effort, notes)
         };
         effort.evaluated += world.evaluated();
-        let mut candidates: Vec<Candidate> = found
+        let mut candidates: Vec<Nearby> = found
             .into_iter()
             .filter_map(|c| {
-                confirm(subject, &c.observed.schedule, &self.failing.bug, reference, c.goal)
+                confirm(lab, &c.observed.schedule, &self.failing.bug, reference, c.goal)
             })
             .collect();
         candidates.sort_by_key(rank);
@@ -257,14 +270,14 @@ impl Path<'_> {
 
 /// Alternates that local search found, and what a solver can add to them: fewer variations, or a proof.
 pub fn improved(
-    (mut candidates, bound): (Vec<Candidate>, LowerBound),
+    (mut candidates, bound): (Vec<Nearby>, LowerBound),
     world: &mut Modelled<'_>,
     model: &Model,
     reference: &mut Reference,
     solver: &mut dyn Solver,
     options: &Options,
     effort: &mut Effort,
-) -> (Vec<Candidate>, LowerBound) {
+) -> (Vec<Nearby>, LowerBound) {
     let best = candidates.first().filter(|c| c.same_path).map(|c| c.distance.data_flow);
     if best.is_some_and(|best| best <= bound.0) || model.len() > solver.proves_up_to() {
         return (candidates, bound);
@@ -290,7 +303,7 @@ pub fn published(
     reference: &mut Reference,
     effort: &mut Effort,
     notes: &mut Vec<String>,
-) -> (Vec<Candidate>, LowerBound) {
+) -> (Vec<Nearby>, LowerBound) {
     let goal = options.goal;
     let (sought, count) = seek(model, world, solver, options);
     if goal == Goal::Pair {
@@ -302,7 +315,7 @@ pub fn published(
         Sought::Found { order, fewest, stopped } => {
             let observed = world.observe_order(&order);
             let candidate = observed.map(|o| reference.measure(o, None, goal.name()));
-            let mut candidates: Vec<Candidate> = candidate.into_iter().collect();
+            let mut candidates: Vec<Nearby> = candidate.into_iter().collect();
             if let Some(reason) = stopped {
                 notes.push(format!(
                     "--goal {goal}: the solver gave up: {reason}; the nearest by then is shown"
@@ -346,14 +359,14 @@ fn seek(
 
 /// Executes a schedule; a candidate if it passes.
 fn confirm(
-    subject: &mut Subject<'_>,
+    lab: &mut Laboratory<'_>,
     schedule: &Schedule,
     bug: &BugId,
     reference: &mut Reference,
     goal: &'static str,
-) -> Option<Candidate> {
+) -> Option<Nearby> {
     let mut keys = Keys::default();
-    let (run, points) = subject.replay_points(schedule, &mut keys, Detail::Events);
+    let (run, points) = replay_points(lab, schedule, &mut keys, Detail::Events);
     if ending(&run.outcome, bug) != Ending::Passed {
         return None;
     }
@@ -383,17 +396,17 @@ fn modelled_witnesses(failing: &Failing, model: &Model, effort: &mut Effort) -> 
 
 /// The runs that witness the root cause are passing runs too.
 fn from_witnesses(
-    subject: &mut Subject<'_>,
+    lab: &mut Laboratory<'_>,
     cause: &Cause,
     bug: &BugId,
     reference: &mut Reference,
     options: &Options,
-) -> Vec<Candidate> {
-    let mut candidates: Vec<Candidate> = cause
+) -> Vec<Nearby> {
+    let mut candidates: Vec<Nearby> = cause
         .witnesses
         .iter()
         .flatten()
-        .filter_map(|schedule| confirm(subject, schedule, bug, reference, "local"))
+        .filter_map(|schedule| confirm(lab, schedule, bug, reference, "local"))
         .collect();
     candidates.sort_by_key(rank);
     candidates.truncate(options.alternates.max(1));
@@ -440,7 +453,7 @@ pub struct Bound {
     pub anywhere: LowerBound,
 }
 
-pub fn finish(candidates: Vec<Candidate>, reference: &Reference, bound: Bound) -> Vec<Alternate> {
+pub fn finish(candidates: Vec<Nearby>, reference: &Reference, bound: Bound) -> Vec<Alternate> {
     let failing = Side { trace: &reference.observed.trace, lineup: &reference.lineup };
     candidates
         .into_iter()

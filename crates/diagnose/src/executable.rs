@@ -2,9 +2,11 @@
 //!
 //! In a real run an access is a point only while others are alive, which depends on the order; in a guided run every
 //! access is, and some steps begin at no point at all. Only what a scheduler is asked about counts.
+//!
+//! In Symbiosis a schedule is a list of operations; here it is executed, so that it has to be said in decisions.
 
 use unravel_solve::{Evaluator, Model, StepId};
-use unravel_trace::{EventKind, Schedule, Segment, Symbolic, Trace, VisibleSet};
+use unravel_trace::{EventKind, PointRule, Schedule, Symbolic, Trace, VisibleSet};
 
 /// The steps of a model, with the trace they were made of.
 #[derive(Clone, Copy, Debug)]
@@ -21,17 +23,15 @@ impl Steps<'_> {
     pub fn schedule(&self, order: &[StepId], visible: &VisibleSet) -> Schedule {
         let mut evaluator = Evaluator::new(self.model);
         evaluator.evaluate(order);
-        let mut segments: Vec<Segment> = Vec::new();
+        let mut turns = Vec::new();
         let mut alive = 1;
         for step in evaluator.performed().iter().filter(|s| !self.model.is_request(**s)) {
             let events = &self.trace.events[self.symbolic.steps[step.index()].range()];
-            let first = events.first().map(|event| &event.kind);
-            let counts = !self.unscheduled.contains(&(step.index() as u32))
-                && (alive > 1 || !first.is_some_and(needs_company));
-            let thread = self.model.owner(*step).0;
-            match segments.last_mut() {
-                Some(last) if last.thread == thread => last.events += u32::from(counts),
-                _ => segments.push(Segment { thread, events: u32::from(counts) }),
+            let is_point = events.first().is_none_or(|event| {
+                PointRule::of_event(&event.kind).is_one(event.site, visible, alive)
+            });
+            if is_point && !self.unscheduled.contains(&(step.index() as u32)) {
+                turns.push(self.model.owner(*step).0);
             }
             for event in events {
                 match event.kind {
@@ -41,26 +41,7 @@ impl Steps<'_> {
                 }
             }
         }
-        segments.retain(|segment| segment.events > 0);
-        Schedule {
-            threads: self.trace.threads.clone(),
-            segments,
-            choices: evaluator.choices().to_vec(),
-            visible: visible.clone(),
-        }
+        let choices = evaluator.choices().to_vec();
+        Schedule::of_turns(self.trace.threads.clone(), turns, choices, visible.clone())
     }
-}
-
-/// Whether an event is a point only if more than one thread is alive.
-fn needs_company(kind: &EventKind) -> bool {
-    matches!(
-        kind,
-        EventKind::Read { .. }
-            | EventKind::Write { .. }
-            | EventKind::ReadModifyWrite { .. }
-            | EventKind::Fence
-            | EventKind::AtomicBegin
-            | EventKind::Free { .. }
-            | EventKind::External { .. }
-    )
 }

@@ -1,18 +1,18 @@
 //! The world of execution: every schedule that is tried is run.
 
 use rustc_hash::FxHashMap;
+use unravel_execute::Laboratory;
 use unravel_results::Observed;
-use unravel_trace::{BugId, Detail, EventKind, Schedule, Step, Trace};
+use unravel_trace::{BugId, Detail, EventKind, Key, Keys, Schedule, Step, Trace, Want};
 
-use crate::points::{Extents, Key, Keys, Point, Touch};
+use crate::points::{Extents, Point, Touch, replay_points};
 use crate::relevance::Relevance;
 use crate::steer::{Positions, Steer};
-use crate::subject::{Subject, ending};
-use crate::world::{Mode, Order, Tried, World};
+use crate::world::{Mode, Order, Tried, World, ending};
 
 /// Tries schedules by running them.
 pub struct Execution<'s, 'a> {
-    subject: &'s mut Subject<'a>,
+    lab: &'s mut Laboratory<'a>,
     bug: BugId,
     keys: Keys,
     failing: Vec<Point>,
@@ -28,14 +28,14 @@ impl<'s, 'a> Execution<'s, 'a> {
     /// `failing` is the failing run with its events, `steps` what belongs to each of its points,
     /// `relevance` what its failure depends on.
     pub fn new(
-        subject: &'s mut Subject<'a>,
+        lab: &'s mut Laboratory<'a>,
         failing: &Observed,
         steps: &[Step],
         relevance: Relevance,
     ) -> Execution<'s, 'a> {
         let bug = failing.outcome.failure().map(|f| f.id()).expect("a failing run is diagnosed");
         let mut keys = Keys::default();
-        let (_, mut points) = subject.replay_points(&failing.schedule, &mut keys, Detail::Outcome);
+        let (_, mut points) = replay_points(lab, &failing.schedule, &mut keys, Detail::Outcome);
         let mut extents = extents(&failing.trace);
         let mut sections = FxHashMap::default();
         for (point, step) in points.iter_mut().zip(steps) {
@@ -52,7 +52,7 @@ impl<'s, 'a> Execution<'s, 'a> {
             extents,
             sections,
             relevance,
-            subject,
+            lab,
             bug,
             keys,
         }
@@ -67,8 +67,8 @@ impl<'s, 'a> Execution<'s, 'a> {
         }
     }
 
-    pub fn subject(&mut self) -> &mut Subject<'a> {
-        self.subject
+    pub fn lab(&mut self) -> &mut Laboratory<'a> {
+        self.lab
     }
 }
 
@@ -91,27 +91,26 @@ impl World for Execution<'_, '_> {
 
     fn steer(&mut self, orders: &[Order], mode: Mode) -> Tried {
         let mut steer = Steer::new(&mut self.keys, orders, &self.positions, &self.choices, mode);
-        let run = self.subject.run(&mut steer, Detail::Outcome);
+        let run = self.lab.run(&mut steer, &mut (), Want::only(Detail::Outcome));
         let mut points = steer.into_points();
         self.name_sections(&mut points);
         Tried { points, ending: ending(&run.outcome, &self.bug), schedule: run.schedule }
     }
 
     fn replay(&mut self, schedule: &Schedule) -> Tried {
-        let (run, mut points) =
-            self.subject.replay_points(schedule, &mut self.keys, Detail::Outcome);
+        let (run, mut points) = replay_points(self.lab, schedule, &mut self.keys, Detail::Outcome);
         self.name_sections(&mut points);
         Tried { points, ending: ending(&run.outcome, &self.bug), schedule: run.schedule }
     }
 
     fn observe(&mut self, tried: &Tried) -> Option<Observed> {
-        let run = self.subject.replay(&tried.schedule, Detail::Events);
+        let run = self.lab.replay(&tried.schedule, Detail::Events);
         let same = ending(&run.outcome, &self.bug) == tried.ending;
         same.then_some(Observed { trace: run.trace, schedule: run.schedule, outcome: run.outcome })
     }
 
     fn may_go_on(&self) -> bool {
-        self.subject.may_go_on()
+        self.lab.may_go_on()
     }
 }
 

@@ -1,13 +1,13 @@
 //! The failing run: replayed, modelled, with fewer context switches.
 
+use unravel_execute::Laboratory;
 use unravel_results::{Effort, Observed};
 use unravel_solve::{Evaluator, Model, Verdict};
 use unravel_trace::{BugId, Detail, Failure, FailureKind, Run, Step, Symbolic};
 
 use crate::modelled::schedule;
 use crate::reduce::reduce;
-use crate::subject::{Subject, ending};
-use crate::world::Ending;
+use crate::world::{Ending, ending};
 
 /// The failing run as everything else sees it.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ pub fn usable_model(failing: &Failing, notes: &mut Vec<String>) -> Option<Model>
 }
 
 /// Replaces the failing run by one with fewer context switches, if there is one.
-pub fn reduce_switches(subject: &mut Subject<'_>, failing: &mut Failing, effort: &mut Effort) {
+pub fn reduce_switches(lab: &mut Laboratory<'_>, failing: &mut Failing, effort: &mut Effort) {
     let Some(model) = usable_model(failing, &mut Vec::new()) else { return };
     let Some(observed) = model.observed() else { return };
     let (order, evaluated) = reduce(&model, &observed);
@@ -74,7 +74,7 @@ pub fn reduce_switches(subject: &mut Subject<'_>, failing: &mut Failing, effort:
     let visible = &failing.observed.schedule.visible;
     let shorter =
         schedule(&model, &failing.observed.trace, evaluator.performed(), choices, visible);
-    let run = subject.replay(&shorter, Detail::Symbolic);
+    let run = lab.replay(&shorter, Detail::Symbolic);
     let better = ending(&run.outcome, &failing.bug) == Ending::Failed
         && run.schedule.context_switches() < failing.observed.schedule.context_switches();
     if better && let Some(new) = Failing::new(run) {

@@ -2,12 +2,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_results::Flow;
-use unravel_trace::{EventKind, LocationId, ThreadId, Trace};
+use unravel_trace::{Counter, EventKind, Key, Keys, LocationId, ThreadId, ThreadKey, Trace};
 
-use crate::points::{Counter, Key, Keys, ThreadKey};
-
-/// Accesses are followed byte by byte up to this length; of longer ones only the first bytes.
-const MAX_BYTES: u32 = 64;
+use crate::budgets::MAX_BYTES;
 
 /// The events of one run.
 #[derive(Clone, Debug)]

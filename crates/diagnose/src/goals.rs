@@ -1,5 +1,9 @@
 //! The published ways to an alternate schedule: Symbiosis' pair reordering, and the MaxSMT models with their
 //! progressive windows (Algorithm 1 of the MaxSMT paper). All work on the recorded path.
+//!
+//! `pair` is Symbiosis §3.5: one pair of events reversed, those with the fewest events between them first. `maxsmt` and
+//! `lexico` are the two models of MaxSMT DSPs §4.2 (all criteria alike; one after the other), `progressive` and
+//! `progressive-lexico` the same within windows (§4.3). Deviates: what is found is evaluated, and executed where there is a program, before it counts.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,10 @@
 //! A small set that meets each of many sets, with no member to spare.
+//!
+//! One step of the implicit hitting sets of `root_cause.rs`. Minimal, not smallest: greedy, then what can be spared goes.
+
+use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
-use std::hash::Hash;
 
 /// Greedy cover, then every member that is not needed is dropped, the costliest first. Deterministic: ties go to
 /// the lower cost, then to the smaller element.

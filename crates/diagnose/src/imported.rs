@@ -12,6 +12,7 @@ use unravel_trace::{
 };
 
 use crate::alternate::Reference;
+use crate::budgets::{WALK_STEPS, WALKS};
 use crate::diagnose::{
     Bound, DiagnoseError, Options, Stage, cause_of, finish, improved, published,
 };
@@ -20,11 +21,6 @@ use crate::minimal;
 use crate::modelled::{Modelled, schedule};
 use crate::reduce::reduce;
 use crate::tell::tell;
-
-/// Random walks before the solver is asked.
-const WALKS: u64 = 2000;
-/// Steps that may be evaluated.
-const BUDGET: u64 = 20_000_000;
 
 /// Diagnoses a trace by its symbolic part alone.
 pub fn diagnose_imported(
@@ -70,7 +66,7 @@ pub fn diagnose_imported(
     let mut reference = Reference::new(ended, failing.symbolic.as_deref());
     let symbolic = failing.symbolic.as_ref().expect("imported traces are symbolic");
     let trace = &failing.observed.trace;
-    let mut world = Modelled::new(&model, trace, symbolic, steps, visible, BUDGET);
+    let mut world = Modelled::new(&model, trace, symbolic, steps, visible, WALK_STEPS);
     let wanted = options.alternates.max(1);
     let mut bound = Bound { anywhere: minimal::lower_bound(&model, trace), ..Bound::default() };
     let mut candidates;

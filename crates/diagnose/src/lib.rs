@@ -2,9 +2,20 @@
 //!
 //! After Symbiosis (differential schedule projections) and its MaxSMT successor. Takes traces and does not care
 //! which executor made them; every claim it makes of a trace that can be executed was executed.
+//!
+//! - `diagnose.rs` is the way. `failing.rs` is the failing run, `settle.rs` finds the right visible set, `reduce.rs` removes context
+//!   switches.
+//! - `world.rs` is where schedules are tried: `execution.rs` runs them, `modelled.rs` evaluates them. `steer.rs` keeps given orders and
+//!   otherwise follows the failing run. `points.rs` and `pairs.rs` name what can be ordered, `relevance.rs` what matters to the failure.
+//! - `alternate.rs`, `minimal.rs` (with `closure.rs`) and `goals.rs` look for passing schedules; `root_cause.rs` (with `hitting_set.rs`) for
+//!   the orders that all of them break, `refute.rs` has a solver attack it.
+//! - `criteria.rs`, `flows.rs`, `projection.rs` and `branches.rs` compare two runs; `tell.rs` and `pattern.rs` find the words.
+//! - `imported.rs` does all that without a program. `paths_only.rs` finds a failing schedule from each thread's branches alone, with
+//!   guided runs of the engine; `executable.rs` makes a schedule of what the solver found.
 
 mod alternate;
 mod branches;
+mod budgets;
 mod closure;
 mod criteria;
 mod diagnose;
@@ -28,23 +39,22 @@ mod relevance;
 mod root_cause;
 mod settle;
 mod steer;
-mod subject;
 mod tell;
 mod world;
 
 pub use alternate::compare;
+pub use budgets::budgets;
 pub use diagnose::{DiagnoseError, Options, Stage, diagnose};
 pub use executable::Steps;
 pub use goals::{Goal, UnknownGoal};
 pub use imported::{diagnose_imported, reduce_fully};
 pub use paths_only::diagnose_paths;
 pub use pattern::{Words, describe};
-pub use subject::Subject;
 
 /// What the tests against brute force look into; not part of the room's interface.
 #[doc(hidden)]
 pub mod testing {
-    pub use crate::alternate::{Candidate, Reference};
+    pub use crate::alternate::{Nearby, Reference};
     pub use crate::closure::is_refuted;
     pub use crate::diagnose::cause_of;
     pub use crate::goals::{Effort, Sought, by_solver};

@@ -12,23 +12,14 @@ use unravel_solve::{
     Answer, Bounds, Evaluator, Goal, Model, Op, Query, SlotId, Solver, Source, StepId, Weights,
     Wish, criteria,
 };
-use unravel_trace::{Bug, EventKind, ExprId, Node, SymbolId, Trace, WakeCause};
+use unravel_trace::{Bug, EventKind, ExprId, Key, Node, SymbolId, Trace, WakeCause};
 
-use crate::alternate::{self, Candidate, Reference, rank};
+use crate::alternate::{self, Nearby, Reference, rank};
+use crate::budgets::{ENOUGH_CHANGES, LONG_TRACE, MAX_CHANGES, MAX_PARTS};
 use crate::closure::is_refuted;
 use crate::modelled::Modelled;
-use crate::points::Key;
 use crate::relevance::dependencies;
 use crate::world::{Ending, Mode, Order, World};
-
-/// Longer runs are not searched further once a single change was found to do.
-const LONG: usize = 2000;
-/// Single changes that pass are looked for up to this many.
-const ENOUGH: usize = 40;
-/// Cells of one read of which every part is changed for itself.
-const MAX_PARTS: usize = 4;
-/// Other sources that are looked at.
-const MAX_CHANGES: usize = 4000;
 
 /// No alternate on the recorded path has fewer data-flow variations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -108,7 +99,7 @@ pub fn nearest(
     reference: &mut Reference,
     wanted: usize,
     keep: usize,
-) -> (Vec<Candidate>, LowerBound) {
+) -> (Vec<Nearby>, LowerBound) {
     let mut bound = bound_on_path(model, world.order());
     let mut candidates = Vec::new();
     if bound.0 > 0 {
@@ -118,7 +109,7 @@ pub fn nearest(
         }
         candidates = found;
     }
-    if candidates.is_empty() || model.len() <= LONG {
+    if candidates.is_empty() || model.len() <= LONG_TRACE {
         candidates.extend(alternate::nearest(world, reference, wanted, keep));
     }
     candidates.sort_by_key(rank);
@@ -134,7 +125,7 @@ pub fn by_solver(
     reference: &mut Reference,
     solver: &mut dyn Solver,
     bounds: Bounds<'_>,
-) -> (Option<Candidate>, LowerBound) {
+) -> (Option<Nearby>, LowerBound) {
     let order: Vec<StepId> = world.order().to_vec();
     let query = Query { near: Some(&order), bounds, ..Query::new(model, Wish::Passes) };
     let goal = Goal::Sum(Weights { data_flow: 1, segments: 0, switches: 0 });
@@ -158,7 +149,7 @@ fn single_changes(
     world: &mut Modelled<'_>,
     model: &Model,
     reference: &mut Reference,
-) -> (Vec<Candidate>, bool) {
+) -> (Vec<Nearby>, bool) {
     let mut evaluator = Evaluator::new(model);
     evaluator.evaluate(world.order());
     let sources = evaluator.sources().to_vec();
@@ -185,7 +176,7 @@ fn single_changes(
         decided &= all;
         for change in changes {
             tried += 1;
-            if tried > MAX_CHANGES || found.len() >= ENOUGH || !world.may_go_on() {
+            if tried > MAX_CHANGES || found.len() >= ENOUGH_CHANGES || !world.may_go_on() {
                 return (found, false);
             }
             let mut changed = known.clone();
@@ -365,7 +356,7 @@ fn steer_to(
     model: &Model,
     reference: &mut Reference,
     change: &[(SlotId, Source)],
-) -> Option<Candidate> {
+) -> Option<Nearby> {
     let mut attempts = [Vec::new(), Vec::new()];
     for (slot, source) in change {
         let ways = ways_to(world, model, *slot, *source);

@@ -4,12 +4,12 @@ use rustc_hash::FxHashSet;
 use unravel_results::Observed;
 use unravel_solve::{Evaluator, Model, StepId, StepKind, Verdict};
 use unravel_trace::{
-    EventKind, Exprs, Outcome, Schedule, Segment, SiteId, SymbolId, Symbolic, Trace, Value,
-    VisibleSet,
+    Counter, EventKind, Exprs, Key, Keys, Outcome, Schedule, Segment, SiteId, SymbolId, Symbolic,
+    Trace, Value, VisibleSet,
 };
 
 use crate::execution::extents;
-use crate::points::{Counter, Extents, Key, Keys, Point, Touch};
+use crate::points::{Extents, Point, Touch};
 use crate::relevance::Relevance;
 use crate::steer::{Orders, Positions};
 use crate::world::{Ending, Mode, Order, Tried, World};
@@ -330,7 +330,7 @@ fn points(
 }
 
 fn request_touch(trace: &Trace, request: &unravel_trace::Request, extents: &mut Extents) -> Touch {
-    use crate::points::Role;
+    use unravel_trace::Role;
     use unravel_trace::Wants;
     let sync = |at, role| Touch::Sync { address: trace.address(at), role };
     match request.wants {

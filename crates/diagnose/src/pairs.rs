@@ -1,18 +1,12 @@
 //! Pairs of conflicting points: which orders of a run could matter, and which ones another run breaks.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use unravel_trace::{Key, Role};
 
-use crate::points::{Extents, Key, Point, Role, Touch};
+use crate::budgets::{LOOK_BACK, MAX_BROKEN, MAX_CONFLICTS, MAX_SECTION};
+use crate::points::{Extents, Point, Touch};
 use crate::steer::Positions;
 use crate::world::{Order, World};
-
-/// Conflicts of a point are looked for among this many points of its object before it, of which so many conflict.
-const LOOK_BACK: usize = 400;
-const MAX_CONFLICTS: usize = 128;
-/// Locks around a point are looked for among this many points before it.
-const MAX_SECTION: usize = 2000;
-/// No run is said to break more orders than this; the nearest ones are kept.
-const MAX_BROKEN: usize = 4096;
 
 /// What points may conflict over.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -150,8 +144,8 @@ pub fn weight(touch: &Touch, extents: &Extents) -> u32 {
             parts.min().unwrap_or(4)
         }
         Touch::Sync { role: Role::Wait | Role::Signal, .. } => 1,
-        Touch::Sync { role: Role::Acquire | Role::AcquireShared, .. } => 2,
         Touch::Sync { role: Role::Release, .. } => 3,
+        Touch::Sync { .. } => 2,
         Touch::Nothing => 4,
     }
 }
@@ -170,7 +164,7 @@ pub fn enclosing_locks(points: &[Point], at: usize) -> Vec<Key> {
                         held.remove(last);
                     }
                 }
-                Role::Wait | Role::Signal => {}
+                _ => {}
             }
         }
     }

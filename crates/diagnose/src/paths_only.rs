@@ -1,7 +1,7 @@
 //! From each thread's branches alone to a failing schedule, as Symbiosis does it: neither the order of the failing run
 //! nor any value of it is used.
 //!
-//! The paths are rebuilt by a guided run (`Executor::guided`), whose symbolic side says what each thread did but not
+//! The paths are rebuilt by a guided run ([`unravel_trace::Guide`]), whose symbolic side says what each thread did but not
 //! when; a failing order is walked to at random or asked of the solver ([`crate::imported::failing_schedule`]), and
 //! executed. If a thread cannot be led along its path, or no order fails, a value that was guessed is wrong: other
 //! values that were written to the same place are tried, the attempts being a bounded search, depth first while
@@ -12,8 +12,8 @@
 //! on the side of finding nothing: a schedule is only reported if its execution showed the same failure.
 
 use std::collections::{HashSet, VecDeque};
-use std::time::Duration;
 
+use unravel_execute::Laboratory;
 use unravel_results::{Diagnosis, Effort};
 use unravel_solve::{Model, Solver, StepId};
 use unravel_trace::{
@@ -21,28 +21,18 @@ use unravel_trace::{
     Run, Symbolic, Trace,
 };
 
-use crate::diagnose::{DiagnoseError, Options, Stage, diagnose};
+use crate::budgets::{
+    AT_ONCE, MOST_ATTEMPTS, MOST_COMPLETE, RELAXED_EXECUTIONS, RELAXED_WALKS, SOLVER_TIME,
+};
+use crate::diagnose::{DiagnoseError, Options, Stage, diagnose, not_reproduced};
 use crate::executable::Steps;
 use crate::imported::{failing_schedule, reduce_fully, walk_at_random};
 use crate::settle::settle;
-use crate::subject::{Subject, ending};
-use crate::world::Ending;
-
-/// Attempts at rebuilding the run.
-const MOST_ATTEMPTS: u32 = 200;
-/// Attempts whose paths were complete and in which no order failed.
-const MOST_COMPLETE: u32 = 24;
-/// Walks that take no notice of guesses, and how many of their orders are executed.
-const RELAXED_WALKS: u64 = 400;
-const RELAXED_EXECUTIONS: u32 = 12;
-/// Of what a stuck thread might try instead, how much is tried at once.
-const AT_ONCE: usize = 4;
-/// For each query of the solver.
-const SOLVER_TIME: Duration = Duration::from_secs(5);
+use crate::world::{Ending, ending};
 
 /// Diagnoses a failing run of which only the paths are taken.
 pub fn diagnose_paths(
-    subject: &mut Subject<'_>,
+    lab: &mut Laboratory<'_>,
     program: &str,
     recorded: &Run,
     solver: &mut dyn Solver,
@@ -51,10 +41,10 @@ pub fn diagnose_paths(
 ) -> Result<Diagnosis, DiagnoseError> {
     let bug = recorded.outcome.failure().ok_or(DiagnoseError::NoFailure)?.id();
     progress(Stage::Replaying);
-    let paths = paths_of(subject, recorded, &bug)?;
+    let paths = paths_of(lab, recorded, &bug)?;
     let mut effort = Effort::default();
-    let found = rebuild(subject, &paths, &bug, solver, options, &mut effort)?;
-    let mut diagnosis = diagnose(subject, program, &found.run, solver, options, progress)?;
+    let found = rebuild(lab, &paths, &bug, solver, options, &mut effort)?;
+    let mut diagnosis = diagnose(lab, program, &found.run, solver, options, progress)?;
     diagnosis.effort.evaluated += effort.evaluated;
     diagnosis.effort.queries += effort.queries;
     diagnosis.notes.insert(0, found.note);
@@ -62,17 +52,13 @@ pub fn diagnose_paths(
 }
 
 /// One replay, of which everything but the paths is forgotten.
-fn paths_of(
-    subject: &mut Subject<'_>,
-    recorded: &Run,
-    bug: &BugId,
-) -> Result<Paths, DiagnoseError> {
-    let settled = settle(subject, &recorded.schedule, bug);
-    let run = subject.replay(settled.as_ref().unwrap_or(&recorded.schedule), Detail::Symbolic);
+fn paths_of(lab: &mut Laboratory<'_>, recorded: &Run, bug: &BugId) -> Result<Paths, DiagnoseError> {
+    let settled = settle(lab, &recorded.schedule, bug);
+    let run = lab.replay(settled.as_ref().unwrap_or(&recorded.schedule), Detail::Symbolic);
     if ending(&run.outcome, bug) != Ending::Failed {
-        return Err(DiagnoseError::NotReproduced(run.outcome.to_string()));
+        return Err(not_reproduced(lab, &run));
     }
-    subject.paths(&run.outcome).ok_or(DiagnoseError::NotSymbolic)
+    Paths::of(&run).ok_or(DiagnoseError::NotSymbolic)
 }
 
 /// A failing run, and how it was found.
@@ -96,7 +82,7 @@ enum Attempt {
 }
 
 fn rebuild(
-    subject: &mut Subject<'_>,
+    lab: &mut Laboratory<'_>,
     paths: &Paths,
     bug: &BugId,
     solver: &mut dyn Solver,
@@ -115,11 +101,11 @@ fn rebuild(
     let (mut attempts, mut complete) = (0, 0);
     let mut reason: Option<String> = None;
     while let Some(guesses) = todo.pop_front() {
-        if attempts >= MOST_ATTEMPTS || complete >= MOST_COMPLETE || !subject.may_go_on() {
+        if attempts >= MOST_ATTEMPTS || complete >= MOST_COMPLETE || !lab.may_go_on() {
             break;
         }
         attempts += 1;
-        let guided = subject.guided(paths, &guesses).ok_or(DiagnoseError::NotSymbolic)?;
+        let guided = lab.guided(paths, &guesses)?;
         let more = guided.others.iter().map(|other| {
             let mut all = guesses.clone();
             all.push(other.clone());
@@ -127,7 +113,7 @@ fn rebuild(
             all
         });
         let more: Vec<Vec<Guess>> = more.filter(|all| seen.insert(all.clone())).collect();
-        match attempt(subject, &guided, bug, solver, &options, effort) {
+        match attempt(lab, &guided, bug, solver, &options, effort) {
             Attempt::Found { run, by } => {
                 let note = format!(
                     "--paths-only: the failing schedule was found from {} branches of {} threads, without their \
@@ -174,7 +160,7 @@ fn is_opaque(kind: FailureKind) -> bool {
 }
 
 fn attempt(
-    subject: &mut Subject<'_>,
+    lab: &mut Laboratory<'_>,
     guided: &Guided,
     bug: &BugId,
     solver: &mut dyn Solver,
@@ -200,7 +186,7 @@ fn attempt(
         Ok(order) => {
             let by = if effort.queries > asked { "the solver" } else { "a random walk" };
             let executable = Executable { model: &model, trace, symbolic, guided };
-            match executable.execute(subject, order, bug, effort) {
+            match executable.execute(lab, order, bug, effort) {
                 Ok(run) => return Attempt::Found { run, by },
                 Err(refused) => format!(
                     "an order of the steps fails in the model, but not when it is executed ({refused})"
@@ -210,7 +196,7 @@ fn attempt(
         Err(DiagnoseError::NoFailingSchedule(why)) => why,
         Err(other) => other.to_string(),
     };
-    match relaxed(subject, guided, symbolic, bug, effort) {
+    match relaxed(lab, guided, symbolic, bug, effort) {
         Some(run) => {
             Attempt::Found { run, by: "a random walk that let addresses go their own way" }
         }
@@ -221,7 +207,7 @@ fn attempt(
 /// Orders that fail if guessed addresses and arguments are no conditions: which element of a buffer is written often
 /// does not matter to the failure. The model is wrong about what is read from there, so most of them are refused.
 fn relaxed(
-    subject: &mut Subject<'_>,
+    lab: &mut Laboratory<'_>,
     guided: &Guided,
     symbolic: &Symbolic,
     bug: &BugId,
@@ -240,11 +226,11 @@ fn relaxed(
     for walk in 0..RELAXED_WALKS {
         effort.evaluated += 1;
         let Some(order) = walk_at_random(&model, Rng::new(Rng::derive(5, walk))) else { continue };
-        if let Ok(run) = executable.execute(subject, order, bug, effort) {
+        if let Ok(run) = executable.execute(lab, order, bug, effort) {
             return Some(run);
         }
         executions += 1;
-        if executions >= RELAXED_EXECUTIONS || !subject.may_go_on() {
+        if executions >= RELAXED_EXECUTIONS || !lab.may_go_on() {
             break;
         }
     }
@@ -264,7 +250,7 @@ impl Executable<'_> {
     /// this bug.
     fn execute(
         &self,
-        subject: &mut Subject<'_>,
+        lab: &mut Laboratory<'_>,
         order: Vec<StepId>,
         bug: &BugId,
         effort: &mut Effort,
@@ -279,8 +265,8 @@ impl Executable<'_> {
                 symbolic: self.symbolic,
                 unscheduled: &self.guided.unscheduled,
             };
-            let schedule = steps.schedule(&order, subject.visible());
-            let run = subject.replay(&schedule, Detail::Outcome);
+            let schedule = steps.schedule(&order, lab.visible());
+            let run = lab.replay(&schedule, Detail::Outcome);
             if ending(&run.outcome, bug) == Ending::Failed {
                 return Ok(Box::new(run));
             }

@@ -1,7 +1,9 @@
 //! The root cause in words: its kind, one sentence, and what should hold instead.
 
 use unravel_results::{CausalOrder, Participant, Pattern};
-use unravel_trace::{Event, EventKind, Failure, FailureKind, Place, ThreadName, Trace};
+use unravel_trace::{
+    Event, EventKind, Failure, FailureKind, Place, SourceLine, ThreadName, Trace, Verb,
+};
 
 /// What there is to say about a set of orders.
 #[derive(Clone, Debug)]
@@ -30,7 +32,7 @@ pub fn describe(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> W
 
 fn deadlock(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Words {
     let waits: Vec<&str> = failure.related.iter().map(|r| r.message.as_str()).collect();
-    let lost = orders.iter().find(|o| o.first.verb == "signals" || o.first.verb == "broadcasts");
+    let lost = orders.iter().find(|o| matches!(o.first.verb, Verb::Signals | Verb::Broadcasts));
     if let Some(order) = lost {
         return Words {
             pattern: Pattern::LostWakeUp,
@@ -52,24 +54,23 @@ fn deadlock(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Words
     Words {
         pattern: Pattern::Deadlock,
         sentence: waits.join("; "),
-        advice: stuck_advice(orders, &waits, failing),
+        advice: stuck_advice(orders, failing),
         region: places(orders),
     }
 }
 
 /// What helps against a deadlock depends on what the threads wait for.
-fn stuck_advice(orders: &[CausalOrder], waits: &[&str], failing: &Trace) -> String {
-    let locks = |who: &Participant| matches!(who.verb.as_str(), "locks" | "acquires" | "trylocks");
+fn stuck_advice(orders: &[CausalOrder], failing: &Trace) -> String {
     if orders.is_empty() {
         return "nobody can go on: see who waits for what".to_owned();
     }
-    if orders.iter().all(|order| locks(&order.first) && locks(&order.second)) {
+    if orders.iter().all(|order| order.first.verb.takes_lock() && order.second.verb.takes_lock()) {
         return format!(
             "let all threads take these in the same order: {}",
             names(orders.iter().map(|o| o.object.as_str()))
         );
     }
-    if waits.iter().any(|wait| wait.contains("condition variable")) {
+    if awaits_signal(failing) {
         let went_astray = failing
             .events
             .iter()
@@ -83,6 +84,22 @@ fn stuck_advice(orders: &[CausalOrder], waits: &[&str], failing: &Trace) -> Stri
         .to_owned();
     }
     "it is enough to make one of these orders impossible".to_owned()
+}
+
+/// Whether a thread waits on a condition variable at the end of the run, and nobody has woken it.
+fn awaits_signal(failing: &Trace) -> bool {
+    let events = &failing.events;
+    (0..failing.threads.len()).any(|thread| {
+        let Some(last) = events.iter().rposition(|event| event.thread.index() == thread) else {
+            return false;
+        };
+        let EventKind::Wait { at: cond, .. } = events[last].kind else { return false };
+        !events[last + 1..].iter().any(|later| match later.kind {
+            EventKind::Signal { at, woken: Some(woken) } => at == cond && woken.index() == thread,
+            EventKind::Broadcast { at, .. } => at == cond,
+            _ => false,
+        })
+    })
 }
 
 /// One order: it should be the other way round.
@@ -134,16 +151,16 @@ fn double(a: &CausalOrder, b: &CausalOrder, failing: &Trace) -> Option<Words> {
             advice: format!(
                 "reading and writing {} should be one atomic step{}",
                 enter.object,
-                match (x.place.short(), leave.second.place.short()) {
-                    (from, to) if from == to => format!(" at {from}"),
-                    (from, to) => format!(": from {from} to {to}"),
+                match (&x.place, &leave.second.place) {
+                    (from, to) if same_line(from, to) => format!(" at {}", from.short()),
+                    (from, to) => format!(": from {} to {}", from.short(), to.short()),
                 }
             ),
             region: vec![x.place.clone(), leave.second.place.clone()],
         });
     }
     let same = enter.second.key == leave.first.key
-        || (enter.second.place.short() == leave.first.place.short()
+        || (same_line(&enter.second.place, &leave.first.place)
             && enter.second.verb == leave.first.verb
             && enter.object == leave.object);
     let between = if same {
@@ -157,9 +174,9 @@ fn double(a: &CausalOrder, b: &CausalOrder, failing: &Trace) -> Option<Words> {
     };
     let overwritten = same
         && enter.object == leave.object
-        && enter.first.verb == "reads"
-        && enter.second.verb == "writes"
-        && leave.second.verb == "writes"
+        && enter.first.verb == Verb::Reads
+        && enter.second.verb == Verb::Writes
+        && leave.second.verb == Verb::Writes
         && writes_back(&enter.first, &leave.second, failing);
     let (pattern, consequence) = if overwritten {
         (Pattern::LostUpdate, ", which undoes it")
@@ -204,8 +221,8 @@ fn writes_back(read: &Participant, write: &Participant, failing: &Trace) -> bool
 }
 
 fn is_lost_update(enter: &CausalOrder, leave: &CausalOrder, failing: &Trace) -> bool {
-    let reads = |p: &Participant| p.verb == "reads";
-    let writes = |p: &Participant| p.verb == "writes";
+    let reads = |p: &Participant| p.verb == Verb::Reads;
+    let writes = |p: &Participant| p.verb == Verb::Writes;
     enter.object == leave.object
         && reads(&enter.first)
         && writes(&enter.second)
@@ -221,7 +238,7 @@ fn stale(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Option<W
     let owner = &failure.thread;
     let order = orders.iter().find(|order| {
         order.first.key.thread == *owner
-            && order.first.verb == "reads"
+            && order.first.verb == Verb::Reads
             && order.second.event.is_some()
     })?;
     let start = order.first.event? as usize;
@@ -240,10 +257,11 @@ fn stale(failure: &Failure, orders: &[CausalOrder], failing: &Trace) -> Option<W
         writers.iter().map(|event| failing.thread_name(event.thread)).collect();
     threads.sort();
     threads.dedup();
-    let mut lines: Vec<String> =
-        writers.iter().filter_map(|event| Some(failing.place(event)?.short())).collect();
+    let mut lines: Vec<SourceLine> =
+        writers.iter().filter_map(|event| Some(failing.place(event)?.into())).collect();
     lines.sort();
     lines.dedup();
+    let lines: Vec<String> = lines.iter().map(SourceLine::short).collect();
     let last = noun_of(&failing.events[end].kind);
     let (write, threads) = match threads.as_slice() {
         [] => return None,
@@ -289,9 +307,9 @@ fn overlap(orders: &[CausalOrder]) -> Option<Words> {
     if from.file != to.file {
         return None;
     }
-    let span = match (from.short(), to.short()) {
-        (from, to) if from == to => from,
-        (from, to) => format!("{from} to {to}"),
+    let span = match same_line(&from, &to) {
+        true => from.short(),
+        false => format!("{} to {}", from.short(), to.short()),
     };
     Some(Words {
         pattern: Pattern::AtomicityViolation,
@@ -307,14 +325,16 @@ fn overlap(orders: &[CausalOrder]) -> Option<Words> {
 
 /// `bank.c:53 to bank.c:54 in T0.2 should be atomic with respect to bank.c:54`.
 fn atomic(from: &Place, to: &Place, owner: &ThreadName, others: &str) -> String {
-    match (from.short(), to.short()) {
-        (from, to) if from == to => {
-            format!("{from} in {owner} should be one atomic step with respect to {others}")
-        }
-        (from, to) => {
-            format!("{from} to {to} in {owner} should be atomic with respect to {others}")
-        }
+    let (begin, end) = (from.short(), to.short());
+    if same_line(from, to) {
+        format!("{begin} in {owner} should be one atomic step with respect to {others}")
+    } else {
+        format!("{begin} to {end} in {owner} should be atomic with respect to {others}")
     }
+}
+
+fn same_line(one: &Place, other: &Place) -> bool {
+    SourceLine::from(one) == SourceLine::from(other)
 }
 
 fn noun_of(kind: &EventKind) -> &'static str {
@@ -353,12 +373,12 @@ fn clause(who: &Participant, object: &str) -> String {
 }
 
 fn noun(who: &Participant) -> &'static str {
-    match who.verb.as_str() {
-        "reads" => "read",
-        "writes" => "write",
-        "updates" => "update",
-        "frees" => "free",
-        "locks" => "lock",
+    match who.verb {
+        Verb::Reads => "read",
+        Verb::Writes => "write",
+        Verb::Updates => "update",
+        Verb::Frees => "free",
+        Verb::Locks => "lock",
         _ => "step",
     }
 }

@@ -1,81 +1,11 @@
 //! Points of runs, named so that they can be compared across runs: (thread, site, occurrence).
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{Event, EventKind, LocationId, Op, Pending, SiteId, ThreadName, Trace};
-
-/// A point across runs; interned in [`Keys`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Key(pub u32);
-
-/// A thread across runs, by its name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct ThreadKey(pub u32);
-
-/// The names of points, numbered.
-#[derive(Clone, Debug, Default)]
-pub struct Keys {
-    threads: Vec<ThreadName>,
-    by_name: FxHashMap<ThreadName, ThreadKey>,
-    points: Vec<(ThreadKey, SiteId, u32)>,
-    by_point: FxHashMap<(ThreadKey, SiteId, u32), Key>,
-}
-
-impl Keys {
-    pub fn thread(&mut self, name: &ThreadName) -> ThreadKey {
-        if let Some(key) = self.by_name.get(name) {
-            return *key;
-        }
-        let key = ThreadKey(self.threads.len() as u32);
-        self.threads.push(name.clone());
-        self.by_name.insert(name.clone(), key);
-        key
-    }
-
-    pub fn key(&mut self, thread: ThreadKey, site: SiteId, occurrence: u32) -> Key {
-        let next = Key(self.points.len() as u32);
-        let key = *self.by_point.entry((thread, site, occurrence)).or_insert(next);
-        if key == next {
-            self.points.push((thread, site, occurrence));
-        }
-        key
-    }
-
-    pub fn name(&self, thread: ThreadKey) -> &ThreadName {
-        &self.threads[thread.0 as usize]
-    }
-
-    /// Thread, site and occurrence of a key.
-    pub fn parts(&self, key: Key) -> (ThreadKey, SiteId, u32) {
-        self.points[key.0 as usize]
-    }
-
-    pub fn len(&self) -> usize {
-        self.points.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.points.is_empty()
-    }
-}
-
-/// Numbers the points of one run as they come.
-#[derive(Clone, Debug, Default)]
-pub struct Counter {
-    seen: FxHashMap<(ThreadKey, SiteId), u32>,
-}
-
-impl Counter {
-    /// The occurrence that the next point of this thread at this site has.
-    pub fn upcoming(&self, thread: ThreadKey, site: SiteId) -> u32 {
-        self.seen.get(&(thread, site)).copied().unwrap_or(0)
-    }
-
-    pub fn advance(&mut self, thread: ThreadKey, site: SiteId) -> u32 {
-        let next = self.seen.entry((thread, site)).or_insert(0);
-        *next += 1;
-        *next - 1
-    }
-}
+use unravel_execute::Laboratory;
+use unravel_trace::{
+    Alarm, Counter, Detail, Event, EventKind, Executed, Key, Keys, LocationId, Observer, Observes,
+    Pending, Role, Run, Schedule, ThreadKey, Trace, Want, touches,
+};
 
 /// One executed point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,57 +35,44 @@ pub enum Touch {
     Section(u32),
 }
 
-/// What an operation does with a sync object.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
-    Acquire,
-    AcquireShared,
-    Release,
-    Wait,
-    Signal,
-}
-
 impl Touch {
     pub fn of(pending: &Pending) -> Touch {
-        let Pending { op, address, bytes, .. } = *pending;
-        if address == 0 {
-            return Touch::Nothing;
-        }
-        let sync = |role| Touch::Sync { address, role };
-        match op {
-            Op::Read => Touch::Memory { address, bytes, write: false },
-            Op::Write | Op::Update => Touch::Memory { address, bytes, write: true },
-            Op::Free => Touch::Free { address },
-            Op::Acquire => sync(Role::Acquire),
-            Op::AcquireShared => sync(Role::AcquireShared),
-            Op::Release => sync(Role::Release),
-            Op::Wait => sync(Role::Wait),
-            Op::Signal => sync(Role::Signal),
-            _ => Touch::Nothing,
+        let Some(touch) = touches(pending).next() else { return Touch::Nothing };
+        let unravel_trace::Touch { address, writes: write, role, .. } = touch;
+        match role {
+            Role::Data => Touch::Memory { address, bytes: pending.bytes, write },
+            Role::Free => Touch::Free { address },
+            Role::Life | Role::Outside => Touch::Nothing,
+            // Going on after a wait is taking what was waited for.
+            Role::Wake => Touch::Sync { address, role: Role::Acquire },
+            _ => Touch::Sync { address, role },
         }
     }
 
     /// Whether the order of the two can matter to what is read or who goes on.
     pub fn conflicts(&self, other: &Touch, extents: &Extents) -> bool {
-        use Touch::*;
         match (*self, *other) {
-            (
-                Memory { address: a, bytes: n, write: v },
-                Memory { address: b, bytes: m, write: w },
-            ) => (v || w) && a < b + u64::from(m) && b < a + u64::from(n),
-            (Free { address: object }, Memory { address, .. })
-            | (Memory { address, .. }, Free { address: object })
-            | (Free { address: object }, Sync { address, .. })
-            | (Sync { address, .. }, Free { address: object }) => extents.contains(object, address),
-            (Free { address: a }, Free { address: b }) => a == b,
-            (Sync { address: a, role: r }, Sync { address: b, role: s }) => {
-                a == b && r.conflicts(s)
-            }
-            (Section(section), touch) | (touch, Section(section)) => {
+            (Touch::Section(section), touch) | (touch, Touch::Section(section)) => {
                 extents.section(section).iter().any(|part| part.conflicts(&touch, extents))
             }
-            _ => false,
+            (one, other) => match (one.bytes(extents), other.bytes(extents)) {
+                (Some(one), Some(other)) => one.tells_with(&other),
+                _ => false,
+            },
         }
+    }
+
+    /// The same as the bytes that are touched.
+    fn bytes(self, extents: &Extents) -> Option<unravel_trace::Touch> {
+        let (address, bytes, writes, role) = match self {
+            Touch::Memory { address, bytes, write } => {
+                (address, u64::from(bytes.max(1)), write, Role::Data)
+            }
+            Touch::Free { address } => (address, extents.bytes(address), true, Role::Free),
+            Touch::Sync { address, role } => (address, 1, role != Role::AcquireShared, role),
+            Touch::Nothing | Touch::Section(_) => return None,
+        };
+        Some(unravel_trace::Touch { address, bytes, writes, role })
     }
 
     /// What an event does.
@@ -190,13 +107,6 @@ impl Touch {
             Signal { at, .. } | Broadcast { at, .. } => sync(at, Role::Signal),
             _ => Touch::Nothing,
         }
-    }
-}
-
-impl Role {
-    fn conflicts(self, other: Role) -> bool {
-        use Role::*;
-        !matches!((self, other), (AcquireShared, AcquireShared) | (Release, Release) | (Wait, Wait))
     }
 }
 
@@ -247,7 +157,57 @@ impl Extents {
     }
 
     pub fn contains(&self, object: u64, address: u64) -> bool {
-        let bytes = self.objects.get(&object).copied().unwrap_or(1).max(1);
-        (object..object + bytes).contains(&address)
+        (object..object + self.bytes(object)).contains(&address)
     }
+
+    fn bytes(&self, object: u64) -> u64 {
+        self.objects.get(&object).copied().unwrap_or(1).max(1)
+    }
+}
+
+/// Keeps the points of a run, whoever decides.
+#[derive(Debug)]
+pub struct PointLog<'k> {
+    keys: &'k mut Keys,
+    counter: Counter,
+    number: u64,
+    points: Vec<Point>,
+}
+
+impl<'k> PointLog<'k> {
+    pub fn new(keys: &'k mut Keys) -> PointLog<'k> {
+        PointLog { keys, counter: Counter::default(), number: 0, points: Vec::new() }
+    }
+
+    pub fn finish(self) -> Vec<Point> {
+        self.points
+    }
+}
+
+impl Observer for PointLog<'_> {
+    fn observes(&self) -> Observes {
+        Observes::Events
+    }
+
+    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+        let (key, thread) = self.counter.count(self.keys, executed);
+        // What comes with a point is none of its own, but counts where it is.
+        if executed.number != self.number {
+            self.number = executed.number;
+            self.points.push(Point { key, thread, touch: Touch::of(&executed.what) });
+        }
+        None
+    }
+}
+
+/// Executes a schedule and keeps its points.
+pub fn replay_points(
+    lab: &mut Laboratory<'_>,
+    schedule: &Schedule,
+    keys: &mut Keys,
+    detail: Detail,
+) -> (Run, Vec<Point>) {
+    let mut log = PointLog::new(keys);
+    let (run, _) = lab.replay_seen(schedule, &mut log, Want::only(detail));
+    (run, log.finish())
 }

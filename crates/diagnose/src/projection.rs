@@ -8,11 +8,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_results::{Flow, FlowChange, Projection};
-use unravel_trace::Trace;
+use unravel_trace::{Key, Keys, Trace};
 
 use crate::branches::Branches;
 use crate::flows::Lineup;
-use crate::points::{Key, Keys};
 
 /// A run with its trace.
 #[derive(Clone, Copy)]

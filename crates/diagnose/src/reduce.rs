@@ -1,4 +1,4 @@
-//! Context-switch reduction (Symbiosis §4.3, after Tinertia): the same failure with fewer context switches, by
+//! Context-switch reduction (Symbiosis §3.7, algorithm 1, after Tinertia): the same failure with fewer context switches, by
 //! evaluation.
 //!
 //! Two segments of one thread become one by moving the later up to the earlier or the earlier down to the later; a
@@ -7,8 +7,7 @@
 use unravel_solve::{Evaluator, Model, StepId, Verdict};
 use unravel_trace::ThreadId;
 
-/// Steps that may be evaluated for one reduction.
-const BUDGET: usize = 4_000_000;
+use crate::budgets::REDUCE_STEPS;
 
 /// A failing order with as few context switches as the moves can reach, and how many orders were evaluated.
 pub fn reduce(model: &Model, order: &[StepId]) -> (Vec<StepId>, u64) {
@@ -17,7 +16,7 @@ pub fn reduce(model: &Model, order: &[StepId]) -> (Vec<StepId>, u64) {
     let (requests, executed): (Vec<StepId>, Vec<StepId>) =
         order.iter().partition(|step| model.is_request(**step));
     let segments = split(model, &executed);
-    let mut reduction = Reduction { model, segments, requests, evaluated: 0, left: BUDGET };
+    let mut reduction = Reduction { model, segments, requests, evaluated: 0, left: REDUCE_STEPS };
     while reduction.pass(&mut evaluator) && reduction.left > 0 {}
     ([reduction.segments.concat(), reduction.requests].concat(), reduction.evaluated)
 }

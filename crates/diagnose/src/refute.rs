@@ -6,18 +6,12 @@
 //! the solver takes a step that is never executed to come last, here it breaks nothing.
 
 use unravel_solve::{Answer, Before, Bounds, Evaluator, Model, Query, Solver, StepId, Wish};
-use unravel_trace::{Schedule, Trace, VisibleSet};
+use unravel_trace::{Key, Schedule, Trace, VisibleSet};
 
+use crate::budgets::{EASY, MAX_LONG_QUERIES, MAX_QUERIES};
 use crate::modelled::schedule;
-use crate::points::Key;
 use crate::root_cause::Refuter;
 use crate::world::{Order, World};
-
-/// Queries for one root cause; fewer for runs with more steps than this part of what the solver can do, whose answers
-/// take longer.
-const MAX_QUERIES: u64 = 12;
-const MAX_LONG_QUERIES: u64 = 3;
-const EASY: usize = 3;
 
 /// Asks a solver about the recorded path.
 pub struct PathRefuter<'a> {

@@ -6,24 +6,20 @@
 //! breaks it and no other member. That *no* passing run keeps all members is checked by trying, on every path
 //! the program takes: all single reversals, all single delays, and many schedules at random; last by a [`Refuter`],
 //! which may prove it for the recorded path.
+//!
+//! Symbiosis (§3.4) takes an unsatisfiable core of one solver call over the failing path. Deviates: runs are cheap here and take
+//! whatever path they take, so the core comes of executed runs. Errs towards too few orders where no passing run was found that
+//! keeps the others; it never claims an order without a run that breaks it alone.
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{Rng, Schedule};
+use unravel_trace::{Key, Rng, Schedule};
 
+use crate::budgets::{MAX_ALONE, MAX_CUTS, MAX_MOVES, MAX_ROUNDS};
 use crate::hitting_set::{drop_spare, minimal_hitting_set};
 use crate::pairs::{broken, enclosing_locks, immediate, weight};
-use crate::points::{Key, Point, Touch};
+use crate::points::{Point, Touch};
 use crate::steer::Positions;
 use crate::world::{Ending, Mode, Order, Tried, World};
-
-/// Reversals and delays tried against each candidate.
-const MAX_MOVES: usize = 240;
-/// Refutations before we give up.
-const MAX_ROUNDS: usize = 200;
-/// Orders of a refutation that are broken alone before parts of it are.
-const MAX_ALONE: usize = 24;
-/// Executions to cut down one refutation.
-const MAX_CUTS: usize = 60;
 
 /// A set of orders, and how it was checked.
 #[derive(Clone, Debug)]

@@ -1,9 +1,12 @@
 //! A scheduler that keeps given orders and otherwise follows a failing run, on whatever path that leads.
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{Candidate, Choice, Op, Question, Rng, Scheduler, ThreadName, View};
+use unravel_trace::{
+    Choice, Counter, Executed, Key, Keys, Op, Question, Ready, Rng, Scheduler, ThreadKey,
+    ThreadName, View,
+};
 
-use crate::points::{Counter, Key, Keys, Point, ThreadKey, Touch};
+use crate::points::{Point, Touch};
 use crate::world::{Mode, Order};
 
 /// The orders to keep, by their second point.
@@ -94,7 +97,7 @@ impl<'a> Steer<'a> {
         }
     }
 
-    fn key_of(&mut self, candidate: &Candidate) -> Key {
+    fn key_of(&mut self, candidate: &Ready) -> Key {
         let thread = self.threads[candidate.thread.index()].0;
         let site = candidate.pending.site;
         let occurrence = self.counter.upcoming(thread, site);
@@ -163,13 +166,20 @@ impl Scheduler for Steer<'_> {
         if let Some(position) = self.failing.get(key) {
             *last = position;
         }
-        self.counter.advance(*thread_key, candidate.pending.site);
         self.points.push(Point { key, thread: *thread_key, touch: Touch::of(&candidate.pending) });
         if key.0 as usize >= self.executed.len() {
             self.executed.resize(key.0 as usize + 1, false);
         }
         self.executed[key.0 as usize] = true;
         Choice { thread, events: 1 }
+    }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn watch(&mut self, executed: &Executed<'_>) {
+        self.counter.count(self.keys, executed);
     }
 
     fn choose(&mut self, _: Question, options: u32) -> u32 {

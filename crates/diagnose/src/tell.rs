@@ -1,11 +1,11 @@
 //! Names for the events of a root cause.
 
 use unravel_results::{CausalOrder, Participant, RootCause};
-use unravel_trace::{EventKey, Place, SiteId, ThreadName, Trace, user_place};
+use unravel_trace::{EventKey, Key, Place, Role, SiteId, ThreadName, Trace, Verb, user_place};
 
 use crate::failing::Failing;
 use crate::pattern::{self, Words};
-use crate::points::{Key, Point, Role, Touch};
+use crate::points::{Point, Touch};
 use crate::root_cause::Cause;
 use crate::world::World;
 
@@ -81,7 +81,7 @@ impl Teller<'_> {
             place: found
                 .and_then(|event| trace.place(event).cloned())
                 .unwrap_or_else(|| self.place(trace, site)),
-            verb: found.map_or_else(|| self.verb(key), |e| e.kind.verb_third_person()).to_owned(),
+            verb: found.map_or_else(|| self.verb(key), |e| e.kind.does()),
             event,
         };
         (participant, object)
@@ -123,18 +123,18 @@ impl Teller<'_> {
     }
 
     /// What a point does whose event nobody recorded: one that a thread never got to.
-    fn verb(&self, key: Key) -> &'static str {
+    fn verb(&self, key: Key) -> Verb {
         match self.cause.touches.get(&key) {
-            Some(Touch::Memory { write: true, .. }) => "writes",
-            Some(Touch::Memory { .. }) => "reads",
-            Some(Touch::Free { .. }) => "frees",
+            Some(Touch::Memory { write: true, .. }) => Verb::Writes,
+            Some(Touch::Memory { .. }) => Verb::Reads,
+            Some(Touch::Free { .. }) => Verb::Frees,
             Some(Touch::Sync { role, .. }) => match role {
-                Role::Acquire | Role::AcquireShared => "acquires",
-                Role::Release => "releases",
-                Role::Wait => "waits on",
-                Role::Signal => "signals",
+                Role::Release => Verb::Releases,
+                Role::Wait => Verb::WaitsOn,
+                Role::Signal => Verb::Signals,
+                _ => Verb::Acquires,
             },
-            Some(Touch::Section(_) | Touch::Nothing) | None => "goes on",
+            Some(Touch::Section(_) | Touch::Nothing) | None => Verb::GoesOn,
         }
     }
 

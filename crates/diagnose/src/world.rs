@@ -1,9 +1,9 @@
 //! Where schedules are tried: in execution, or in the model of a trace that cannot be executed.
 
 use unravel_results::Observed;
-use unravel_trace::{Rng, Schedule};
+use unravel_trace::{BugId, Key, Keys, Outcome, Rng, Schedule};
 
-use crate::points::{Extents, Key, Keys, Point};
+use crate::points::{Extents, Point};
 use crate::relevance::Relevance;
 
 /// `first` is executed before `second`.
@@ -79,4 +79,14 @@ pub trait World {
 
     /// Whether there is time for more.
     fn may_go_on(&self) -> bool;
+}
+
+/// What an outcome means for a diagnosis of `bug`.
+pub fn ending(outcome: &Outcome, bug: &BugId) -> Ending {
+    match outcome {
+        Outcome::Exited { .. } => Ending::Passed,
+        Outcome::Failed(failure) if failure.id() == *bug => Ending::Failed,
+        Outcome::Failed(_) => Ending::FailedOtherwise,
+        Outcome::Discarded | Outcome::Inconclusive { .. } => Ending::Unknown,
+    }
 }

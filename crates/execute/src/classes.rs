@@ -10,9 +10,7 @@
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
-use unravel_trace::{Executed, Op, ReadsFrom, SiteId, ThreadId};
-
-use unravel_trace::{Touch, touches};
+use unravel_trace::{Executed, Op, ReadsFrom, SiteId, ThreadId, Touch, touches};
 
 /// The class of a run, as far as it went.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +65,7 @@ impl Class {
         }
         let reads = matches!(what.op, Op::Read | Op::Update);
         let by = (*thread, what.site);
-        let mut touches = touches(what).map(|touch| Span::new(&touch, what.op));
+        let mut touches = touches(what).map(|touch| Span::new(&touch));
         match (touches.next(), touches.next()) {
             // Nearly all events: one look at the memory.
             (Some(span), None) if span.is_short() => {
@@ -113,14 +111,10 @@ struct Span {
 }
 
 impl Span {
-    fn new(touch: &Touch, op: Op) -> Span {
-        // A sync object is one thing, wherever it is touched.
-        let is_sync =
-            matches!(op, Op::Acquire | Op::AcquireShared | Op::Release | Op::Wait | Op::Signal);
-        let bytes = if is_sync { 1 } else { touch.bytes };
+    fn new(touch: &Touch) -> Span {
         Span {
             start: touch.address,
-            end: touch.address.saturating_add(bytes),
+            end: touch.address.saturating_add(touch.bytes),
             writes: touch.writes,
         }
     }

@@ -1,132 +1,89 @@
-//! The user's own idea of a failure: exit codes, expected output, a check command.
+//! The user's own idea of a failure: exit codes, expected output, a check command. A function of a run and nothing else.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-use unravel_trace::{Failure, FailureKind, Outcome, Rules, Run, ThreadName};
+use unravel_trace::{
+    Capabilities, EngineError, Executor, Failure, FailureKind, Guide, Health, Job, Observer,
+    Outcome, Rules, Run, Scheduler, SiteTable, ThreadName,
+};
 
-/// Judges runs of this process.
+/// Turns a run that ended by itself into a failure if the rules say so. A run whose output is to be judged has it.
+pub fn judge(rules: &Rules, run: &mut Run) {
+    let Outcome::Exited { code } = run.outcome else { return };
+    let output = run.output.as_deref().unwrap_or_default();
+    let verdict = if rules.fail_on_exit && code != 0 {
+        Some((FailureKind::ExitCode, format!("the program exited with code {code}")))
+    } else if let Some(expected) = rules.expect_output.as_ref().filter(|e| **e != output) {
+        Some((FailureKind::Output, difference(expected, output)))
+    } else {
+        rules.check.as_ref().and_then(|command| check(command, output, code))
+    };
+    if let Some((kind, message)) = verdict {
+        run.outcome = Outcome::Failed(Box::new(Failure {
+            kind,
+            message,
+            thread: ThreadName::main(),
+            stack: Vec::new(),
+            related: Vec::new(),
+        }));
+    }
+}
+
+/// An executor whose runs are judged. All that executes goes through it, so that a run means the same everywhere and no
+/// room knows of rules.
 #[derive(Debug)]
-pub struct Judge {
+pub struct Judged<E> {
+    executor: E,
     rules: Rules,
-    /// Receives the program's standard output, if it matters.
-    output: Option<File>,
 }
 
-impl Judge {
-    /// Sends the process's standard output and error away, keeping the output if it is to be judged. For
-    /// processes that only run the program.
-    pub fn silent(rules: &Rules) -> std::io::Result<Judge> {
-        let nowhere = File::options().write(true).open("/dev/null")?;
-        let output = if rules.need_output() { Some(memory_file()?) } else { None };
-        redirect(output.as_ref().unwrap_or(&nowhere), 1)?;
-        redirect(&nowhere, 2)?;
-        Ok(Judge { rules: rules.clone(), output })
+impl<E> Judged<E> {
+    pub fn new(executor: E, rules: &Rules) -> Judged<E> {
+        Judged { executor, rules: rules.clone() }
     }
 
-    /// Leaves the output alone unless it is to be judged; then it is shown after each run.
-    pub fn open(rules: &Rules) -> std::io::Result<Judge> {
-        let output = if rules.need_output() { Some(memory_file()?) } else { None };
-        Ok(Judge { rules: rules.clone(), output })
-    }
-
-    /// Runs `execute` with its standard output kept, if that is needed, and shown afterwards.
-    pub fn around(&mut self, execute: impl FnOnce() -> Run) -> Run {
-        let Some(output) = &self.output else {
-            let mut run = execute();
-            self.judge(&mut run);
-            return run;
-        };
-        // SAFETY: our own descriptors, put back below.
-        let saved = unsafe { libc::dup(1) };
-        let _ = redirect(output, 1);
-        let mut run = execute();
-        unsafe {
-            libc::dup2(saved, 1);
-            libc::close(saved);
-        }
-        let shown = self.take_output();
-        let _ = std::io::stdout().write_all(&shown).and_then(|()| std::io::stdout().flush());
-        self.judge_output(&mut run, shown);
-        run
-    }
-
-    /// Turns a run that ended by itself into a failure if the rules say so.
-    pub fn judge(&mut self, run: &mut Run) {
-        let output = if self.output.is_some() { self.take_output() } else { Vec::new() };
-        self.judge_output(run, output);
-    }
-
-    fn judge_output(&self, run: &mut Run, output: Vec<u8>) {
-        let Outcome::Exited { code } = run.outcome else { return };
-        let verdict = if self.rules.fail_on_exit && code != 0 {
-            Some((FailureKind::ExitCode, format!("the program exited with code {code}")))
-        } else if self.rules.expect_output.as_ref().is_some_and(|expected| *expected != output) {
-            let expected = self.rules.expect_output.as_deref().unwrap_or_default();
-            Some((FailureKind::Output, difference(expected, &output)))
-        } else {
-            self.rules.check.as_ref().and_then(|command| check(command, &output, code))
-        };
-        if let Some((kind, message)) = verdict {
-            run.outcome = Outcome::Failed(Box::new(Failure {
-                kind,
-                message,
-                thread: ThreadName::main(),
-                stack: Vec::new(),
-                related: Vec::new(),
-            }));
-        }
-    }
-
-    fn take_output(&mut self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        if let Some(file) = &mut self.output {
-            let _ = file.seek(SeekFrom::Start(0));
-            let _ = file.read_to_end(&mut bytes);
-            let _ = file.set_len(0);
-            let _ = file.seek(SeekFrom::Start(0));
-        }
-        bytes
+    /// The executor itself.
+    pub fn inner(&self) -> &E {
+        &self.executor
     }
 }
 
-/// While it lives, what this process writes to its standard output and error goes nowhere: for commands that run
-/// the program many times and have words of their own.
-#[derive(Debug)]
-pub struct Silence {
-    output: OwnedFd,
-    error: OwnedFd,
-}
-
-impl Silence {
-    /// Also gives the judge that sees the output before it is gone.
-    pub fn begin(rules: &Rules) -> std::io::Result<(Silence, Judge)> {
-        std::io::stdout().flush()?;
-        let silence = Silence {
-            output: std::io::stdout().as_fd().try_clone_to_owned()?,
-            error: std::io::stderr().as_fd().try_clone_to_owned()?,
-        };
-        Ok((silence, Judge::silent(rules)?))
+impl<E: Executor> Executor for Judged<E> {
+    fn run(
+        &mut self,
+        job: &Job<'_>,
+        by: &mut dyn Scheduler,
+        seen: &mut dyn Observer,
+    ) -> Result<Run, EngineError> {
+        let mut job = *job;
+        job.want.output |= self.rules.need_output();
+        let mut run = self.executor.run(&job, by, seen)?;
+        judge(&self.rules, &mut run);
+        Ok(run)
     }
 
-    /// The standard error as it was, for progress.
-    pub fn stderr(&self) -> std::io::Result<File> {
-        Ok(File::from(self.error.try_clone()?))
+    fn name(&self) -> &'static str {
+        self.executor.name()
     }
-}
 
-impl Drop for Silence {
-    fn drop(&mut self) {
-        // What the program's own buffers still hold belongs nowhere.
-        // SAFETY: flushes all streams of the C library.
-        unsafe { libc::fflush(std::ptr::null_mut()) };
-        let _ = std::io::stdout().flush();
-        for (saved, descriptor) in [(&self.output, 1), (&self.error, 2)] {
-            // SAFETY: puts back a descriptor of this process.
-            unsafe { libc::dup2(saved.as_raw_fd(), descriptor) };
-        }
+    fn sites(&self) -> &SiteTable {
+        self.executor.sites()
+    }
+
+    fn can(&self) -> Capabilities {
+        self.executor.can()
+    }
+
+    fn guide(&mut self) -> Option<&mut dyn Guide> {
+        self.executor.guide()
+    }
+
+    fn health(&self) -> Health {
+        self.executor.health()
+    }
+
+    fn after_fork(&mut self) {
+        self.executor.after_fork();
     }
 }
 
@@ -171,16 +128,38 @@ fn check(command: &str, output: &[u8], code: i32) -> Option<(FailureKind, String
     }
 }
 
-fn memory_file() -> std::io::Result<File> {
-    // SAFETY: a new descriptor that we own.
-    unsafe {
-        let fd = libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC);
-        if fd < 0 { Err(std::io::Error::last_os_error()) } else { Ok(File::from_raw_fd(fd)) }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn redirect(to: &File, descriptor: i32) -> std::io::Result<()> {
-    // SAFETY: replaces a standard descriptor of this process.
-    let result = unsafe { libc::dup2(to.as_raw_fd(), descriptor) };
-    if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+    fn run(code: i32, output: &str) -> Run {
+        let output = Some(output.as_bytes().to_vec());
+        Run { outcome: Outcome::Exited { code }, output, ..Run::default() }
+    }
+
+    fn verdict(rules: &Rules, code: i32, output: &str) -> Option<FailureKind> {
+        let mut run = run(code, output);
+        judge(rules, &mut run);
+        run.outcome.failure().map(|failure| failure.kind)
+    }
+
+    #[test]
+    fn a_run_is_judged_by_what_it_is() {
+        let exit = Rules { fail_on_exit: true, ..Rules::default() };
+        assert_eq!(verdict(&exit, 3, ""), Some(FailureKind::ExitCode));
+        assert_eq!(verdict(&exit, 0, ""), None);
+        assert_eq!(verdict(&Rules::default(), 3, ""), None);
+        let output = Rules { expect_output: Some(b"24\n".to_vec()), ..Rules::default() };
+        assert_eq!(verdict(&output, 0, "23\n"), Some(FailureKind::Output));
+        assert_eq!(verdict(&output, 0, "24\n"), None);
+        let check = Rules { check: Some("grep -q 24 $UNRAVEL_STDOUT".into()), ..Rules::default() };
+        assert_eq!(verdict(&check, 0, "23\n"), Some(FailureKind::Check));
+        assert_eq!(verdict(&check, 0, "24\n"), None);
+    }
+
+    #[test]
+    fn the_first_line_that_differs_is_named() {
+        assert_eq!(difference(b"a\nb\n", b"a\nc\n"), "output line 2: expected 'b', got 'c'");
+        assert_eq!(difference(b"a\n", b"a"), "the output differs in its last line end");
+    }
 }

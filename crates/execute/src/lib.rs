@@ -1,14 +1,36 @@
-//! Room `execute`: how a program is executed again. Replay, judging, races, classes of interleavings, processes. Generic over
-//! [`unravel_trace::Executor`]; which schedules are worth executing is `explore`'s.
+//! Room `execute`: how a program is executed again. Generic over [`unravel_trace::Executor`]; which schedules are worth executing
+//! is `explore`'s.
+//!
+//! - `laboratory.rs` is what searches, simplifications, diagnoses, causes and hunts share: executor, input, visible set, budget,
+//!   deadline and interrupt in one, with run, replay, learn and widen. `learn_apart.rs` learns in a process of its own.
+//! - `replay.rs` makes the decisions of a schedule again; `recount.rs` follows one in runs that have more points than it counts.
+//! - `judge.rs` ([`Judged`]) and `races/` ([`RaceChecked`]) are executors around an executor: what the user calls a failure is
+//!   the same for all rooms, and none of them knows of it. A verdict is a function of the run: its outcome and the output
+//!   that the engine kept.
+//! - `classes.rs` says which interleavings are the same. `process.rs` is what all processes that run the program share,
+//!   `silence.rs` where their output goes. `budgets.rs` holds the numbers.
+//!
+//! An engine that fails is no outcome of the program. A laboratory therefore keeps the error, answers every later run as
+//! inconclusive, and whoever opened it reports the error.
 
+mod budgets;
 mod classes;
 mod judge;
+mod laboratory;
+mod learn_apart;
 mod process;
 mod races;
+mod recount;
 mod replay;
+mod silence;
 
+pub use budgets::budgets;
 pub use classes::Class;
-pub use judge::{Judge, Silence};
+pub use judge::{Judged, judge};
+pub use laboratory::{Laboratory, Lesson};
+pub use learn_apart::learn_apart;
 pub use process::{Apart, Child, Received, Shared, pipe, read_message, ready, write_message};
 pub use races::{Collector, Detector, Race, RaceChecked};
+pub use recount::Recount;
 pub use replay::{Divergence, Replay};
+pub use silence::Silence;

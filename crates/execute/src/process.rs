@@ -13,6 +13,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use unravel_trace::Executor;
 
+use crate::silence::fall_silent;
+
 /// A forked process, killed when dropped.
 #[derive(Debug)]
 pub struct Child {
@@ -21,7 +23,11 @@ pub struct Child {
 
 impl Child {
     /// `body` is all that the child does. It does not outlive us, and Ctrl-C is for us alone.
-    pub fn fork<E: Executor>(executor: &mut E, body: impl FnOnce(&mut E)) -> Result<Child> {
+    /// What the program prints there goes nowhere.
+    pub fn fork(
+        executor: &mut dyn Executor,
+        body: impl FnOnce(&mut dyn Executor),
+    ) -> Result<Child> {
         // SAFETY: a fork of a process without other threads that hold locks.
         unsafe {
             // What is buffered would be written twice.
@@ -31,6 +37,9 @@ impl Child {
                 0 => {
                     libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                     libc::signal(libc::SIGINT, libc::SIG_IGN);
+                    if fall_silent().is_err() {
+                        libc::_exit(1);
+                    }
                     executor.after_fork();
                     body(executor);
                     libc::_exit(0)
@@ -130,9 +139,9 @@ pub enum Received<T> {
 
 impl<T: Serialize + DeserializeOwned> Apart<T> {
     /// `body` gets the executor, a flag that says when to stop, and a way to send messages. Ctrl-C does not reach it.
-    pub fn start<E: Executor>(
-        executor: &mut E,
-        body: impl FnOnce(&mut E, &AtomicBool, &mut dyn FnMut(&T)),
+    pub fn start(
+        executor: &mut dyn Executor,
+        body: impl FnOnce(&mut dyn Executor, &AtomicBool, &mut dyn FnMut(&T)),
     ) -> Result<Apart<T>> {
         let (messages, mut out) = pipe()?;
         let stop = Shared::new()?;

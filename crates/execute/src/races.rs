@@ -28,7 +28,7 @@ mod sync;
 mod tests;
 
 use rustc_hash::FxHashSet;
-use unravel_trace::{Alarm, Executed, Op, Pending, ThreadId};
+use unravel_trace::{Alarm, Executed, Observer, Observes, Op, Operand, Pending, ThreadId};
 
 pub use conflicts::Collector;
 pub use executor::RaceChecked;
@@ -84,6 +84,17 @@ struct Section {
     inside: Option<ThreadId>,
 }
 
+/// The first race ends the run.
+impl Observer for Detector {
+    fn observes(&self) -> Observes {
+        Observes::EventsAndStacks
+    }
+
+    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+        self.first_race(executed).map(Alarm::from)
+    }
+}
+
 impl Detector {
     pub fn new() -> Detector {
         Detector::default()
@@ -100,7 +111,7 @@ impl Detector {
     }
 
     /// Takes the next event; returns the first race it is part of.
-    pub fn observe(&mut self, executed: &Executed<'_>) -> Option<Race> {
+    pub fn first_race(&mut self, executed: &Executed<'_>) -> Option<Race> {
         let mut first = None;
         self.each_race(executed, |race| {
             first.get_or_insert(race);
@@ -178,57 +189,57 @@ impl Detector {
     }
 
     fn synchronise(&mut self, thread: ThreadId, what: &Pending) {
-        let other = ThreadId(what.other as u32);
+        let other = what.thread().unwrap_or(ThreadId::MAIN);
         if matches!(what.op, Op::Fork | Op::Join | Op::Cancel) {
             self.know(other);
         }
         let (objects, me) = (&mut self.objects, thread.index());
         let clock = &mut self.threads[me].clock;
-        match what.op {
-            Op::Acquire if what.other != 0 => {
+        match (what.op, what.operand) {
+            (Op::Acquire, Operand::Mutex(mutex)) => {
                 objects.wake(what.address, thread, clock);
-                objects.acquire(what.other, thread, clock);
+                objects.acquire(mutex, thread, clock);
             }
-            Op::Acquire => objects.acquire(what.address, thread, clock),
-            Op::AcquireShared => objects.acquire_shared(what.address, thread, clock),
-            Op::Release => {
+            (Op::Acquire, _) => objects.acquire(what.address, thread, clock),
+            (Op::AcquireShared, _) => objects.acquire_shared(what.address, thread, clock),
+            (Op::Release, operand) => {
                 objects.release(what.address, thread, clock);
-                if what.other != 0 {
-                    objects.set_up_barrier(what.address, what.other);
+                if let Operand::Parties(count) = operand {
+                    objects.set_up_barrier(what.address, u64::from(count));
                 }
                 clock.tick(thread);
             }
-            Op::Wait if what.other != 0 => {
+            (Op::Wait, Operand::Mutex(mutex)) => {
                 objects.wait(what.address, thread);
-                objects.release(what.other, thread, clock);
+                objects.release(mutex, thread, clock);
                 clock.tick(thread);
             }
-            Op::Wait => {
+            (Op::Wait, _) => {
                 objects.arrive(what.address, thread, clock);
                 clock.tick(thread);
             }
-            Op::Signal => {
+            (Op::Signal, _) => {
                 objects.signal(what.address, clock);
                 clock.tick(thread);
             }
-            Op::Fork => {
+            (Op::Fork, _) => {
                 let known = clock.clone();
                 clock.tick(thread);
                 self.threads[other.index()].clock.join(&known);
             }
-            Op::Cancel => {
+            (Op::Cancel, _) => {
                 let known = clock.clone();
                 clock.tick(thread);
                 let cancelled = &mut self.threads[other.index()].cancelled;
                 cancelled.get_or_insert_default().join(&known);
             }
             // Without the other's end, the time was up or the waiting thread was cancelled.
-            Op::Join if self.threads[other.index()].ended => {
+            (Op::Join, _) if self.threads[other.index()].ended => {
                 let known = self.threads[other.index()].clock.clone();
                 self.threads[me].clock.join(&known);
             }
-            Op::Start => self.start(what),
-            Op::Exit => self.exit(thread),
+            (Op::Start, _) => self.start(what),
+            (Op::Exit, _) => self.exit(thread),
             _ => {}
         }
     }

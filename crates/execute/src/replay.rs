@@ -1,9 +1,8 @@
 //! Replay: the decisions of a schedule, exactly. Where the program no longer fits, says so and lets it
 //! run on without preemption.
 
-use unravel_trace::{Choice, Op, Question, Schedule, Scheduler, ThreadId, ThreadName, View, Why};
-
 use unravel_strategies::next_in_order;
+use unravel_trace::{Choice, Op, Question, Schedule, Scheduler, ThreadId, ThreadName, View, Why};
 
 #[derive(Debug)]
 pub struct Replay<'a> {

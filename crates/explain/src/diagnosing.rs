@@ -5,22 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use unravel_diagnose::{Options, Stage, Subject, diagnose};
-use unravel_execute::{Apart, Judge, Received, Replay};
+use unravel_diagnose::{Options, Stage, diagnose};
+use unravel_execute::{Apart, Laboratory, Received};
 use unravel_explore::Finding;
 use unravel_results::Diagnosis;
 use unravel_solve::Heeding;
-use unravel_trace::{Detail, Executor, Run, Schedule};
+use unravel_trace::{Detail, Executor, Run};
 
-use crate::explain::Request;
+use crate::budgets::{GRACE, HASTE, TICK};
+use crate::explain::Task;
 use crate::simplifying::simplified;
-
-/// How often progress is told.
-const TICK: Duration = Duration::from_millis(100);
-/// How long a run may go on after the time is up, before its process is killed.
-const GRACE: Duration = Duration::from_secs(5);
-/// The same after an interrupt: somebody is waiting.
-const HASTE: Duration = Duration::from_secs(2);
 
 /// A diagnosis, with the runs that it is about.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,9 +32,9 @@ enum Message {
 }
 
 /// Diagnoses in a forked process. An error is the reason why there is no diagnosis.
-pub fn apart<E: Executor>(
-    executor: &mut E,
-    request: &Request<'_>,
+pub fn apart(
+    executor: &mut dyn Executor,
+    request: &Task<'_>,
     finding: &Finding,
     deadline: Instant,
     interrupted: &AtomicBool,
@@ -82,24 +76,23 @@ pub fn apart<E: Executor>(
     }
 }
 
-fn here<E: Executor>(
-    executor: &mut E,
-    request: &Request<'_>,
+fn here(
+    executor: &mut dyn Executor,
+    request: &Task<'_>,
     finding: &Finding,
     deadline: Instant,
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<Diagnosed, String> {
-    let mut judge = Judge::silent(&request.plan.rules).map_err(|error| error.to_string())?;
     let input = finding.run.input(request.input);
-    let run = simplified(executor, &mut judge, &input, finding, deadline, interrupted);
+    let run = simplified(executor, &input, finding, deadline, interrupted);
     let visible = run.schedule.visible.clone();
-    let mut subject =
-        Subject::new(executor, judge, input, visible).until(Some(deadline), Some(interrupted));
+    let mut lab =
+        Laboratory::new(executor, input, visible).until(Some(deadline), Some(interrupted));
     let name = &request.program.name;
     let options = Options::default();
     let mut solver = Heeding::new(request.solver.make(), interrupted);
-    let mut diagnosis = diagnose(&mut subject, name, &run, &mut solver, &options, progress)
+    let mut diagnosis = diagnose(&mut lab, name, &run, &mut solver, &options, progress)
         .map_err(|error| error.to_string())?;
     diagnosis.switches_given = finding.run.schedule.context_switches();
     if interrupted.load(Ordering::Relaxed) {
@@ -109,17 +102,13 @@ fn here<E: Executor>(
             .notes
             .push("the time was up: more may be found with a larger --diagnose-time".to_owned());
     }
-    let mut again = |schedule: &Schedule, detail| {
-        let visible = schedule.visible.clone();
-        subject.run_seeing(&visible, &mut Replay::new(schedule), detail, false)
-    };
     // A symbolic run has events that others lack (accesses inside of library functions, the access that failed). The
     // diagnosis is about those.
-    let failing = again(&diagnosis.failing.schedule, Detail::Symbolic);
+    let failing = lab.replay(&diagnosis.failing.schedule, lab.at_most(Detail::Symbolic));
     let failing = failing.outcome.is_same_bug(&diagnosis.failing.outcome).then_some(failing);
     let passing = diagnosis
         .alternates
         .first()
-        .map(|alternate| again(&alternate.run.schedule, Detail::Events));
+        .map(|alternate| lab.replay(&alternate.run.schedule, Detail::Events));
     Ok(Diagnosed { diagnosis, failing, passing })
 }

@@ -9,17 +9,21 @@ use unravel_explore::{AfterFirst, Finding, Plan, SearchError, search};
 use unravel_files::{FileError, ProgramRef};
 use unravel_results::{ExplainedBug, Explanation, Found, PutAside, Tally, Verdict, replay_command};
 use unravel_solve::SolverChoice;
-use unravel_trace::{BugId, Executor, Input, Run};
+use unravel_trace::{Executor, Input, KnownBug, Rules, Run};
 
+use crate::budgets::{DIAGNOSED, DIAGNOSIS, HURRIED, LEAST, MORE, TIMES};
 use crate::diagnosing::{self, Diagnosed};
 use crate::keep::Keeper;
 use crate::same_cause;
 
 /// What to explain.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct Task<'a> {
     pub program: &'a ProgramRef,
     pub input: &'a Input,
+    /// What counts as a failure, and what executes: trace files say it.
+    pub rules: &'a Rules,
+    pub engine: &'static str,
     /// How to search. What it does after its first bug is ours to say, and what it passes over is in `known`.
     pub plan: Plan,
     pub known: Vec<Known>,
@@ -35,7 +39,7 @@ pub struct Request<'a> {
 /// A bug that the user puts aside, and why.
 #[derive(Clone, Debug)]
 pub struct Known {
-    pub bug: BugId,
+    pub bug: KnownBug,
     pub reason: String,
 }
 
@@ -57,11 +61,11 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Budget {
         Budget {
-            times: 4,
-            least: 5000,
-            more: Duration::from_secs(2),
-            diagnosis: Duration::from_secs(30),
-            diagnosed: 8,
+            times: TIMES,
+            least: LEAST,
+            more: MORE,
+            diagnosis: DIAGNOSIS,
+            diagnosed: DIAGNOSED,
         }
     }
 }
@@ -92,14 +96,11 @@ pub enum ExplainError {
     Directory { path: PathBuf, source: std::io::Error },
 }
 
-/// How long bugs are diagnosed after a search that was interrupted.
-const HURRIED: Duration = Duration::from_secs(5);
-
 /// Finds bugs and explains them. `interrupted` ends the stage that is under way and is taken back with it: first the
 /// search, then the diagnosis. What is known by then is told.
-pub fn explain<E: Executor>(
-    executor: &mut E,
-    request: &Request<'_>,
+pub fn explain(
+    executor: &mut dyn Executor,
+    request: &Task<'_>,
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Explanation, ExplainError> {

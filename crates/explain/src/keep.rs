@@ -7,11 +7,11 @@ use unravel_files::TraceFile;
 use unravel_results::Explored;
 use unravel_trace::Run;
 
-use crate::explain::{ExplainError, Request};
+use crate::explain::{ExplainError, Task};
 
 /// Writes traces where the user wants them.
 pub struct Keeper<'a> {
-    pub request: &'a Request<'a>,
+    pub request: &'a Task<'a>,
     pub explored: &'a Explored,
 }
 
@@ -49,9 +49,10 @@ impl Keeper<'_> {
         let file = TraceFile {
             program: self.request.program.clone(),
             input: run.input(self.request.input),
-            rules: self.request.plan.rules.clone(),
+            rules: self.request.rules.clone(),
             strategy: self.explored.strategy.clone(),
             seed: Some(self.explored.seed),
+            engine: self.request.engine.to_owned(),
             run: run.clone(),
         };
         Ok(file.write(self.file(name))?)

@@ -4,12 +4,12 @@
 //! visible set: when that grows, what was counted before is counted anew.
 
 use rustc_hash::FxHashSet;
+use unravel_execute::{Class, Collector};
 use unravel_results::Covered;
-use unravel_trace::{Alarm, Choice, Executed, Observes, Question, ReadsFrom, Scheduler, View};
-
-use unravel_execute::Class;
-use unravel_execute::Collector;
 use unravel_strategies::Profiler;
+use unravel_trace::{Alarm, Executed, Observer, Observes, ReadsFrom};
+
+use crate::budgets::MOST_CLASSES;
 
 /// Everything seen by a search.
 #[derive(Clone, Debug, Default)]
@@ -22,9 +22,6 @@ pub(crate) struct Coverage {
     now: (u64, u64),
     last: (u64, u64),
 }
-
-/// Further classes are not counted: a search of hours would fill the memory with them.
-const MOST_CLASSES: usize = 1 << 24;
 
 impl Coverage {
     /// Adds the classes of some runs.
@@ -81,38 +78,16 @@ impl Noticed {
     }
 }
 
-/// A scheduler that is watched.
-pub(crate) struct Watched<'a> {
-    pub inner: &'a mut dyn Scheduler,
-    pub noticed: &'a mut Noticed,
-}
-
-impl Scheduler for Watched<'_> {
-    fn next(&mut self, view: &View<'_>) -> Choice {
-        self.inner.next(view)
-    }
-
-    fn choose(&mut self, what: Question, options: u32) -> u32 {
-        self.inner.choose(what, options)
-    }
-
-    fn finish(&mut self, events: u64) {
-        self.inner.finish(events);
-    }
-
+impl Observer for Noticed {
     fn observes(&self) -> Observes {
-        self.inner.observes().max(Observes::Events)
+        Observes::Events
     }
 
     fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
-        let noticed = &mut *self.noticed;
-        noticed.flows.extend(noticed.class.add(executed));
-        if let Some(profiler) = &mut noticed.profiler {
+        self.flows.extend(self.class.add(executed));
+        if let Some(profiler) = &mut self.profiler {
             profiler.observe(executed);
         }
-        if let Some(conflicts) = &mut noticed.conflicts {
-            conflicts.observe(executed);
-        }
-        self.inner.observe(executed)
+        self.conflicts.observe(executed)
     }
 }

@@ -5,16 +5,16 @@
 
 use std::time::{Duration, Instant};
 
-use unravel_results::{Stopped, Tally};
-use unravel_trace::Reached;
-use unravel_trace::{Executor, Input, Method};
+use unravel_results::{Stopped, Tally, Unfollowed};
+use unravel_trace::{Executor, Input, LeftOut, Method, Reached};
 
-use crate::search::{GRACE, Plan, SearchError, State, TICK};
+use crate::budgets::{GRACE, MOST_RUNS, TICK};
+use crate::search::{Plan, SearchError, State};
 use crate::worker;
 use crate::worker::{Lane, Range, Report, Work, Worker, WorkerEnd};
 
-pub(crate) struct Crew<'a, E> {
-    executor: &'a mut E,
+pub(crate) struct Crew<'a> {
+    executor: &'a mut dyn Executor,
     input: &'a Input,
     plan: &'a Plan,
     /// The workers of the lanes first, then those that sample.
@@ -71,11 +71,8 @@ fn take(range: &mut Range, step: u64, limit: u64) -> Option<Range> {
     })
 }
 
-/// The most runs of one order: a worker reports in between.
-const MOST_RUNS: u64 = 256;
-
-impl<'a, E: Executor> Crew<'a, E> {
-    pub fn new(executor: &'a mut E, input: &'a Input, plan: &'a Plan) -> Crew<'a, E> {
+impl<'a> Crew<'a> {
+    pub fn new(executor: &'a mut dyn Executor, input: &'a Input, plan: &'a Plan) -> Crew<'a> {
         let lanes = plan.lanes().into_iter();
         let lanes = lanes
             .map(|(method, lane)| LaneState { method, lane, summary: None, lost: false })
@@ -195,6 +192,9 @@ impl<'a, E: Executor> Crew<'a, E> {
         let (Work::Samples { runs, .. } | Work::Slots { runs, .. }) = work else { return Ok(()) };
         let next = match self.workers[index].receive()? {
             WorkerEnd::Report(mut report) => {
+                if let Some(problem) = report.problem.take() {
+                    return Err(SearchError::Engine(problem));
+                }
                 let (next, damaged) = (report.next, report.damaged);
                 if damaged {
                     self.replace(index)?;
@@ -270,7 +270,7 @@ impl LaneState {
         let mut summary = self.summary.clone()?;
         if self.lost {
             summary.complete = false;
-            summary.left_out.push("the program killed the process that explored it".to_owned());
+            summary.left_out.push(LeftOut::Killed);
         }
         Some(summary)
     }
@@ -281,7 +281,7 @@ fn killed(signal: i32) -> Report {
     let tally = Tally {
         schedules: 1,
         inconclusive: 1,
-        reason: Some(format!("the program killed its process (signal {signal})")),
+        reason: Some(Unfollowed::Killed { signal }),
         ..Tally::default()
     };
     Report { tally, ..Report::default() }

@@ -1,31 +1,27 @@
-//! What a worker does with an order: executes runs, judges them, and notes what they teach.
+//! What a worker does with an order: executes runs and notes what they teach.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use rustc_hash::FxHashSet;
-use unravel_results::Tally;
+use unravel_execute::{Laboratory, Replay};
+use unravel_results::{Tally, Unfollowed};
+use unravel_strategies::{
+    Bounding, Counted, Exhaustive, Knowledge, LEARNING, Strategy, Systematic, is_common, is_full,
+};
 use unravel_trace::{
-    BugId, Detail, Executor, FailureKind, Input, Method, Nondet, Outcome, ReadsFrom, Rng, Run,
-    VisibleSet, Want,
+    BugId, Capability, Detail, Executor, FailureKind, Input, LeftOut, Method, Nondet, Outcome,
+    Reached, ReadsFrom, Rng, Run, VisibleSet, Want,
 };
 
-use crate::coverage::{Noticed, Watched};
+use crate::coverage::Noticed;
 use crate::search::{Finding, Plan};
 use crate::worker::{Lane, Lesson, Order, Range, Report, Work};
-use unravel_execute::Judge;
-use unravel_execute::Replay;
-use unravel_strategies::{Bounding, Exhaustive, Strategy};
-use unravel_strategies::{Counted, Systematic};
-use unravel_strategies::{Knowledge, LEARNING, is_common, is_full};
 
 /// The worker, and what it keeps from order to order.
-pub(crate) struct Errands<'a, E> {
-    executor: &'a mut E,
-    input: &'a Input,
+pub(crate) struct Errands<'a> {
+    lab: Laboratory<'a>,
     plan: &'a Plan,
-    judge: Judge,
     /// The run being executed, for those who see us die.
     current: &'a AtomicU64,
     all: VisibleSet,
@@ -52,20 +48,17 @@ struct Errand {
     report: Report,
 }
 
-impl<'a, E: Executor> Errands<'a, E> {
+impl<'a> Errands<'a> {
     pub fn new(
-        executor: &'a mut E,
+        executor: &'a mut dyn Executor,
         input: &'a Input,
         plan: &'a Plan,
-        judge: Judge,
         current: &'a AtomicU64,
-    ) -> Errands<'a, E> {
-        let all = executor.all_sites();
+    ) -> Errands<'a> {
+        let all = executor.sites().all().clone();
         Errands {
-            executor,
-            input,
+            lab: Laboratory::new(executor, input.clone(), VisibleSet::default()),
             plan,
-            judge,
             current,
             all,
             knowledge: Knowledge::default(),
@@ -90,7 +83,8 @@ impl<'a, E: Executor> Errands<'a, E> {
             Work::Slots { method, lane, runs } => self.explore(method, lane, runs, &mut errand),
             Work::Confirm { index, run } => errand.report.findings.push(self.confirm(index, *run)),
         }
-        Report { flows: errand.flows.into_iter().collect(), ..errand.report }
+        let problem = self.lab.problem().map(ToString::to_string);
+        Report { flows: errand.flows.into_iter().collect(), problem, ..errand.report }
     }
 
     /// Executes the samples among these runs that are this shard's.
@@ -105,17 +99,15 @@ impl<'a, E: Executor> Errands<'a, E> {
             let strategy: Strategy = self.plan.strategy;
             let mut scheduler = strategy.scheduler(self.plan.seed, index, &self.knowledge, full);
             let visible = if full { &self.all } else { &self.knowledge.visible };
-            let learn = full || index < LEARNING;
+            let learn = (full || index < LEARNING) && self.lab.can(Capability::Learn);
             let want = Want { learn, ..Want::only(Detail::Outcome) };
             self.noticed.clear(teaches);
-            let mut watched = Watched { inner: &mut *scheduler, noticed: &mut self.noticed };
             self.current.store(index, Ordering::Relaxed);
-            let input = input_of(self.input, index);
-            let mut run = self.executor.run(&input, visible, &mut watched, want);
-            self.judge.judge(&mut run);
-            if run.outcome.failure().is_some() {
-                run.schedule.visible = visible.clone();
-            }
+            let by = &mut *scheduler;
+            let run = match other_input(self.lab.input(), index) {
+                None => self.lab.run_seeing(visible, by, &mut self.noticed, want),
+                Some(input) => self.lab.run_with(&input, visible, by, &mut self.noticed, want),
+            };
             self.notice(index, full, &run, errand);
             if at_once {
                 self.knowledge.visible.merge(&run.learned);
@@ -137,19 +129,15 @@ impl<'a, E: Executor> Errands<'a, E> {
             }
             let Some(mut scheduler) = explorer.search.scheduler() else { break };
             self.noticed.clear(false);
-            let mut watched = Watched { inner: &mut *scheduler, noticed: &mut self.noticed };
-            let prune_spins = method == Method::Exhaustive;
-            let want = Want { learn: true, prune_spins, ..Want::only(Detail::Outcome) };
+            let prune_spins = method == Method::Exhaustive && self.lab.can(Capability::PruneSpins);
+            let learn = self.lab.can(Capability::Learn);
+            let want = Want { learn, prune_spins, ..Want::only(Detail::Outcome) };
             self.current.store(index, Ordering::Relaxed);
             let visible = &explorer.visible;
-            let mut run = self.executor.run(self.input, visible, &mut watched, want);
+            let mut run = self.lab.run_seeing(visible, &mut *scheduler, &mut self.noticed, want);
             drop(scheduler);
-            self.judge.judge(&mut run);
             run.learned = run.learned.without(visible);
             let counted = explorer.search.learn(&run);
-            if run.outcome.failure().is_some() {
-                run.schedule.visible = visible.clone();
-            }
             errand.report.learned.merge(&run.learned);
             // What a lane stops is another's, or nothing new: no run at all.
             if run.outcome == Outcome::Discarded && counted != Counted::New {
@@ -164,9 +152,21 @@ impl<'a, E: Executor> Errands<'a, E> {
                 break;
             }
         }
-        let summary = explorer.search.summary();
+        let mut summary = explorer.search.summary();
+        self.leave_out(method, &explorer.visible, &mut summary);
         errand.report.systematic = Some(summary);
         self.explorers.push(explorer);
+    }
+
+    /// What an engine cannot do is missing from the search, and that is said.
+    fn leave_out(&self, method: Method, visible: &VisibleSet, summary: &mut Reached) {
+        let blind = !self.lab.can(Capability::Learn) && !self.all.without(visible).is_empty();
+        let spins = method == Method::Exhaustive && !self.lab.can(Capability::PruneSpins);
+        let missing = [(blind, Capability::Learn), (spins, Capability::PruneSpins)];
+        for (_, capability) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
+            summary.complete = false;
+            summary.left_out.push(LeftOut::Lacking(capability));
+        }
     }
 
     /// The search that was left off, or a new one if the visible set is another.
@@ -216,13 +216,13 @@ impl<'a, E: Executor> Errands<'a, E> {
         count(&mut report.tally, &run);
         if let Outcome::Failed(failure) = &run.outcome {
             let id = failure.id();
-            match self.plan.known.iter().position(|known| covers(known, &id)) {
+            match self.plan.known.iter().position(|known| known.covers(&id)) {
                 Some(number) => report.tally.count_put_aside(number, 1),
                 None => report.tally.count_failed(id.clone(), 1),
             }
             if report.tally.times(&id) > 0 && !errand.seen.contains(&id) {
                 errand.seen.push(id);
-                let finding = if self.executor.is_damaged() {
+                let finding = if self.lab.is_damaged() {
                     Finding { index, run, replayed: false }
                 } else {
                     self.confirm(index, run)
@@ -233,17 +233,18 @@ impl<'a, E: Executor> Errands<'a, E> {
         let elapsed = errand.started.elapsed().as_millis() as u64;
         let late = errand.milliseconds.is_some_and(|ms| elapsed >= ms);
         let report = &mut errand.report;
-        report.damaged = self.executor.is_damaged();
+        report.damaged = self.lab.is_damaged();
         late || report.damaged || self.plan.after_first.stops() && !report.findings.is_empty()
     }
 
     /// Executes a failing schedule once more, keeping its events.
     fn confirm(&mut self, index: u64, run: Run) -> Finding {
         let mut replay = Replay::new(&run.schedule);
-        let input = &run.input(self.input);
-        let want = Want::only(Detail::Events);
-        let mut again = self.executor.run(input, &run.schedule.visible, &mut replay, want);
-        self.judge.judge(&mut again);
+        let input = run.input(self.lab.input());
+        let can = self.lab.can(Capability::Events);
+        let want = Want::only(if can { Detail::Events } else { Detail::Outcome });
+        let visible = &run.schedule.visible;
+        let again = self.lab.run_with(&input, visible, &mut replay, &mut (), want);
         // Who waits for ever may do so for another number of rounds.
         let waits = run.outcome.failure().is_some_and(|f| f.kind == FailureKind::Livelock);
         let is_same = replay.divergence().is_none() && again.schedule == run.schedule;
@@ -270,33 +271,24 @@ fn count(tally: &mut Tally, run: &Run) {
             this.exit_code = Some(*code);
         }
         Outcome::Discarded => this.discarded = 1,
-        Outcome::Inconclusive { .. } => {
+        Outcome::Inconclusive { reason, at } => {
             this.inconclusive = 1;
-            this.reason = Some(run.outcome.to_string());
+            let (reason, at) = (reason.clone(), at.clone());
+            this.reason = Some(Unfollowed::Inconclusive { reason, at });
         }
     }
     tally.add(this);
 }
 
-/// The input of a run: the same as the user's, but with other nondeterministic values every few runs, unless
-/// the user gave them.
-fn input_of(input: &Input, index: u64) -> Cow<'_, Input> {
+/// The input of a run where it is not the user's: other nondeterministic values every few runs, unless the user gave
+/// them.
+fn other_input(input: &Input, index: u64) -> Option<Input> {
     const RUNS_PER_INPUT: u64 = 8;
     match input.nondet {
         Nondet::Seed(seed) if index >= RUNS_PER_INPUT => {
             let nondet = Nondet::Seed(Rng::derive(seed, index / RUNS_PER_INPUT));
-            Cow::Owned(Input { nondet, ..input.clone() })
+            Some(Input { nondet, ..input.clone() })
         }
-        _ => Cow::Borrowed(input),
+        _ => None,
     }
-}
-
-/// Whether a bug the user knows is this one: the same kind, at one of the same places (a line, or a whole file).
-fn covers(known: &BugId, found: &BugId) -> bool {
-    let is_at = |site: &String| {
-        found.places.iter().any(|place| {
-            place == site || place.rsplit_once(':').is_some_and(|(file, _)| file == site)
-        })
-    };
-    known.kind == found.kind && known.places.iter().any(is_at)
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use rustc_hash::FxHashSet;
-use unravel_files::{Part, PartError, PartFinding, ProgramRef};
+use unravel_files::{ProgramRef, ShardError, ShardFile, ShardFinding};
 use unravel_results::{Covered, Explored, Stopped, Tally};
-use unravel_trace::ReadsFrom;
+use unravel_trace::{LeftOut, ReadsFrom};
 
 /// A search, from its parts.
 #[derive(Debug)]
@@ -13,23 +13,23 @@ pub struct Merged {
     pub program: ProgramRef,
     pub explored: Explored,
     /// Each bug once, by the schedule with the smallest number; and the file of the part that found it.
-    pub findings: Vec<(PathBuf, PartFinding)>,
+    pub findings: Vec<(PathBuf, ShardFinding)>,
     /// The numbers of parts that are not there.
     pub missing: Vec<u32>,
     pub of: u32,
 }
 
 /// Puts parts together, each with the file it is from.
-pub fn merge(mut parts: Vec<(PathBuf, Part)>) -> Result<Merged, PartError> {
+pub fn merge(mut parts: Vec<(PathBuf, ShardFile)>) -> Result<Merged, ShardError> {
     parts.sort_by_key(|(_, part)| part.number);
     check(&parts)?;
     let Some((_, first)) = parts.first() else {
-        return Err(PartError::None { path: PathBuf::new() });
+        return Err(ShardError::None { path: PathBuf::new() });
     };
     let (program, of) = (first.program.clone(), first.of);
     let missing: Vec<u32> =
         (1..=of).filter(|n| !parts.iter().any(|(_, part)| part.number == *n)).collect();
-    let mut findings: Vec<(PathBuf, PartFinding)> = Vec::new();
+    let mut findings: Vec<(PathBuf, ShardFinding)> = Vec::new();
     for (path, part) in &parts {
         for finding in &part.findings {
             let same = findings.iter_mut().find(|(_, other)| other.bug == finding.bug);
@@ -48,7 +48,7 @@ pub fn merge(mut parts: Vec<(PathBuf, Part)>) -> Result<Merged, PartError> {
 }
 
 /// Whether the parts belong together.
-fn check(parts: &[(PathBuf, Part)]) -> Result<(), PartError> {
+fn check(parts: &[(PathBuf, ShardFile)]) -> Result<(), ShardError> {
     for pair in parts.windows(2) {
         let [(first, a), (second, b)] = pair else { continue };
         let what = if a.program.fingerprint != b.program.fingerprint {
@@ -66,16 +66,16 @@ fn check(parts: &[(PathBuf, Part)]) -> Result<(), PartError> {
         };
         let (first, second) = (first.clone(), second.clone());
         if let Some(what) = what {
-            return Err(PartError::Different { first, second, what });
+            return Err(ShardError::Different { first, second, what });
         }
         if a.number == b.number {
-            return Err(PartError::Twice { number: a.number, of: a.of, first, second });
+            return Err(ShardError::Twice { number: a.number, of: a.of, first, second });
         }
     }
     Ok(())
 }
 
-fn explored(parts: &[(PathBuf, Part)], all_there: bool) -> Explored {
+fn explored(parts: &[(PathBuf, ShardFile)], all_there: bool) -> Explored {
     let mut tally = Tally::default();
     let mut systematic = Vec::new();
     let mut flows: FxHashSet<ReadsFrom> = FxHashSet::default();
@@ -117,10 +117,9 @@ fn explored(parts: &[(PathBuf, Part)], all_there: bool) -> Explored {
     if !(same_visible && all_there) {
         for part in systematic.iter_mut().filter(|part| part.complete) {
             part.complete = false;
-            part.left_out.push(if all_there {
-                "some parts saw more shared memory than others; search without --shard".to_owned()
-            } else {
-                "parts are missing".to_owned()
+            part.left_out.push(match all_there {
+                true => LeftOut::PartsDiffer,
+                false => LeftOut::PartsMissing,
             });
         }
     }
@@ -139,6 +138,7 @@ fn explored(parts: &[(PathBuf, Part)], all_there: bool) -> Explored {
     };
     Explored {
         strategy: first.explored.strategy.clone(),
+        variety: first.explored.variety,
         seed: first.explored.seed,
         tally,
         stopped,

@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
-use unravel_results::{Explored, Stopped, Tally};
-use unravel_trace::Reached;
-use unravel_trace::{BugId, Executor, Input, Method, ReadsFrom, Rules, Run, VisibleSet};
+use unravel_results::{Explored, Stopped, Tally, Variety};
+use unravel_strategies::{EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING, Strategy, portfolio};
+use unravel_trace::{
+    BugId, Executor, Input, KnownBug, Method, Reached, ReadsFrom, Run, VisibleSet,
+};
 
 use crate::Shard;
+use crate::budgets::MOST_JOBS;
 use crate::coverage::Coverage;
 use crate::crew::Crew;
 use crate::worker::{Lane, Lesson, Range, Report};
-use unravel_strategies::Strategy;
-use unravel_strategies::portfolio;
-use unravel_strategies::{EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING};
 
 /// What to search for, and how long.
 #[derive(Clone, Debug)]
@@ -35,13 +35,9 @@ pub struct Plan {
     /// Which part of the work.
     pub shard: Shard,
     pub after_first: AfterFirst,
-    pub rules: Rules,
     /// Bugs to pass over.
-    pub known: Vec<BugId>,
+    pub known: Vec<KnownBug>,
 }
-
-/// More worker processes than that help nobody.
-const MOST_JOBS: usize = 512;
 
 impl Plan {
     pub(crate) fn workers(&self) -> usize {
@@ -165,17 +161,14 @@ pub enum SearchError {
     Fork(#[source] std::io::Error),
     #[error("cannot talk to a worker process")]
     Pipe(#[source] std::io::Error),
+    #[error("{0}")]
+    Engine(String),
 }
-
-/// How often progress is reported and the time is looked at.
-pub(crate) const TICK: Duration = Duration::from_millis(100);
-/// How long a run may go on after the time is up.
-pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// Searches for failing schedules. `watch` is called about ten times a second and stops the search by
 /// returning false.
-pub fn search<E: Executor>(
-    executor: &mut E,
+pub fn search(
+    executor: &mut dyn Executor,
     input: &Input,
     plan: &Plan,
     mut watch: impl FnMut(&Tally, Duration) -> bool,
@@ -347,6 +340,7 @@ impl<'a> State<'a> {
         }
         let explored = Explored {
             strategy: self.plan.strategy.to_string(),
+            variety: variety(self.plan.strategy),
             seed: self.plan.seed,
             tally: self.tally,
             stopped,
@@ -362,6 +356,14 @@ impl<'a> State<'a> {
             classes: self.coverage.classes,
             flows: self.coverage.flows,
         }
+    }
+}
+
+fn variety(strategy: Strategy) -> Variety {
+    match strategy {
+        Strategy::Portfolio => Variety::Portfolio,
+        Strategy::RunToBlock | Strategy::RoundRobin => Variety::Fixed,
+        _ => Variety::One,
     }
 }
 

@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-
 use unravel_strategies::is_common;
+
+use crate::budgets::MOST_SHARDS;
 
 /// The `number`th of `of` parts, counted from 1. The parts together are the whole search: each run belongs to one part, but
 /// for those that teach, which all parts execute.
@@ -15,14 +16,11 @@ pub struct Shard {
     of: u32,
 }
 
-/// More parts than that have nothing to divide.
-const MOST: u32 = 10_000;
-
 impl Shard {
     pub const WHOLE: Shard = Shard { number: 1, of: 1 };
 
     pub fn new(number: u32, of: u32) -> Option<Shard> {
-        (1 <= number && number <= of && of <= MOST).then_some(Shard { number, of })
+        (1 <= number && number <= of && of <= MOST_SHARDS).then_some(Shard { number, of })
     }
 
     pub fn number(self) -> u32 {

@@ -1,25 +1,20 @@
 //! Worker processes: forked copies that run what they are told and report.
 //!
 //! A process of its own protects the search from whatever the program does, and makes several machines
-//! possible whose memory is at the same fixed address. A worker's standard output and error go nowhere (or
-//! to the judge, if the output matters).
+//! possible whose memory is at the same fixed address. A worker's standard output and error go nowhere.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use unravel_execute::{Child, Shared, pipe, read_message, ready, write_message};
 use unravel_results::Tally;
-use unravel_trace::Reached;
-use unravel_trace::{BugId, Executor, Input, Method, ReadsFrom, Run, VisibleSet};
+use unravel_strategies::{Conflicts, Knowledge, Profile};
+use unravel_trace::{BugId, Executor, Input, Method, Reached, ReadsFrom, Run, VisibleSet};
 
 use crate::errand::Errands;
 use crate::search::{Finding, Plan, SearchError};
-use unravel_execute::Judge;
-use unravel_execute::{Child, Shared, pipe, read_message, ready, write_message};
-use unravel_strategies::Conflicts;
-use unravel_strategies::Knowledge;
-use unravel_strategies::Profile;
 
 /// Something to do.
 #[derive(Debug, Serialize, Deserialize)]
@@ -68,6 +63,8 @@ pub(crate) struct Report {
     pub classes: Vec<u64>,
     pub flows: Vec<ReadsFrom>,
     pub lessons: Vec<Lesson>,
+    /// The engine can do no more, and why: nothing here counts then.
+    pub problem: Option<String>,
     /// How far the systematic search came that this was about.
     pub systematic: Option<Reached>,
 }
@@ -105,8 +102,8 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub fn start<E: Executor>(
-        executor: &mut E,
+    pub fn start(
+        executor: &mut dyn Executor,
         input: &Input,
         plan: &Plan,
     ) -> Result<Worker, SearchError> {
@@ -183,16 +180,15 @@ pub(crate) fn wait(workers: &[Worker], at_most: Duration) -> Vec<usize> {
 }
 
 /// The worker's loop.
-fn serve<E: Executor>(
-    executor: &mut E,
+fn serve(
+    executor: &mut dyn Executor,
     input: &Input,
     plan: &Plan,
     mut orders: File,
     mut reports: File,
     current: &AtomicU64,
 ) {
-    let Ok(judge) = Judge::silent(&plan.rules) else { return };
-    let mut errands = Errands::new(executor, input, plan, judge, current);
+    let mut errands = Errands::new(executor, input, plan, current);
     while let Ok(order) = read_message::<Order>(&mut orders) {
         let report = errands.run(order);
         if write_message(&mut reports, &report).is_err() || report.damaged {

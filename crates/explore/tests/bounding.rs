@@ -1,28 +1,27 @@
 //! Context bounding executes every schedule once, fewest preemptions first.
 
-mod toy;
+mod watch;
 
 use std::collections::BTreeSet;
 
-use toy::watch::{brute_force, execute};
-use toy::{Act, Toy};
+use unravel_conformance::{Act, Toy};
 use unravel_strategies::{Bounding, Counted, Systematic};
 use unravel_trace::{Outcome, Run, Schedule};
 
+use watch::{brute_force, execute};
+
 /// Two threads wait for a signal, of which there is one.
 fn program() -> Toy {
-    let main = (1..=3).map(Act::Fork).chain((1..=3).map(Act::Join)).collect();
     let waits = vec![Act::Lock(0), Act::Wait(0, 0), Act::Unlock(0)];
     let signals = vec![Act::Lock(0), Act::Signal(0), Act::Unlock(0)];
-    Toy { threads: vec![main, waits.clone(), waits, signals], semaphores: Vec::new() }
+    Toy::joined(vec![waits.clone(), waits, signals], Vec::new())
 }
 
 /// The second thread fails if it looks between the first two writes of the first.
 fn hidden(expected: u32) -> Toy {
-    let main = vec![Act::Fork(1), Act::Fork(2), Act::Join(1), Act::Join(2)];
     let first = vec![Act::Write(0, 1), Act::Write(0, 2), Act::Write(0, 3)];
     let second = vec![Act::Unless(0, 1, 1), Act::Expect(0, expected)];
-    Toy { threads: vec![main, first, second], semaphores: Vec::new() }
+    Toy::joined(vec![first, second], Vec::new())
 }
 
 /// All new runs of a search, in order.

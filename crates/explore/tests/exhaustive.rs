@@ -1,19 +1,28 @@
 //! Exhaustive search executes every class of interleavings once: by formula, and against brute force.
 
-mod toy;
+mod watch;
 
 use std::collections::BTreeSet;
 
-use toy::watch::{brute_force, explore};
-use toy::{Act, Toy};
+use unravel_conformance::{Act, Toy};
 use unravel_strategies::Exhaustive;
 use unravel_trace::Rng;
 
+use watch::{brute_force, explore};
+
+/// A `main` that creates so many threads and joins them.
+fn main_of(number: usize) -> Vec<Act> {
+    (1..=number).map(Act::Fork).chain((1..=number).map(Act::Join)).collect()
+}
+
+fn with_main(main: Vec<Act>, bodies: Vec<Vec<Act>>) -> Toy {
+    let threads = std::iter::once(main).chain(bodies).collect();
+    Toy::new(threads).with_semaphores(vec![1, 0, 2, 0])
+}
+
 /// A program whose `main` creates these threads and joins them.
 fn joined(bodies: Vec<Vec<Act>>) -> Toy {
-    let number = bodies.len();
-    let main = (1..=number).map(Act::Fork).chain((1..=number).map(Act::Join)).collect();
-    Toy { threads: std::iter::once(main).chain(bodies).collect(), semaphores: vec![1, 0, 2, 0] }
+    with_main(main_of(bodies.len()), bodies)
 }
 
 /// How many classes exhaustive search finds, none twice, all of them complete.
@@ -110,21 +119,21 @@ fn random(rng: &mut Rng, timed: bool) -> Toy {
     let threads = 2 + rng.below(2) as usize;
     let most = if threads == 2 { 5 } else { 3 };
     let bodies = (0..threads).map(|_| body(rng, 1 + rng.clone().below(most), timed)).collect();
-    let mut toy = joined(bodies);
+    let mut main = main_of(threads);
     // Sometimes main does something itself, or does not wait for the others.
     match rng.below(6) {
-        0 => toy.threads[0].truncate(threads + rng.below(threads as u32) as usize),
+        0 => main.truncate(threads + rng.below(threads as u32) as usize),
         1 => {
             let own = body(rng, 2, timed);
-            toy.threads[0].splice(threads..threads, own);
+            main.splice(threads..threads, own);
         }
         2 => {
             let own = body(rng, 1, timed);
-            toy.threads[0].splice(1..1, own);
+            main.splice(1..1, own);
         }
         _ => {}
     }
-    toy
+    with_main(main, bodies)
 }
 
 fn body(rng: &mut Rng, acts: u32, timed: bool) -> Vec<Act> {

@@ -23,10 +23,12 @@
 //! checksum finds accidents, not forgeries.
 //!
 //! Any change to a type that is stored here is a new format: raise [`FormatVersion::CURRENT`]. The
-//! test `the_format_is_pinned` notices when that was forgotten. Older formats are refused, not
-//! converted: a trace is made again by a command.
+//! test `the_format_is_pinned` notices when that was forgotten. Formats from
+//! [`FormatVersion::OLDEST`] on are read and converted (`version5.rs`), so that findings that
+//! somebody keeps stay useful; older ones are refused: a trace is made again by a command.
 
 mod validate;
+mod version5;
 
 pub use validate::{validate_schedule, validate_thread};
 
@@ -38,7 +40,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
 use unravel_trace::{Input, Rules, Run};
 
 /// How every trace file begins. The byte that is not ASCII and the line end show damage by
@@ -62,7 +63,10 @@ const LEVEL: u8 = 6;
 pub struct FormatVersion(pub u32);
 
 impl FormatVersion {
-    pub const CURRENT: FormatVersion = FormatVersion(5);
+    /// What is written.
+    pub const CURRENT: FormatVersion = FormatVersion(6);
+    /// The oldest that can be read.
+    pub const OLDEST: FormatVersion = FormatVersion(5);
 }
 
 impl fmt::Display for FormatVersion {
@@ -82,6 +86,8 @@ pub struct TraceFile {
     pub strategy: String,
     /// The seed of the schedule that was run, if the strategy has one.
     pub seed: Option<u64>,
+    /// The engine that executed the run; empty for an imported one.
+    pub engine: String,
     pub run: Run,
 }
 
@@ -125,10 +131,10 @@ pub enum FormatError {
     )]
     NewerVersion { found: FormatVersion, supported: FormatVersion },
     #[error(
-        "written by an older unravel: the file has format {found}, this program reads only \
-         format {supported}; make the trace again with `unravel find`"
+        "written by an older unravel: the file has format {found}, this program reads from \
+         format {oldest} on; make the trace again with `unravel find`"
     )]
-    OlderVersion { found: FormatVersion, supported: FormatVersion },
+    OlderVersion { found: FormatVersion, oldest: FormatVersion },
     #[error("truncated trace file: {expected} bytes expected, {actual} there; copy it again")]
     Truncated { expected: u64, actual: u64 },
     #[error("corrupt trace file: it should end after {expected} bytes but has {actual}")]
@@ -145,6 +151,7 @@ pub enum FormatError {
 
 /// The fixed part at the beginning.
 struct Header {
+    version: FormatVersion,
     stored: u64,
     payload: u64,
     checksum: u32,
@@ -160,13 +167,14 @@ impl Header {
             return Err(FormatError::NotATrace);
         }
         let Some(version) = number::<4>(start, 8) else { return Err(truncated) };
-        let found = FormatVersion(u32::from_le_bytes(version));
+        let version = FormatVersion(u32::from_le_bytes(version));
+        let (found, oldest) = (version, FormatVersion::OLDEST);
         let supported = FormatVersion::CURRENT;
         if found > supported {
             return Err(FormatError::NewerVersion { found, supported });
         }
-        if found < supported {
-            return Err(FormatError::OlderVersion { found, supported });
+        if found < oldest {
+            return Err(FormatError::OlderVersion { found, oldest });
         }
         let (Some(stored), Some(payload), Some(checksum)) =
             (number::<8>(start, 12), number::<8>(start, 20), number::<4>(start, 28))
@@ -174,6 +182,7 @@ impl Header {
             return Err(truncated);
         };
         let header = Header {
+            version,
             stored: u64::from_le_bytes(stored),
             payload: u64::from_le_bytes(payload),
             checksum: u32::from_le_bytes(checksum),
@@ -303,13 +312,23 @@ fn decode_body(start: &[u8], header: &Header, body: &[u8]) -> Result<TraceFile, 
             payload.len()
         )));
     }
-    let (trace, rest) = postcard::take_from_bytes::<TraceFile>(&payload)
+    let trace: TraceFile = match header.version {
+        FormatVersion(5) => whole::<version5::TraceFile>(&payload)?.into(),
+        _ => whole(&payload)?,
+    };
+    trace.validate()?;
+    Ok(trace)
+}
+
+/// The value that these bytes are, all of them.
+fn whole<'b, T: Deserialize<'b>>(payload: &'b [u8]) -> Result<T, FormatError> {
+    let undecodable = |reason: String| FormatError::Undecodable { reason };
+    let (value, rest) = postcard::take_from_bytes(payload)
         .map_err(|e| undecodable(format!("decoding fails ({e})")))?;
     if !rest.is_empty() {
         return Err(undecodable(format!("{} bytes are left over", rest.len())));
     }
-    trace.validate()?;
-    Ok(trace)
+    Ok(value)
 }
 
 /// Puts `bytes` at `path` in one step: into a new file beside it, which then takes its name.

@@ -211,7 +211,16 @@ T0:(R-x_1-0-1 > CONST_5)
     // Where it was read; the thread went on from there.
     assert_eq!(file.run.trace.events[after as usize].kind.verb(), "read");
     assert!(symbolic.conditions.is_empty());
-    assert!(file.run.notes[0].contains("a run that passed"), "{:?}", file.run.notes);
+    assert!(notes(&file)[0].contains("a run that passed"), "{:?}", file.run.notes);
+}
+
+/// What the importer says.
+fn notes(file: &TraceFile) -> Vec<String> {
+    let text = |note: &Note| match note {
+        Note::Other(text) => text.clone(),
+        note => panic!("{note:?} is nothing that an importer says"),
+    };
+    file.run.notes.iter().map(text).collect()
 }
 
 /// The value of an expression where x is `x` and y is `y`, once as a value and once as a condition.
@@ -336,7 +345,7 @@ fn threads_are_named_by_birth() {
     let names: Vec<String> = file.run.trace.threads.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["T0", "T0.1", "T0.1.1", "T0.1.2", "T0.2"]);
     assert_eq!(
-        file.run.notes,
+        notes(&file),
         [
             "not read, because no thread's: readme",
             "thread 9 is forked, but there is no T9: it does nothing",
@@ -369,11 +378,7 @@ T0:(R-x_1-0-0 == 1)
         _ => None,
     });
     assert_eq!(released.collect::<Vec<_>>(), ["mutex 1", "mutex 2"]);
-    assert!(
-        file.run.notes[0].contains("condition 1, which nobody signals"),
-        "{:?}",
-        file.run.notes
-    );
+    assert!(notes(&file)[0].contains("condition 1, which nobody signals"), "{:?}", file.run.notes);
 }
 
 #[test]
@@ -424,7 +429,7 @@ fn one_path_of_several_is_read() {
         let file = import(folder.path(), options).unwrap_or_else(|e| panic!("{e}"));
         let Bug::Condition { fails, .. } = symbolic(&file).bug else { panic!("no bug") };
         let holds = |x: &u32| symbolic(&file).exprs.evaluate(fails, &|_| (*x).into()) == 1;
-        ((0..20).find(holds).expect("can fail") - 1, file.run.notes)
+        ((0..20).find(holds).expect("can fail") - 1, notes(&file))
     };
     let note = |path: &str| vec![format!("T0 has the paths 2, 3, 10; {path} was read")];
     assert_eq!(limit(&Options::default()), (2, note("2")));

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashSet;
 use unravel_trace::{Combined, ThreadName};
 
-use crate::flips::{Candidate, What};
+use crate::flips::{Flippable, What};
 use crate::parts::Combination;
 use crate::values::Values;
 
@@ -31,7 +31,7 @@ pub type Start = (ThreadName, Vec<u32>, What);
 #[derive(Clone, Debug)]
 pub struct Item {
     pub base: Rc<Base>,
-    pub candidate: Candidate,
+    pub candidate: Flippable,
     pub start: Start,
     /// Known traces that begin so have been asked about: what is left is to ask for an order.
     pub known: bool,

@@ -1,4 +1,4 @@
-//! Asks for an order of a combination's steps that reaches a goal.
+//! Asks for an order of a combination's steps that reaches a target.
 //!
 //! `Φ_fail` of Symbiosis (thesis equation 4.1) over threads that need not come from one run. The solver is anchored at the
 //! order the threads were observed in. Long traces are walked through at random first: most bugs in them need no search.
@@ -9,15 +9,11 @@ use std::time::Duration;
 use unravel_solve::{Answer, Bounds, Evaluator, Model, Query, Solver, StepId, Verdict, Wish};
 use unravel_trace::{Bug, Combined, Exprs, InputCell, Rng};
 
+use crate::budgets::{SHORT, WALKS};
 use crate::cut::{Cut, cut};
-use crate::goals::Goal;
+use crate::targets::Target;
 use crate::values::Values;
 use crate::walk::walk;
-
-/// Steps up to which the solver is asked at once: its orders are near to what was observed.
-const SHORT: usize = 400;
-/// Walks through a longer trace before that.
-const WALKS: u64 = 60;
 
 /// How long one question may take.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +22,7 @@ pub struct Patience {
     pub time: Duration,
 }
 
-/// An order that reaches the goal, in the model.
+/// An order that reaches the target, in the model.
 #[derive(Debug)]
 pub struct Promise {
     pub cut: Cut,
@@ -40,15 +36,15 @@ pub struct Promise {
 #[derive(Debug)]
 pub enum Asked {
     Promised(Box<Promise>),
-    /// No order of these steps reaches the goal: proved.
+    /// No order of these steps reaches the target: proved.
     Never,
     Unknown(String),
 }
 
-/// The combination as far as it matters to a goal. `None` if data flow alone rules the goal out there: what the failing
+/// The combination as far as it matters to a target. `None` if data flow alone rules the target out there: what the failing
 /// thread would have written later, nobody reads.
-pub fn prepare(combined: &Combined, exprs: &Exprs, goal: &Goal) -> Option<Cut> {
-    let cut = cut(combined, exprs, &goal.failing);
+pub fn prepare(combined: &Combined, exprs: &Exprs, target: &Target) -> Option<Cut> {
+    let cut = cut(combined, exprs, &target.failing);
     if let Bug::Condition { fails, .. } = cut.symbolic.bug {
         let values = Values::of(&cut.symbolic);
         if !values.may_hold(&cut.symbolic.exprs, fails) {

@@ -2,23 +2,20 @@
 //!
 //! What threads share is learnt first, from a few runs that may switch anywhere; what the database was made with joins it.
 //! A run that fails by itself is put aside: it needs no hunting, but is reported.
+//!
+//! The first phase of Cortex (thesis §5.2.1). Deviates: runs are executed here, not collected in production, and traces are
+//! concolic ones, made in the same run, not rebuilt afterwards from logged paths.
 
 use std::time::Instant;
+use unravel_strategies::Production;
 
 use unravel_database::{Database, DatabaseError};
+use unravel_execute::Lesson;
 use unravel_results::RunsSeen;
-use unravel_strategies::{Random, YoungestFirst};
-use unravel_trace::{
-    Detail, Executor, Input, Nondet, Outcome, Rng, Scheduler, ThreadId, VisibleSet, Want,
-};
+use unravel_trace::{FreeInput, Input, Nondet, Outcome, Rng, ThreadId, VisibleSet};
 
+use crate::budgets::MOST_TRIES;
 use crate::execute::{Performed, Stage};
-use crate::production::Production;
-
-/// Runs at random that look for what is shared, before anything counts.
-const LEARNING_RUNS: u64 = 6;
-/// So many runs for each one that has to pass, before there are enough that do not.
-const MOST_TRIES: u64 = 4;
 
 /// How many runs to look at, and from which seed on.
 #[derive(Clone, Copy, Debug)]
@@ -29,33 +26,25 @@ pub struct Wanted {
     pub vary_input: bool,
 }
 
-impl<E: Executor> Stage<'_, E> {
+impl Stage<'_> {
     /// What threads share, as a few runs show it.
     pub fn learn(&mut self, until: Instant) -> VisibleSet {
-        let all = self.executor.all_sites();
-        let mut visible = VisibleSet::default();
-        let mut schedulers: Vec<Box<dyn Scheduler>> = vec![Box::new(YoungestFirst)];
-        for seed in 0..LEARNING_RUNS {
-            schedulers.push(Box::new(Random::new(seed)));
-        }
-        for (number, mut scheduler) in schedulers.into_iter().enumerate() {
-            if number > 1 && Instant::now() > until {
-                break;
-            }
-            let want = Want { learn: true, ..Want::only(Detail::Outcome) };
-            let input = varied(&self.input, number as u64, self.free != Default::default());
-            let mut run = self.executor.run(&input, &all, &mut *scheduler, want);
-            self.executions += 1;
-            self.judge.judge(&mut run);
-            visible.merge(&run.learned);
-            if matches!(run.outcome, Outcome::Failed(_)) {
-                run.schedule.visible = all.clone();
-                let input = run.input(&input);
-                self.put_aside(Performed { run, input, parts: Vec::new() });
-            }
-        }
+        let vary = self.free != FreeInput::None;
+        let lesson = Lesson { until: Some(until), ..Lesson::default() };
+        let mut failed = Vec::new();
+        let shared = self.lab.learn(
+            &lesson,
+            |input, number| varied(input, number, vary),
+            |run, input| {
+                if matches!(run.outcome, Outcome::Failed(_)) {
+                    let input = run.input(&input);
+                    failed.push(Performed { run, input, parts: Vec::new() });
+                }
+            },
+        );
+        failed.into_iter().for_each(|performed| self.put_aside(performed));
         // What these runs did not execute may share the same memory.
-        self.executor.kin(&visible)
+        self.lab.executor().sites().kin(&shared)
     }
 
     /// Executes until enough runs have passed.
@@ -67,11 +56,11 @@ impl<E: Executor> Stage<'_, E> {
     ) -> Result<RunsSeen, DatabaseError> {
         let mut seen = RunsSeen::default();
         while seen.passing < wanted.runs && seen.executed < wanted.runs * MOST_TRIES {
-            if !go_on(&seen) || self.executor.is_damaged() {
+            if !go_on(&seen) || !self.lab.may_go_on() {
                 break;
             }
             let number = wanted.seed + seen.executed;
-            let input = varied(&self.input, number, wanted.vary_input);
+            let input = varied(self.lab.input(), number, wanted.vary_input);
             let mut scheduler = Production::new(Rng::derive(7, number));
             let performed = self.perform(&input, &mut scheduler);
             seen.executed += 1;

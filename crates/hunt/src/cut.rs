@@ -2,6 +2,8 @@
 //!
 //! What the failing thread does after its failure never happens, nor what waits for it to end, nor what threads do that
 //! would be created then. All other threads keep everything they did: how far they get is the solver's to say.
+//!
+//! After Cortex (thesis §5.2.2.1), which adds the negated assertion to the constraints of the threads.
 
 use rustc_hash::FxHashMap;
 use unravel_trace::{

@@ -5,22 +5,18 @@
 //! run when it should.
 
 use unravel_diagnose::{Steps, reduce_fully};
-use unravel_execute::{Divergence, Judge, Replay};
+use unravel_execute::{Divergence, Laboratory, Replay};
 use unravel_trace::{
-    Combined, Detail, Executor, FreeInput, Input, Nondet, Outcome, Run, Schedule, ThreadTrace,
+    Capability, Combined, Detail, FreeInput, Input, Nondet, Outcome, Run, Schedule, ThreadTrace,
     VisibleSet, Want, separate,
 };
 
 use crate::ask::Promise;
 
 /// The program, and how it is run.
-pub struct Stage<'a, E> {
-    pub executor: &'a mut E,
-    pub judge: Judge,
-    pub input: Input,
-    pub visible: VisibleSet,
+pub struct Stage<'a> {
+    pub lab: Laboratory<'a>,
     pub free: FreeInput,
-    pub executions: u64,
     /// What turned out to be shared that is not visible.
     pub learned: VisibleSet,
     /// Runs that failed by themselves, one for each bug.
@@ -46,39 +42,31 @@ pub enum Kept {
     Refused(String),
 }
 
-impl<E: Executor> Stage<'_, E> {
+impl Stage<'_> {
     /// One run, taken apart.
     pub fn perform(
         &mut self,
         input: &Input,
         scheduler: &mut dyn unravel_trace::Scheduler,
     ) -> Performed {
-        self.executions += 1;
-        let want = Want { free: self.free, learn: true, ..Want::only(Detail::Separable) };
-        let mut run = self.executor.run(input, &self.visible, scheduler, want);
-        self.learned.merge(&run.learned.without(&self.visible));
-        self.judge.judge(&mut run);
-        if run.schedule.visible.is_empty() {
-            run.schedule.visible = self.visible.clone();
-        }
-        let paths = self.executor.branches();
-        let parts = separate(&run, &paths, &[]).unwrap_or_default();
+        let learn = self.lab.can(Capability::Learn);
+        let want = Want { free: self.free, learn, ..Want::only(Detail::Separable) };
+        let visible = self.lab.visible().clone();
+        let run = self.lab.run_with(input, &visible, scheduler, &mut (), want);
+        self.learned.merge(&run.learned.without(&visible));
+        let parts = separate(&run, &run.branches(), &[]).unwrap_or_default();
         let mut input = run.input(input);
         if run.nondet.is_empty() {
             // Values that the program did not ask for make no difference.
-            input.nondet = self.input.nondet.clone();
+            input.nondet = self.lab.input().nondet.clone();
         }
         Performed { run, input, parts }
     }
 
     /// The same run again.
     pub fn again(&mut self, schedule: &Schedule, input: &Input, detail: Detail) -> Run {
-        self.executions += 1;
         let mut replay = Replay::new(schedule);
-        let visible = schedule.visible.clone();
-        let mut run = self.executor.run(input, &visible, &mut replay, Want::only(detail));
-        self.judge.judge(&mut run);
-        run
+        self.lab.run_with(input, &schedule.visible, &mut replay, &mut (), Want::only(detail))
     }
 
     /// A run failed that nobody asked to. Kept if it is the first with its bug.
@@ -116,7 +104,7 @@ impl<E: Executor> Stage<'_, E> {
         let mut last = None;
         let mut schedules: Vec<Schedule> = Vec::new();
         for order in [&promise.order, &reduced] {
-            let schedule = steps.schedule(order, &self.visible);
+            let schedule = steps.schedule(order, self.lab.visible());
             if schedules.contains(&schedule) {
                 continue;
             }

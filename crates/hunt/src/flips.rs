@@ -29,7 +29,7 @@ pub enum What {
 
 /// Something that could go another way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Candidate {
+pub struct Flippable {
     pub what: What,
     pub thread: ThreadId,
     pub site: SiteId,
@@ -44,7 +44,7 @@ pub struct Candidate {
 }
 
 /// Everything of a combination that could go another way, nearest first, and how much data flow rules out.
-pub fn candidates(combined: &Combined, values: &Values) -> (Vec<Candidate>, u64) {
+pub fn candidates(combined: &Combined, values: &Values) -> (Vec<Flippable>, u64) {
     let symbolic = &combined.symbolic;
     let mut step_of = vec![0u32; combined.trace.events.len()];
     for (index, step) in symbolic.steps.iter().enumerate() {
@@ -60,7 +60,7 @@ pub fn candidates(combined: &Combined, values: &Values) -> (Vec<Candidate>, u64)
     let near =
         |event: u32| assertions.iter().map(|other| other.abs_diff(place(event))).min().unwrap_or(0);
     let mut ruled_out = 0;
-    let mut found: Vec<Candidate> = Vec::new();
+    let mut found: Vec<Flippable> = Vec::new();
     let mut exprs = symbolic.exprs.clone();
     let mut seen: FxHashSet<(ThreadId, What)> = FxHashSet::default();
     let mut numbers = vec![0u32; combined.trace.threads.len()];
@@ -83,7 +83,7 @@ pub fn candidates(combined: &Combined, values: &Values) -> (Vec<Candidate>, u64)
         if seen.insert((thread, what)) {
             let nears = matches!(condition.otherwise, Otherwise::Nears(_));
             let distance = near(condition.after);
-            found.push(Candidate { what, thread, site, index, distance, rank: 0, nears });
+            found.push(Flippable { what, thread, site, index, distance, rank: 0, nears });
         }
     }
     found.extend(answers(combined, &near));
@@ -95,7 +95,7 @@ pub fn candidates(combined: &Combined, values: &Values) -> (Vec<Candidate>, u64)
 }
 
 /// Events whose answer depends on the order.
-fn answers(combined: &Combined, near: &dyn Fn(u32) -> u32) -> Vec<Candidate> {
+fn answers(combined: &Combined, near: &dyn Fn(u32) -> u32) -> Vec<Flippable> {
     let mut numbers = vec![0u32; combined.trace.threads.len()];
     let mut found = Vec::new();
     for (index, event) in combined.trace.events.iter().enumerate() {
@@ -106,7 +106,7 @@ fn answers(combined: &Combined, near: &dyn Fn(u32) -> u32) -> Vec<Candidate> {
             EventKind::TryLock { .. } | EventKind::SemTryWait { .. } | EventKind::Once { .. }
         );
         if asks {
-            found.push(Candidate {
+            found.push(Flippable {
                 what: What::Answer(*number - 1),
                 thread: event.thread,
                 site: event.site,
@@ -120,7 +120,7 @@ fn answers(combined: &Combined, near: &dyn Fn(u32) -> u32) -> Vec<Candidate> {
     found
 }
 
-impl Candidate {
+impl Flippable {
     /// For people.
     pub fn told(&self, combined: &Combined) -> Flip {
         let site = combined.trace.site(self.site);

@@ -1,34 +1,35 @@
 //! What a combination has that no question here is about, so that the end of a hunt proves less.
 
 use rustc_hash::FxHashMap;
+use unravel_results::HuntGap;
 use unravel_trace::{Combined, EventKind, ThreadId, WakeCause};
 
 /// Why an exhausted hunt of this combination would not be a proof.
-pub fn gaps(combined: &Combined) -> Vec<&'static str> {
+pub fn gaps(combined: &Combined) -> Vec<HuntGap> {
     let events = &combined.trace.events;
     let has = |what: fn(&EventKind) -> bool| events.iter().any(|event| what(&event.kind));
     let mut gaps = Vec::new();
     if has(|kind| matches!(kind, EventKind::Wake { by, .. } if !matches!(by, WakeCause::Signal(_))))
     {
-        gaps.push("whether a wait times out is as it was");
+        gaps.push(HuntGap::Timeouts);
     }
     if has(|kind| matches!(kind, EventKind::BarrierArrive { .. })) {
-        gaps.push("barriers that some thread never reaches were not asked about");
+        gaps.push(HuntGap::Barriers);
     }
     if has(|kind| matches!(kind, EventKind::Cancel { .. })) {
-        gaps.push("where a cancelled thread ends is as it was");
+        gaps.push(HuntGap::Cancellation);
     }
     if has(|kind| matches!(kind, EventKind::SemWait { .. })) {
-        gaps.push("semaphores were asked about one wait at a time, not in cycles");
+        gaps.push(HuntGap::SemaphoreCycles);
     }
     if has(|kind| matches!(kind, EventKind::SyncDestroy { .. })) {
-        gaps.push("uses of locks and the like after they were destroyed were not asked about");
+        gaps.push(HuntGap::Destroyed);
     }
     if waits_with_lock(combined) {
-        gaps.push("threads that hold a lock while they join or initialise were not asked about");
+        gaps.push(HuntGap::WaitsWithLock);
     }
     if several_wait(combined) {
-        gaps.push("which of several waiting threads a signal wakes is as it was, where it can be");
+        gaps.push(HuntGap::Waiters);
     }
     gaps
 }

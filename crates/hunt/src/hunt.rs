@@ -6,28 +6,23 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use unravel_database::{Database, DatabaseError};
-use unravel_execute::{Apart, Judge, Received};
+use unravel_execute::{Apart, Laboratory, Received};
 use unravel_files::ProgramRef;
-use unravel_results::{Exposed, Hunt, HuntBounds, HuntEffort, HuntEnd, RunsSeen};
+use unravel_results::{
+    Exposed, Hunt, HuntBounds, HuntEffort, HuntEnd, HuntGap, HuntStop, RunsSeen,
+};
 use unravel_solve::{Heeding, SolverChoice};
-use unravel_trace::{Executor, FreeInput, Input, Nondet, Rules, Run, VisibleSet};
+use unravel_trace::{EngineError, Executor, FreeInput, Input, Nondet, Rules, Run, VisibleSet};
 
+use crate::budgets::{DEPTH, EPOCHS, FLIPS, GRACE, RUNS, TICK, TIME, TRACES};
 use crate::collect::Wanted;
 use crate::execute::Stage;
 use crate::search::{Limits, Search};
 use crate::tell::{Teller, by_itself};
 
-/// How often progress is told.
-const TICK: Duration = Duration::from_millis(100);
-/// How long work may go on after the time is up, before its process is killed.
-const GRACE: Duration = Duration::from_secs(30);
-
-/// How often a hunt may begin anew because more is shared than was known.
-const EPOCHS: u32 = 6;
-
 /// What to hunt for.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct Task<'a> {
     pub program: &'a ProgramRef,
     pub input: &'a Input,
     pub rules: &'a Rules,
@@ -60,10 +55,10 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            runs: 100,
+            runs: RUNS,
             seed: 0,
-            bounds: HuntBounds { depth: 16, traces: 4, flips: 8 },
-            time: Duration::from_secs(60),
+            bounds: HuntBounds { depth: DEPTH, traces: TRACES, flips: FLIPS },
+            time: TIME,
             all: false,
             free: FreeInput::Nondet,
             diagnose: true,
@@ -107,6 +102,15 @@ pub enum HuntError {
     Stuck { seconds: u64 },
 }
 
+/// Why a hunt in this process came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum HereError {
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 enum Message {
     Progress(Progress),
@@ -115,20 +119,16 @@ enum Message {
 }
 
 /// Hunts in a process of its own: whatever the program does to it, we are still there.
-pub fn hunt<E: Executor>(
-    executor: &mut E,
-    request: &Request<'_>,
+pub fn hunt(
+    executor: &mut dyn Executor,
+    request: &Task<'_>,
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Bag, HuntError> {
     let started = Instant::now();
     let mut work: Apart<Message> = Apart::start(executor, |executor, stop, send| {
-        let judge = match Judge::silent(request.rules) {
-            Ok(judge) => judge,
-            Err(error) => return send(&Message::Failed(error.to_string())),
-        };
         let told = &mut |progress| send(&Message::Progress(progress));
-        match here(executor, judge, request, stop, told) {
+        match here(executor, request, stop, told) {
             Ok(bag) => send(&Message::Ends(Box::new(bag))),
             Err(error) => send(&Message::Failed(error.to_string())),
         }
@@ -151,14 +151,13 @@ pub fn hunt<E: Executor>(
     }
 }
 
-/// The same in this process, whose output has been sent away.
-pub fn here<E: Executor>(
-    executor: &mut E,
-    judge: Judge,
-    request: &Request<'_>,
+/// The same in this process. What the program prints goes where this process's output goes.
+pub fn here(
+    executor: &mut dyn Executor,
+    request: &Task<'_>,
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Bag, DatabaseError> {
+) -> Result<Bag, HereError> {
     let begun = Instant::now();
     let options = &request.options;
     let deadline = begun + options.time;
@@ -171,16 +170,14 @@ pub fn here<E: Executor>(
     let free =
         if given && options.free == FreeInput::Nondet { FreeInput::None } else { options.free };
     let mut stage = Stage {
-        executor,
-        judge,
-        input: request.input.clone(),
-        visible: VisibleSet::default(),
+        lab: Laboratory::new(executor, request.input.clone(), VisibleSet::default())
+            .until(None, Some(interrupted)),
         free,
-        executions: 0,
         learned: VisibleSet::default(),
         failed: Vec::new(),
     };
-    stage.visible = visible(&mut stage, &database, begun + options.time / 4);
+    let known = visible(&mut stage, &database, begun + options.time / 4);
+    stage.lab.see(known);
     let wanted =
         Wanted { runs: options.runs, seed: options.seed, vary_input: free != FreeInput::None };
     let limits = Limits {
@@ -197,7 +194,7 @@ pub fn here<E: Executor>(
     let mut epoch = 1;
     let mut told = Instant::now();
     let (seen, end) = loop {
-        let known_before = usable(&database, &stage.visible);
+        let known_before = usable(&database, stage.lab.visible());
         let mut seen = stage.collect(&mut database, wanted, &mut |seen| {
             if told.elapsed() > TICK {
                 told = Instant::now();
@@ -206,7 +203,7 @@ pub fn here<E: Executor>(
             !interrupted.load(Ordering::Relaxed) && Instant::now() < collecting
         })?;
         database.flush()?;
-        seen.distinct = usable(&database, &stage.visible);
+        seen.distinct = usable(&database, stage.lab.visible());
         seen.known_before = known_before;
         let mut end = out_of_time(interrupted, 0);
         if options.search && (stage.learned.is_empty() || epoch == EPOCHS) {
@@ -222,7 +219,7 @@ pub fn here<E: Executor>(
                 Search::new(stage, &mut database, &mut solver, limits, widens, &mut tell);
             (search.effort, search.caught, search.journal) = (effort, caught, journal);
             if free == FreeInput::All {
-                search.gap("of the input only numbers were left open".to_owned());
+                search.gap(HuntGap::OnlyNumbers);
             }
             end = search.run()?;
             Search { stage, effort, caught, journal, .. } = search;
@@ -235,13 +232,15 @@ pub fn here<E: Executor>(
         epoch += 1;
         effort.renewals += 1;
         let learned = std::mem::take(&mut stage.learned);
-        stage.visible.merge(&learned);
-        stage.visible = stage.executor.kin(&stage.visible);
+        let mut wider = stage.lab.visible().clone();
+        wider.merge(&learned);
+        let wider = stage.lab.executor().sites().kin(&wider);
+        stage.lab.see(wider);
     };
     database.finish()?;
     let end = match end {
         HuntEnd::Exhausted if seen.distinct == 0 => {
-            HuntEnd::Incomplete { why: vec!["no run passed that it could start from".to_owned()] }
+            HuntEnd::Incomplete { why: vec![HuntGap::NothingPassed] }
         }
         end => end,
     };
@@ -273,8 +272,11 @@ pub fn here<E: Executor>(
         exposed.push(told);
         runs.push(quarry);
     }
+    if let Some(problem) = stage.lab.problem() {
+        return Err(problem.clone().into());
+    }
     hunt.exposed = exposed;
-    hunt.effort.executions = stage.executions;
+    hunt.effort.executions = stage.lab.runs();
     hunt.time = begun.elapsed();
     Ok(Bag { hunt, runs })
 }
@@ -282,18 +284,14 @@ pub fn here<E: Executor>(
 /// The end of a hunt that had to stop, with so many flips left.
 pub fn out_of_time(interrupted: &AtomicBool, left: u64) -> HuntEnd {
     let why = match interrupted.load(Ordering::Relaxed) {
-        true => "it was interrupted",
-        false => "the time was up",
+        true => HuntStop::Interrupted,
+        false => HuntStop::Time,
     };
-    HuntEnd::Stopped { why: why.to_owned(), left }
+    HuntEnd::Stopped { why, left }
 }
 
 /// What is shared: as the database has it, if that is enough.
-fn visible<E: Executor>(
-    stage: &mut Stage<'_, E>,
-    database: &Database,
-    until: Instant,
-) -> VisibleSet {
+fn visible(stage: &mut Stage<'_>, database: &Database, until: Instant) -> VisibleSet {
     let learned = stage.learn(until);
     let known = database.runs().iter().map(|run| &run.schedule.visible);
     let enough = known.filter(|known| learned.without(known).is_empty());

@@ -2,21 +2,29 @@
 //!
 //! After Cortex (Machado, Lucia, Rodrigues: *Production-guided concurrency debugging*; thesis chapter 5). Takes passing runs,
 //! looks for failures a few reorderings and a few branches away, and reports what it could execute.
+//!
+//! `hunt.rs` is the way. `collect.rs` executes runs as production would and keeps what threads did in the database;
+//! `parts.rs` holds the traces of threads, `targets.rs` says what could go wrong in a combination of them, `cut.rs` ends it there,
+//! `ask.rs` asks for an order (after a few random walks, `walk.rs`), `execute.rs` executes it. `search.rs` asks about what was seen, then
+//! flips (`search/flipping.rs`): `flips.rs` finds what could go another way, `values.rs` rules out by data flow, `agenda.rs` says what is
+//! next, `search/synthesise.rs` flips several at once. `gaps.rs` says what no question was about; `tell.rs` executes a failure again,
+//! compares it and has it diagnosed.
 
 mod agenda;
 mod ask;
+mod budgets;
 mod collect;
 mod cut;
 mod execute;
 mod flips;
 mod gaps;
-mod goals;
 mod hunt;
 mod parts;
-mod production;
 mod search;
+mod targets;
 mod tell;
 mod values;
 mod walk;
 
-pub use hunt::{Bag, HuntError, Options, Progress, Quarry, Request, here, hunt};
+pub use budgets::budgets;
+pub use hunt::{Bag, HereError, HuntError, Options, Progress, Quarry, Task, here, hunt};

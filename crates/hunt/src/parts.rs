@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use crate::flips::What;
 use rustc_hash::FxHashMap;
 use unravel_database::{Database, KnownRun, TraceId};
 use unravel_results::Flip;
 use unravel_trace::{Combined, Incompatible, Input, ThreadId, ThreadTrace, combine};
+
+use crate::flips::What;
 
 /// A trace of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

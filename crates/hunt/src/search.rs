@@ -1,7 +1,7 @@
 //! Production-guided search (Cortex, thesis §5.2.2): failures a few reorderings and a few branches away from runs that
 //! passed.
 //!
-//! 1. *Schedule exploration*: each combination that was observed is asked about every way to fail ([`crate::goals`]).
+//! 1. *Schedule exploration*: each combination that was observed is asked about every way to fail ([`crate::targets`]).
 //! 2. *Execution synthesis*: branches near the assertions are flipped ([`crate::flips`]), one at a time, then in executions
 //!    that already have a flipped branch, then several at once. A flipped branch gets traces from the database that begin
 //!    with its prefix, shortest first. If there is none, the solver is asked for an order in which the branch goes the other
@@ -25,30 +25,25 @@ use std::time::{Duration, Instant};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_database::{Database, DatabaseError};
 use unravel_execute::Divergence;
-use unravel_results::{Attempt, HuntBounds, HuntEffort, HuntEnd, Refused};
+use unravel_results::{Attempt, HuntBounds, HuntEffort, HuntEnd, HuntGap, HuntStop, Refused};
 use unravel_solve::Solver;
 use unravel_trace::{
-    BugId, Combined, Condition, ConditionKind, Executor, Exprs, Otherwise, ThreadId, ThreadTrace,
+    BugId, Combined, Condition, ConditionKind, Exprs, Otherwise, ThreadId, ThreadTrace,
 };
 
 use crate::agenda::{Agenda, Start};
 use crate::ask::{Asked, Patience, Promise, ask, prepare};
+use crate::budgets::{LONG, MOST_REASONS, MOST_TOGETHER};
 use crate::collect::{keep, turns};
 use crate::execute::{Kept, Performed, Stage, departure};
 use crate::gaps::gaps;
-use crate::goals::{Aim, Goal, goals};
 use crate::hunt::out_of_time;
 use crate::parts::{Combination, PartId, Parts};
+use crate::targets::{Aim, Target, targets};
 use crate::values::Values;
 
 /// How long one question may take.
 const PATIENCE: Patience = Patience { conflicts: 100_000, time: Duration::from_secs(4) };
-/// Steps from which on guesses at other addresses come first.
-const LONG: usize = 400;
-/// Branches that are flipped at once. More are flipped one after the other.
-const MOST_TOGETHER: u32 = 3;
-/// Different reasons for refusals that are kept.
-const MOST_REASONS: usize = 20;
 
 /// A failure that was executed.
 #[derive(Debug)]
@@ -75,8 +70,8 @@ pub struct Limits<'a> {
 }
 
 /// A search that is going on.
-pub struct Search<'a, 's, E> {
-    pub stage: Stage<'s, E>,
+pub struct Search<'a, 's> {
+    pub stage: Stage<'s>,
     pub database: &'a mut Database,
     pub solver: &'a mut dyn Solver,
     pub limits: Limits<'a>,
@@ -88,7 +83,7 @@ pub struct Search<'a, 's, E> {
     pub caught: Vec<Caught>,
     pub journal: Vec<Attempt>,
     /// Why an end of the search would prove nothing.
-    pub gaps: Vec<String>,
+    pub gaps: Vec<HuntGap>,
     /// Combinations that were asked about, and those whose flips are on the agenda or done.
     asked: FxHashSet<Vec<PartId>>,
     based: FxHashSet<Vec<PartId>>,
@@ -116,15 +111,15 @@ pub enum Go {
     Stop,
 }
 
-impl<'a, 's, E: Executor> Search<'a, 's, E> {
+impl<'a, 's> Search<'a, 's> {
     pub fn new(
-        stage: Stage<'s, E>,
+        stage: Stage<'s>,
         database: &'a mut Database,
         solver: &'a mut dyn Solver,
         limits: Limits<'a>,
         widens: bool,
         progress: &'a mut dyn FnMut(&HuntEffort, &'static str),
-    ) -> Search<'a, 's, E> {
+    ) -> Search<'a, 's> {
         Search {
             stage,
             database,
@@ -201,7 +196,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
                             return Ok(Go::Stop);
                         }
                     }
-                    Err(why) => self.gap(why.to_string()),
+                    Err(why) => self.gap(HuntGap::Incompatible(why)),
                 }
             }
             self.schedule_flips(&new, true);
@@ -215,15 +210,14 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         }
         if self.is_out_of_time() {
             let left = (self.agenda.len() + self.waiting) as u64;
-            if self.stage.executor.is_damaged() {
-                let why = "a crash left this process in disorder".to_owned();
-                return HuntEnd::Stopped { why, left };
+            if self.stage.lab.is_damaged() {
+                return HuntEnd::Stopped { why: HuntStop::Damaged, left };
             }
             return out_of_time(self.limits.interrupted, left);
         }
         let mut gaps = self.gaps.clone();
         if !self.stage.learned.is_empty() {
-            gaps.push("more memory is shared than was watched".to_owned());
+            gaps.push(HuntGap::MoreShared);
         }
         match gaps.is_empty() {
             true => HuntEnd::Exhausted,
@@ -234,7 +228,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
     pub fn is_out_of_time(&self) -> bool {
         self.limits.interrupted.load(Ordering::Relaxed)
             || Instant::now() >= self.limits.deadline
-            || self.stage.executor.is_damaged()
+            || self.stage.lab.is_damaged()
     }
 
     pub fn go(&self) -> Go {
@@ -243,7 +237,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         if enough || wider || self.is_out_of_time() { Go::Stop } else { Go::On }
     }
 
-    pub fn gap(&mut self, why: String) {
+    pub fn gap(&mut self, why: HuntGap) {
         if !self.gaps.contains(&why) {
             self.gaps.push(why);
         }
@@ -255,7 +249,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         let mut paths: FxHashSet<Vec<Vec<u32>>> = FxHashSet::default();
         let (mut different, mut alike) = (Vec::new(), Vec::new());
         for run in self.database.runs() {
-            if !run.schedule.visible.is_same(&self.stage.visible) {
+            if !run.schedule.visible.is_same(self.stage.lab.visible()) {
                 continue;
             }
             let (origin, input) = (Rc::new(run.clone()), run.input.clone());
@@ -288,7 +282,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         match base.combine(&self.parts) {
             Ok(combined) => self.explore(base, &combined),
             Err(why) => {
-                self.gap(why.to_string());
+                self.gap(HuntGap::Incompatible(why));
                 Ok(self.go())
             }
         }
@@ -308,38 +302,35 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         // With another input almost every address is another: such a guess would be wild.
         let guesses = combined.symbolic.inputs.is_empty()
             && combined.symbolic.conditions.iter().any(is_guess);
-        let found = goals(combined, &values, self.limits.exit_code);
+        let found = targets(combined, &values, self.limits.exit_code);
         for why in gaps(combined) {
-            self.gap(why.to_owned());
+            self.gap(why);
         }
         self.effort.ruled_out += found.refuted;
         if found.left_out > 0 {
-            self.gap(
-                "of assertions, locks and waits in long loops only some rounds were asked about"
-                    .to_owned(),
-            );
+            self.gap(HuntGap::LongLoops);
         }
-        for goal in &found.goals {
+        for target in &found.targets {
             if self.go() == Go::Stop {
                 return Ok(Go::Stop);
             }
-            let mut relaxed = goal.clone();
+            let mut relaxed = target.clone();
             relaxed.failing.relaxed = true;
             // In a long trace some address is almost always another one.
             let long = combined.symbolic.steps.len() > LONG;
             let ways = match (guesses, long) {
-                (false, _) => vec![goal],
-                (true, false) => vec![goal, &relaxed],
-                (true, true) => vec![&relaxed, goal],
+                (false, _) => vec![target],
+                (true, false) => vec![target, &relaxed],
+                (true, true) => vec![&relaxed, target],
             };
             for way in ways {
                 match self.ask(combined, &found.exprs, way) {
                     Asked::Never => {}
                     // Of a guess nobody needs to know.
                     Asked::Unknown(_) if way.failing.relaxed => {}
-                    Asked::Unknown(why) => self.unknown(&why),
+                    Asked::Unknown(why) => self.unknown(why),
                     Asked::Promised(promise) => {
-                        let aim = if way.failing.relaxed { Aim::Guess } else { goal.aim };
+                        let aim = if way.failing.relaxed { Aim::Guess } else { target.aim };
                         let new = self.keep_promise(base, combined, aim, &promise)?;
                         self.adoptees.extend(new);
                     }
@@ -352,8 +343,8 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         Ok(self.go())
     }
 
-    fn ask(&mut self, combined: &Combined, exprs: &Exprs, goal: &Goal) -> Asked {
-        let Some(cut) = prepare(combined, exprs, goal) else {
+    fn ask(&mut self, combined: &Combined, exprs: &Exprs, target: &Target) -> Asked {
+        let Some(cut) = prepare(combined, exprs, target) else {
             self.effort.ruled_out += 1;
             return Asked::Never;
         };
@@ -377,9 +368,9 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         self.settle(base, combined, aim, kept)
     }
 
-    fn unknown(&mut self, why: &str) {
+    fn unknown(&mut self, why: String) {
         self.effort.unknown += 1;
-        self.gap(format!("a question had no answer: {why}"));
+        self.gap(HuntGap::Unanswered { why });
     }
 
     /// What came of executing a promise. A run that passed is a new base, if nobody has seen it.
@@ -393,7 +384,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         match kept {
             Kept::Failed(performed) => {
                 if self.limits.all {
-                    self.gap("what comes after a failure was not followed".to_owned());
+                    self.gap(HuntGap::AfterFailure);
                 }
                 self.catch(base, *performed);
                 Ok(None)
@@ -421,7 +412,7 @@ impl<'a, 's, E: Executor> Search<'a, 's, E> {
         let reason = match aim {
             Aim::Guess => format!("a guess at other addresses was wrong: {reason}"),
             _ => {
-                self.gap("execution refused what the model promised".to_owned());
+                self.gap(HuntGap::Refused);
                 reason
             }
         };

@@ -1,23 +1,20 @@
 //! From a failure that was caught to what is told of it: executed again, compared with the run it was derived from, and
 //! diagnosed.
+//!
+//! After Cortex (thesis §5.2.3), which compares the failure with the run that it was derived from.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use unravel_diagnose::{Options, Subject, compare, diagnose};
-use unravel_execute::Judge;
+use unravel_diagnose::{Options, compare, diagnose};
 use unravel_results::{Derived, Diagnosis, Exposed, How, Observed};
 use unravel_solve::Solver;
-use unravel_trace::{Detail, Executor, InputSource, Run};
+use unravel_trace::{Detail, InputSource, Run};
 
+use crate::budgets::{DIAGNOSES, DIAGNOSIS};
 use crate::execute::{Performed, Stage};
-use crate::hunt::{Quarry, Request};
+use crate::hunt::{Quarry, Task};
 use crate::search::Caught;
-
-/// How long a diagnosis may take.
-const DIAGNOSIS: Duration = Duration::from_secs(10);
-/// How long all of them may, after the hunt.
-const DIAGNOSES: Duration = Duration::from_secs(20);
 
 /// A failure that needed no hunting.
 pub struct Plain {
@@ -26,7 +23,7 @@ pub struct Plain {
 }
 
 /// Runs that failed by themselves and do so again, one for each bug.
-pub fn by_itself<E: Executor>(stage: &mut Stage<'_, E>) -> Vec<Plain> {
+pub fn by_itself(stage: &mut Stage<'_>) -> Vec<Plain> {
     let mut found = Vec::new();
     for performed in std::mem::take(&mut stage.failed) {
         let Some(failure) = performed.run.outcome.failure().cloned() else { continue };
@@ -59,16 +56,16 @@ pub fn by_itself<E: Executor>(stage: &mut Stage<'_, E>) -> Vec<Plain> {
 }
 
 /// Tells what was caught.
-pub struct Teller<'a, 'b, E> {
-    pub stage: &'a mut Stage<'b, E>,
+pub struct Teller<'a, 'b> {
+    pub stage: &'a mut Stage<'b>,
     pub solver: &'a mut dyn Solver,
-    pub request: &'a Request<'a>,
+    pub request: &'a Task<'a>,
     pub interrupted: &'a AtomicBool,
     /// When the hunt has to end.
     pub deadline: Instant,
 }
 
-impl<E: Executor> Teller<'_, '_, E> {
+impl Teller<'_, '_> {
     pub fn tell(&mut self, caught: Caught) -> (Exposed, Quarry) {
         let Caught { performed, combination, attempt, flipped, synthesised, time } = caught;
         let failure = performed.run.outcome.failure().cloned().expect("only failures are caught");
@@ -108,15 +105,13 @@ impl<E: Executor> Teller<'_, '_, E> {
     }
 
     fn diagnose(&mut self, performed: &Performed) -> Result<Diagnosis, String> {
-        let judge = Judge::silent(self.request.rules).map_err(|error| error.to_string())?;
         let until = Some((Instant::now() + DIAGNOSIS).min(self.deadline + DIAGNOSES));
         let visible = performed.run.schedule.visible.clone();
-        let mut subject =
-            Subject::new(self.stage.executor, judge, performed.input.clone(), visible)
-                .until(until, Some(self.interrupted));
+        let input = performed.input.clone();
+        let mut lab = self.stage.lab.annex(input, visible).until(until, Some(self.interrupted));
         let name = &self.request.program.name;
         let options = Options::default();
-        diagnose(&mut subject, name, &performed.run, self.solver, &options, &mut |_| {})
+        diagnose(&mut lab, name, &performed.run, self.solver, &options, &mut |_| {})
             .map_err(|error| error.to_string())
     }
 }

@@ -10,12 +10,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_trace::{ExprId, Exprs, SymbolId, Symbolic, ThreadId};
 
-/// A larger set is "anything".
-const MOST_VALUES: usize = 48;
-/// Choices that are evaluated for one expression.
-const MOST_CHOICES: usize = 2_000;
-/// Rounds in which writes are followed.
-const ROUNDS: usize = 10;
+use crate::budgets::{MOST_CHOICES, MOST_VALUES, VALUE_ROUNDS};
 
 /// Possible values; `None` for anything.
 type Set = Option<Vec<u128>>;
@@ -51,7 +46,7 @@ impl Values {
         let mut values = Values::default();
         let writes = values.begin(symbolic);
         let mut growing: FxHashSet<u32> = FxHashSet::default();
-        for round in 0..=ROUNDS {
+        for round in 0..=VALUE_ROUNDS {
             growing.clear();
             for (index, thread) in &writes {
                 let access = &symbolic.accesses[*index as usize];
@@ -63,7 +58,7 @@ impl Values {
             if growing.is_empty() {
                 return values;
             }
-            if round == ROUNDS {
+            if round == VALUE_ROUNDS {
                 break;
             }
         }

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use cache::Cache;
 use compile::Unit;
-use database::Databases;
+use database::CompilationDatabases;
 use flags::Language;
 
 pub use error::BuildError;
@@ -50,7 +50,7 @@ pub struct BuildSpec {
     /// Where the compiler runs; the current directory if `None`.
     pub directory: Option<PathBuf>,
     /// Whether flags are taken from a `compile_commands.json`.
-    pub database: Database,
+    pub database: CompilationDatabase,
 }
 
 /// Optimise the bitcode before it is executed. Faster, but accesses that the compiler removes or
@@ -65,7 +65,7 @@ pub enum Optimise {
 
 /// Where the compilation database is.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub enum Database {
+pub enum CompilationDatabase {
     /// The nearest `compile_commands.json` in the directory of a source or one above it, if there
     /// is one and it knows the source.
     #[default]
@@ -191,7 +191,7 @@ impl Builder {
             Content::Bitcode => {
                 let sorted = flags::sort(&spec.flags, &base)?;
                 Ok(Built {
-                    bitcode: fs::read(&path).map_err(|e| BuildError::file("read", &path, e))?,
+                    bitcode: fs::read(&path).map_err(|e| BuildError::reading(&path, e))?,
                     libs: sorted.libs,
                     spec: spec.clone(),
                     notes: sorted.notes,
@@ -248,7 +248,7 @@ impl Plan {
         }
         let user = flags::sort(&spec.flags, &directory)?;
         let (mut libs, mut notes) = (user.libs, user.notes);
-        let mut databases = Databases::new(&spec.database, &directory);
+        let mut databases = CompilationDatabases::new(&spec.database, &directory);
         let mut units = Vec::with_capacity(spec.sources.len());
         for source in &spec.sources {
             let path = directory.join(source);
@@ -303,7 +303,7 @@ enum Content {
 
 impl Content {
     fn of(path: &Path) -> Result<Content, BuildError> {
-        let metadata = fs::metadata(path).map_err(|e| BuildError::file("read", path, e))?;
+        let metadata = fs::metadata(path).map_err(|e| BuildError::reading(path, e))?;
         let unknown = |hint| BuildError::UnknownType { path: path.to_path_buf(), hint };
         if metadata.is_dir() {
             return Err(unknown("it is a directory; give source files"));
@@ -313,7 +313,7 @@ impl Content {
         if metadata.is_file() {
             File::open(path)
                 .and_then(|file| file.take(8).read_to_end(&mut start))
-                .map_err(|e| BuildError::file("read", path, e))?;
+                .map_err(|e| BuildError::reading(path, e))?;
         }
         match start.as_slice() {
             magic if *magic == container::MAGIC => Ok(Content::Container),

@@ -1,8 +1,9 @@
 //! Bitcode → [`Program`].
 
+use unravel_code::{Program, fingerprint};
+
 use crate::ir::{LoadError, Module};
 use crate::lower;
-use unravel_code::{Program, fingerprint};
 
 /// Reads LLVM 19 bitcode for 64-bit x86 and lowers it.
 pub fn load(bitcode: &[u8]) -> Result<Program, LoadError> {

@@ -2,10 +2,11 @@
 
 mod support;
 
+use unravel_code::{Inst, MachineCode, Program};
+
 use support::{
     OBSERVED, OPTIMISED, VECTORISED, access_paths, body, call_paths, load_c, load_ir, traps,
 };
-use unravel_code::{Inst, MachineCode, Program};
 
 fn machine_codes(program: &Program) -> Vec<&MachineCode> {
     program.functions.iter().filter_map(|f| f.machine_code.as_ref()).collect()

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use unravel_program::build::{
-    BuildError, BuildSpec, Builder, Built, Database, INSTALL, Optimise, SealError, build, open,
+    BuildError, BuildSpec, Builder, Built, CompilationDatabase, INSTALL, Optimise, SealError,
+    build, open,
 };
 
 /// A directory with sources, and one for the cache beside it.
@@ -339,10 +340,10 @@ fn flags_of_the_compilation_database_apply() {
     // One that was given is used, and ignored if that was asked for.
     fs::rename(project.path("compile_commands.json"), project.path("db.json")).expect("renames");
     let with = |database| BuildSpec { database, ..project.spec(&["deep/a.c"]) };
-    let given = with(Database::At("db.json".into()));
+    let given = with(CompilationDatabase::At("db.json".into()));
     assert!(has(&built(project.builder().build(&given)), "anew"));
     project.write("compile_commands.json", &database);
-    let text = message(project.builder().build(&with(Database::Ignore)));
+    let text = message(project.builder().build(&with(CompilationDatabase::Ignore)));
     assert!(text.contains("'v.h' file not found"), "{text}");
 
     // A broken one is an error if it was given, and a note if it was only found.

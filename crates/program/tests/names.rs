@@ -2,12 +2,13 @@
 
 mod support;
 
+use unravel_code::names::Type;
+use unravel_code::{AccessKind, Inst, Program};
+
 use support::{
     OBSERVED, OPTIMISED, access_paths, body, call_paths, calls_of, function, load_c, load_file,
     site, source,
 };
-use unravel_code::names::Type;
-use unravel_code::{AccessKind, Inst, Program};
 
 fn c() -> Program {
     load_file(&source("names.c"), OBSERVED)

@@ -2,12 +2,13 @@
 
 mod support;
 
-use support::{
-    OBSERVED, OPTIMISED, body, calls_of, function, load_c, load_ir, load_text, site, traps,
-};
 use unravel_code::layout::{BLOCKS, BLOCKS_PER_FUNCTION, GLOBALS, RED_ZONE};
 use unravel_code::{
     Abi, AccessKind, Body, Clause, FunctionId, Inst, Program, RelocationPlace, TypeInfo,
+};
+
+use support::{
+    OBSERVED, OPTIMISED, body, calls_of, function, load_c, load_ir, load_text, site, traps,
 };
 
 /// Runs code of 32-bit additions, copies and jumps.

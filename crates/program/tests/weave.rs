@@ -2,10 +2,11 @@
 
 mod support;
 
-use support::{OBSERVED, OPTIMISED, check, load_c, load_file, load_ir, source};
 use unravel_code::weave::{Measure, Span, WeaveError, weave};
 use unravel_code::{Body, FunctionId, Inst, Program, disassemble};
 use unravel_trace::{Rng, Site};
+
+use support::{OBSERVED, OPTIMISED, check, load_c, load_file, load_ir, source};
 
 /// The locks of these tests.
 const LOCKS: [u32; 2] = [1, 2];

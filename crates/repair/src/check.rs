@@ -6,7 +6,7 @@ use std::time::Duration;
 use unravel_explore::{AfterFirst, Plan, Shard, search};
 use unravel_results::{Check, CheckedAs, Stopped};
 use unravel_strategies::Strategy;
-use unravel_trace::{Executor, Failure, Input, Rules};
+use unravel_trace::{Executor, Failure, Input, LeftOut};
 
 /// How much exploring one candidate gets.
 #[derive(Clone, Copy, Debug)]
@@ -28,11 +28,10 @@ pub enum Explored {
 }
 
 /// Explores a program. `go_on` is asked now and then.
-pub fn explore<E: Executor>(
-    machine: &mut E,
+pub fn explore(
+    machine: &mut dyn Executor,
     how: CheckedAs,
     input: &Input,
-    rules: &Rules,
     effort: &Effort,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Explored {
@@ -44,7 +43,6 @@ pub fn explore<E: Executor>(
         jobs: effort.jobs,
         shard: Shard::WHOLE,
         after_first: AfterFirst::Stop,
-        rules: rules.clone(),
         known: Vec::new(),
     };
     let mut check = Check { how, complete: false, schedules: 0, classes: 0, left_out: Vec::new() };
@@ -62,7 +60,7 @@ pub fn explore<E: Executor>(
         let tally = &result.explored.tally;
         let followed = tally.schedules - tally.inconclusive - tally.discarded;
         if followed == 0 && strategy == Strategy::Portfolio {
-            let reason = tally.reason.clone();
+            let reason = tally.reason.as_ref().map(ToString::to_string);
             return Explored::Unknown(
                 reason.unwrap_or_else(|| "no run came to its end".to_owned()),
             );
@@ -90,9 +88,7 @@ pub fn explore<E: Executor>(
         }
     }
     if check.left_out.is_empty() {
-        check
-            .left_out
-            .push("there are more classes of schedules than there was time for".to_owned());
+        check.left_out.push(LeftOut::Time);
     }
     Explored::Passes(check)
 }

@@ -3,6 +3,11 @@
 //! A variable a measure. For each cause a clause "one of the measures against it"; for each set of measures that cannot be
 //! taken together a clause that forbids it. The covers come in order of cost, each without a member to spare, because a
 //! cover may turn out not to be a repair when it is executed.
+//!
+//! ConcBugAssist chooses its repairs so, over happens-before edges (thesis chapter 1; its details are in the paper of the same
+//! name, ISSTA 2015). Deviates: a variable is a measure, which may bring several edges. Errs towards too many covers: each is tried.
+
+use crate::budgets::MOST_NODES;
 
 /// A measure, seen from here.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,9 +16,6 @@ pub struct Covering {
     pub covers: Vec<usize>,
     pub cost: u64,
 }
-
-/// How many partial covers are looked at.
-const MOST_NODES: usize = 50_000;
 
 /// Up to `most` covers of causes `0..causes`, the cheapest first; members by their index. `excludes` are sets of
 /// measures that cannot be taken together. Causes that no measure covers are left uncovered.

@@ -4,8 +4,14 @@
 //! of measures against all causes ([`cover`], binate covering); each set is woven into the machine's program and
 //! explored, then written as a patch of the source ([`draft`]), compiled, and explored again ([`check`]). What fails any of
 //! this is no repair.
+//!
+//! `repair.rs` is the way. `spots.rs` finds a cause's events in the source, `graph.rs` the orders that would close a cycle with it,
+//! `measures.rs` and `propose/` the measures that keep them, `cover.rs` the cheapest sets. `trials.rs` tries such a set, `check.rs` explores
+//! what comes of it, `rank.rs` says what is shown. `draft/` writes measures as text; `locks.rs`, `lock_order.rs`, `moved.rs` and
+//! `threads.rs` know what the text says about locks, statements and threads. `source.rs` and `source/` are sources as a programmer
+//! edits them (tree-sitter), and know nothing of causes.
 
-mod bench;
+mod budgets;
 mod check;
 mod cover;
 mod draft;
@@ -20,6 +26,8 @@ mod repair;
 pub mod source;
 mod spots;
 mod threads;
+mod trials;
 
+pub use budgets::budgets;
 pub use check::Effort;
-pub use repair::{Progress, Request, Workshop, repair};
+pub use repair::{Progress, Task, Workshop, repair};

@@ -1,4 +1,7 @@
 //! Measures against each cause, from the orders that would close a cycle with it.
+//!
+//! After ConcBugAssist (figure 3.4), whose repairs are edges. Deviates: an edge becomes a measure that a programmer would write (a
+//! lock, a flag, an atomic operation, another place for a statement). Errs in both directions; what does not help, the checks find out.
 
 mod existing;
 mod lock_order;
@@ -9,32 +12,22 @@ use unravel_causes::Analysis;
 use unravel_results::{Cause, CauseClass};
 use unravel_trace::{Place, ThreadName};
 
-use existing::existing_locks;
-
+use crate::budgets::{DOUBT, MOST_CAUSES, MOST_ORDERS, MOST_SWEEPING, WIDTHS};
 use crate::graph::Graph;
 use crate::measures::{AtomicUpdate, LockChoice, Measure};
 use crate::spots::{Files, Spot, Stretch, position, spot, spots, stretches, stretches_apart};
-
-/// Widths of critical sections that are tried.
-const WIDTHS: usize = 4;
-/// Orders tried against one cause.
-const MOST_ORDERS: usize = 4;
-/// Moves that are tried against all causes at once, and what that adds to their price.
-const MOST_SWEEPING: usize = 6;
-const DOUBT: u64 = 8;
-/// Causes of one class whose places are looked at: they differ in their callers at most.
-const MOST_CAUSES: usize = 4;
+use existing::existing_locks;
 
 /// A measure, the classes of causes that it makes impossible, and a guess at its price.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct Proposal {
     pub measure: Measure,
     pub covers: Vec<usize>,
     pub cost: u64,
 }
 
 /// Everything that may help, cheap things first.
-pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Candidate> {
+pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
     let classes = &analysis.causes.classes;
     let mut candidates = atomic_updates(classes, analysis, files);
     candidates.extend(exclusions(classes, analysis, files, Reach::Apart));
@@ -48,7 +41,7 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Candidate> {
     }
     candidates.extend(signalling::signalling(classes, analysis, files));
     candidates.sort_by_key(|candidate| candidate.cost);
-    let mut distinct: Vec<Candidate> = Vec::new();
+    let mut distinct: Vec<Proposal> = Vec::new();
     for candidate in candidates {
         match distinct.iter_mut().find(|known| known.measure == candidate.measure) {
             Some(known) => {
@@ -64,13 +57,13 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Candidate> {
 }
 
 /// What is moved changes every path through it, and may help against causes that it was not proposed for.
-fn sweeping(candidates: &[Candidate], classes: usize) -> Vec<Candidate> {
-    let is_moved = |candidate: &&Candidate| {
+fn sweeping(candidates: &[Proposal], classes: usize) -> Vec<Proposal> {
+    let is_moved = |candidate: &&Proposal| {
         matches!(candidate.measure, Measure::Move(_) | Measure::LockOrder(_))
             && candidate.covers.len() < classes
     };
     let sweeping =
-        candidates.iter().filter(is_moved).take(MOST_SWEEPING).map(|candidate| Candidate {
+        candidates.iter().filter(is_moved).take(MOST_SWEEPING).map(|candidate| Proposal {
             measure: candidate.measure.clone(),
             covers: (0..classes).collect(),
             cost: candidate.cost + DOUBT,
@@ -79,7 +72,7 @@ fn sweeping(candidates: &[Candidate], classes: usize) -> Vec<Candidate> {
 }
 
 /// Pairs of candidates that cannot be taken together: opposite orders, and sections that overlap.
-pub fn contradictions(candidates: &[Candidate]) -> Vec<Vec<usize>> {
+pub fn contradictions(candidates: &[Proposal]) -> Vec<Vec<usize>> {
     let contradict = |a: &Measure, b: &Measure| match (a, b) {
         (Measure::Order { first: a, then: b, .. }, Measure::Order { first: c, then: d, .. }) => {
             a.overlaps(d) && b.overlaps(c)
@@ -147,7 +140,7 @@ fn exclusions(
     analysis: &Analysis,
     files: &mut Files,
     reach: Reach,
-) -> Vec<Candidate> {
+) -> Vec<Proposal> {
     let width = reach.width();
     let mut groups: Vec<(Vec<usize>, Vec<Stretch>)> = Vec::new();
     for (index, class) in classes.iter().enumerate() {
@@ -179,7 +172,7 @@ fn exclusions(
             let cost = 20 + 2 * statements as u64 + 15 * width as u64;
             let mut candidates = existing_locks(&covers, &stretches, width, files);
             let measure = Measure::Exclude { stretches, lock: LockChoice::New };
-            candidates.push(Candidate { measure, covers, cost });
+            candidates.push(Proposal { measure, covers, cost });
             candidates
         })
         .collect()
@@ -209,11 +202,7 @@ fn merged(stretches: Vec<Stretch>, files: &Files) -> Vec<Stretch> {
 }
 
 /// Updates that are each one statement: whoever has more than one event in the cause has them all in one update.
-fn atomic_updates(
-    classes: &[CauseClass],
-    analysis: &Analysis,
-    files: &mut Files,
-) -> Vec<Candidate> {
+fn atomic_updates(classes: &[CauseClass], analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
     let mut all: Vec<AtomicUpdate> = Vec::new();
     let mut covers = Vec::new();
     for (index, class) in classes.iter().enumerate() {
@@ -236,7 +225,7 @@ fn atomic_updates(
         return Vec::new();
     }
     let cost = 5 * all.len() as u64;
-    vec![Candidate { measure: Measure::Atomic { updates: all }, covers, cost }]
+    vec![Proposal { measure: Measure::Atomic { updates: all }, covers, cost }]
 }
 
 /// The updates of a cause, if making them atomic makes it impossible.
@@ -276,7 +265,7 @@ fn orders(
     class: &CauseClass,
     analysis: &Analysis,
     files: &mut Files,
-) -> Vec<Candidate> {
+) -> Vec<Proposal> {
     let Some(cause) = class.causes.first() else { return Vec::new() };
     let graph = Graph::of(cause);
     let participants = || cause.orders.iter().flat_map(|order| [&order.first, &order.second]);
@@ -303,7 +292,7 @@ fn orders(
                 for times in [1].into_iter().chain(several) {
                     let measure =
                         Measure::Order { first: first.clone(), times, then: then.clone() };
-                    candidates.push(Candidate { measure, covers: vec![index], cost });
+                    candidates.push(Proposal { measure, covers: vec![index], cost });
                 }
             }
         }

@@ -2,19 +2,14 @@
 
 use unravel_results::{CheckedAs, Repair};
 
+use crate::budgets::{ALL_CONCURRENCY, PRICE, SECTION_LINE};
+
 /// A repair that stood its checks, and the guess at its price that it began with.
 #[derive(Debug)]
 pub struct Stood {
     pub repair: Repair,
     pub price: u64,
 }
-
-/// What losing all concurrency weighs, in lines.
-const ALL_CONCURRENCY: f64 = 24.0;
-/// What a line inside of a critical section weighs, in changed lines.
-const SECTION_LINE: f64 = 0.25;
-/// The same for the price that was guessed.
-const PRICE: f64 = 0.3;
 
 /// The best repairs, the best first: at most `most`, and at most so many of a kind. `passing` is how many classes of
 /// schedules pass without any.

@@ -7,15 +7,16 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use unravel_causes::Analysis;
 use unravel_code::weave;
-use unravel_results::{CauseClass, PatchedFile, RepairKind, Repairs};
-use unravel_trace::{Executor, Input, Rules};
+use unravel_results::{CausalOrder, CauseClass, PatchedFile, RepairKind, Repairs};
+use unravel_trace::{Executor, Input};
 
-use crate::bench::Bench;
+use crate::budgets::{COVERS, MOST_ALIKE, MOST_COVERS, MOST_OF_A_KIND, MOST_ROUNDS};
 use crate::check::Effort;
 use crate::cover::{Covering, covers};
-use crate::propose::{Candidate, contradictions, propose};
+use crate::propose::{Proposal, contradictions, propose};
 use crate::rank::rank;
 use crate::spots::Files;
+use crate::trials::Trials;
 
 /// Where changed programs are made.
 pub trait Workshop {
@@ -36,11 +37,10 @@ pub trait Workshop {
 
 /// What to repair.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct Task<'a> {
     /// What names of files are relative to.
     pub root: &'a Path,
     pub input: &'a Input,
-    pub rules: &'a Rules,
     pub effort: Effort,
     pub time: Duration,
     /// How many repairs to show.
@@ -56,27 +56,17 @@ pub struct Progress {
     pub title: String,
 }
 
-/// Covers that are looked at in one round, and how many of these do the same kinds of things.
-const MOST_COVERS: usize = 40;
-const MOST_ALIKE: usize = 8;
-/// Covers that these are chosen from.
-const COVERS: usize = 400;
-/// Rounds: when nothing stands its checks, the causes that measures leave join those that were known.
-const MOST_ROUNDS: usize = 3;
-/// Repairs of one kind that are shown.
-const MOST_OF_A_KIND: usize = 2;
-
 /// Finds repairs for what was analysed.
 pub fn repair<W: Workshop>(
     workshop: &mut W,
     analysis: Analysis,
-    request: &Request<'_>,
+    request: &Task<'_>,
     interrupted: &AtomicBool,
     progress: &mut dyn FnMut(&Progress),
 ) -> Repairs {
     let started = Instant::now();
     let mut files = Files::under(request.root);
-    let mut bench = Bench::new(workshop, request, &analysis, interrupted, started + request.time);
+    let mut bench = Trials::new(workshop, request, &analysis, interrupted, started + request.time);
     let mut known = analysis.clone();
     for _ in 0..MOST_ROUNDS {
         let candidates = propose(&known, &mut files);
@@ -93,7 +83,7 @@ pub fn repair<W: Workshop>(
                 break;
             }
             let cover: Vec<_> = cover.into_iter().map(|index| &candidates[index]).collect();
-            let title = Bench::<W>::title(&cover);
+            let title = Trials::<W>::title(&cover);
             progress(&Progress { tried, of, found: bench.found.len(), title });
             bench.try_cover(&cover, &files);
         }
@@ -102,7 +92,7 @@ pub fn repair<W: Workshop>(
             break;
         }
     }
-    let Bench { found, rejected, .. } = bench;
+    let Trials { found, rejected, .. } = bench;
     let mut notes = Vec::new();
     if interrupted.load(Ordering::Relaxed) {
         notes.push("interrupted: this is what was known by then".to_owned());
@@ -119,7 +109,7 @@ pub fn repair<W: Workshop>(
 }
 
 /// The cheapest covers, but not too many that do the same kinds of things.
-fn varied(covers: Vec<Vec<usize>>, candidates: &[Candidate]) -> Vec<Vec<usize>> {
+fn varied(covers: Vec<Vec<usize>>, candidates: &[Proposal]) -> Vec<Vec<usize>> {
     let mut seen: FxHashMap<Vec<RepairKind>, usize> = FxHashMap::default();
     let mut chosen = Vec::new();
     for cover in covers {
@@ -139,11 +129,7 @@ fn varied(covers: Vec<Vec<usize>>, candidates: &[Candidate]) -> Vec<Vec<usize>> 
 /// Adds causes that a measure left; false if they are no news.
 fn join(known: &mut Analysis, more: Vec<Analysis>) -> bool {
     let lines = |class: &CauseClass| {
-        let mut lines: Vec<(String, String)> = class.causes[0]
-            .orders
-            .iter()
-            .map(|order| (order.first.place.short(), order.second.place.short()))
-            .collect();
+        let mut lines: Vec<_> = class.causes[0].orders.iter().map(CausalOrder::lines).collect();
         lines.sort();
         lines
     };

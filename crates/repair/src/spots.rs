@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 use unravel_causes::Analysis;
 use unravel_results::{Cause, EventStack, Participant};
-use unravel_trace::{EventKey, Place, ThreadName, user_place};
+use unravel_trace::{EventKey, Place, ThreadName, Verb, user_place};
 
+use crate::budgets::MOST_WIDTHS;
 use crate::source::{Position, Region, Source};
-
-/// How many widths of a stretch are tried.
-const MOST_WIDTHS: usize = 5;
 
 /// The user's sources, parsed when they are first asked for.
 #[derive(Default)]
@@ -103,8 +101,7 @@ impl Stretch {
 pub struct Spot {
     pub thread: ThreadName,
     pub key: EventKey,
-    /// `reads`, `writes`, `locks`.
-    pub verb: String,
+    pub verb: Verb,
     /// The user's own frames, innermost first; never empty.
     pub frames: Vec<Place>,
     /// When the failing run came here; `None`: never.
@@ -141,7 +138,7 @@ pub fn spot(participant: &Participant, stacks: &[EventStack]) -> Option<Spot> {
     Some(Spot {
         thread: participant.key.thread.clone(),
         key: participant.key.clone(),
-        verb: participant.verb.clone(),
+        verb: participant.verb,
         frames,
         at: participant.event,
     })

@@ -12,7 +12,7 @@ use unravel_trace::Place;
 
 use crate::escape::visible;
 use crate::words::{self, count};
-use crate::{searched, site};
+use crate::{FileNames, file_names, searched, site};
 
 /// What GitHub shows of each level, a step.
 const MOST: usize = 10;
@@ -36,7 +36,9 @@ pub fn explanation(explanation: &Explanation) -> String {
             &Annotation { level: "error", title: "unravel".to_owned(), place: None, message },
         );
     }
-    let causes = bugs.iter().filter(|bug| bug.same_cause_as.is_none()).flat_map(root_cause);
+    let names = file_names::of_explanation(explanation);
+    let causes = bugs.iter().filter(|bug| bug.same_cause_as.is_none());
+    let causes = causes.flat_map(|bug| root_cause(bug, &names));
     let warnings = inconclusive(explanation).into_iter().chain(causes);
     warnings.take(MOST).for_each(|warning| line(&mut text, &warning));
     let seen = explanation.put_aside.iter().filter(|known| known.times > 0);
@@ -78,7 +80,7 @@ fn failure(bug: &ExplainedBug) -> Annotation {
 }
 
 /// A warning at each line of a root cause, other than the failure's own.
-fn root_cause(bug: &ExplainedBug) -> Vec<Annotation> {
+fn root_cause(bug: &ExplainedBug, names: &FileNames) -> Vec<Annotation> {
     let cause = bug.verdict.diagnosis().and_then(|diagnosis| diagnosis.root_cause.as_ref());
     let Some(cause) = cause else { return Vec::new() };
     let same_line = |a: &Place, b: &Place| a.file == b.file && a.line == b.line;
@@ -101,7 +103,7 @@ fn root_cause(bug: &ExplainedBug) -> Vec<Annotation> {
             }
         }
     }
-    let title = format!("unravel: root cause of {}", bug.id);
+    let title = format!("unravel: root cause of {}", names.bug(&bug.id));
     let annotations = lines.into_iter().take(MOST_PLACES).map(|(place, sentences)| {
         let sentences: Vec<_> = sentences.iter().map(|s| visible(s)).collect();
         let (place, message) = (Some(place.clone()), sentences.join("\n"));
@@ -125,7 +127,7 @@ fn inconclusive(explanation: &Explanation) -> Option<Annotation> {
 }
 
 fn put_aside(explanation: &Explanation, known: &PutAside) -> Annotation {
-    let place = known.bug.places.iter().find_map(|place| site::resolve(explanation, place));
+    let place = site::resolve(explanation, &known.bug.site);
     let message = format!(
         "{}: {} failed so. Put aside in unravel.toml: {}",
         visible(&known.bug.to_string()),

@@ -12,7 +12,7 @@ use unravel_results::{Cause, Participant};
 use unravel_trace::{Failure, Place, ThreadName};
 
 use crate::source::Sources;
-use crate::words;
+use crate::{FileNames, words};
 
 /// The graph of one cause.
 pub struct CauseGraph<'c> {
@@ -22,8 +22,9 @@ pub struct CauseGraph<'c> {
     pub events: Vec<GraphEvent<'c>>,
     /// Between events of different threads.
     pub orders: Vec<GraphOrder<'c>>,
-    /// Whether all events are in one file, so that lines are enough.
+    /// Whether all events are in one file, so that lines are enough; else what files are called.
     one_file: bool,
+    names: FileNames,
 }
 
 /// An event of a cause.
@@ -79,7 +80,8 @@ impl<'c> CauseGraph<'c> {
             },
         };
         let events = found.iter().map(event).collect();
-        CauseGraph { events, threads, orders, one_file: files.len() == 1 }
+        let names = FileNames::of(found.iter().map(|(who, _)| (&who.place).into()));
+        CauseGraph { events, threads, orders, one_file: files.len() == 1, names }
     }
 
     /// The next event of the same thread: an edge of program order.
@@ -108,7 +110,7 @@ impl<'c> CauseGraph<'c> {
         match place.line {
             0 => place.function.to_string(),
             line if self.one_file => line.to_string(),
-            _ => place.short(),
+            _ => self.names.place(place),
         }
     }
 }

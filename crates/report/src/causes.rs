@@ -3,9 +3,10 @@
 //! The numbers are those of ConcBugAssist's table 5.2.
 
 use unravel_results::{CausalOrder, Cause, CauseClass, Causes, CausesVerdict, Extent};
-use unravel_trace::{Failure, ThreadName};
+use unravel_trace::{Failure, SourceLine, ThreadName};
 
-use crate::words::{self, count, grouped, listed};
+use crate::words::{count, grouped, listed};
+use crate::{FileNames, file_names, notes};
 
 /// Other threads and occurrences of a class that are told of.
 const MOST_TOLD: usize = 3;
@@ -42,7 +43,8 @@ fn nothing_fails(causes: &Causes) -> String {
     let events = count(extent.most_events, "event");
     let size = format!("up to {events}, {}; sequential consistency", bound(extent));
     if extent.passing == 0 {
-        let why = extent.left_out.first().map_or("no run came to its end", String::as_str);
+        let first = extent.left_out.first().map(notes::left_out);
+        let why = first.unwrap_or_else(|| "no run came to its end".to_owned());
         format!("{program}: inconclusive: {why} ({pace})")
     } else if extent.complete {
         let all = count(extent.passing + extent.failing, "class of schedules");
@@ -77,7 +79,7 @@ pub fn extent(extent: &Extent) -> String {
     let seen = format!("not complete: {number} {classes} seen in {}, {steps}", schedules(extent));
     match extent.left_out.is_empty() {
         true => seen,
-        false => format!("{seen}; left: {}", extent.left_out.join("; ")),
+        false => format!("{seen}; left: {}", notes::all_left_out(&extent.left_out).join("; ")),
     }
 }
 
@@ -108,7 +110,8 @@ pub fn facts(causes: &Causes, class: &CauseClass) -> Vec<String> {
     facts.extend(same_regions(causes, class));
     if causes.bugs.len() > 1 {
         let bugs = class.bugs.iter().filter_map(|index| causes.bugs.get(*index));
-        let bugs: Vec<String> = bugs.map(|bug| bug.id.to_string()).collect();
+        let names = file_names::of_causes(causes);
+        let bugs: Vec<String> = bugs.map(|bug| names.bug(&bug.id)).collect();
         if !bugs.is_empty() {
             facts.push(format!("it leads to {}", listed(&bugs)));
         }
@@ -179,7 +182,7 @@ fn roles(first: &Cause, other: &Cause) -> Option<String> {
 fn players(cause: &Cause) -> Vec<ThreadName> {
     let mut orders: Vec<&CausalOrder> = cause.orders.iter().collect();
     orders.sort_by_key(|order| {
-        let key = |who: &unravel_results::Participant| (who.place.clone(), who.verb.clone());
+        let key = |who: &unravel_results::Participant| (who.place.clone(), who.verb);
         (key(&order.first), key(&order.second))
     });
     let events = orders.into_iter().flat_map(|order| [&order.first, &order.second]);
@@ -201,12 +204,16 @@ fn same_regions(causes: &Causes, class: &CauseClass) -> Option<String> {
     Some(format!("the same {regions} as cause {}, {how}", earlier + 1))
 }
 
+/// The orders of a class between lines, in words.
+pub fn shown_lines(class: &CauseClass, names: &FileNames) -> Vec<(String, String)> {
+    lines(class).iter().map(|(first, second)| (names.line(first), names.line(second))).collect()
+}
+
 /// The orders of a class between lines.
-pub fn lines(class: &CauseClass) -> Vec<(String, String)> {
+fn lines(class: &CauseClass) -> Vec<(SourceLine, SourceLine)> {
     let orders = class.causes.first().map_or(&[][..], |cause| &cause.orders);
-    let mut lines: Vec<(String, String)> = Vec::new();
-    for order in orders {
-        let line = (words::at(&order.first.place), words::at(&order.second.place));
+    let mut lines: Vec<(SourceLine, SourceLine)> = Vec::new();
+    for line in orders.iter().map(CausalOrder::lines) {
         if !lines.contains(&line) {
             lines.push(line);
         }

@@ -7,10 +7,12 @@
 use std::time::Duration;
 
 use unravel_results::{
-    Derived, Diagnosis, Effort, Exposed, Flip, FlipKind, How, Hunt, HuntEnd, Status, TraceSource,
+    AttemptEnd, Derived, Diagnosis, Effort, Exposed, Flip, FlipKind, How, Hunt, HuntEnd, HuntGap,
+    HuntStop, Status, TraceSource,
 };
 use unravel_trace::{Outcome, Place};
 
+use crate::FileNames;
 use crate::words::{self, count, listed};
 
 /// Reasons of refusals that are told.
@@ -62,7 +64,10 @@ pub fn hunted(hunt: &Hunt) -> Vec<&Exposed> {
 pub fn headline(hunt: &Hunt) -> String {
     let runs = &hunt.runs;
     match (hunted(hunt).as_slice(), hunt.exposed.as_slice()) {
-        ([one], _) => format!("exposed: {}, {}", failure(one), shown(hunt, one)),
+        ([one], _) => {
+            let names = FileNames::of_failures([&one.failure]);
+            format!("exposed: {}, {}", failure(one, &names), shown(hunt, one))
+        }
         ([_, _, ..], _) => {
             let hunted = hunted(hunt);
             let what = count(hunted.len() as u64, "failure");
@@ -89,9 +94,10 @@ pub fn headline(hunt: &Hunt) -> String {
             HuntEnd::Incomplete { .. } => {
                 "nothing exposed, but some of it could not be decided".to_owned()
             }
-            HuntEnd::Stopped { why, left: 0 } => format!("nothing exposed before {why}"),
+            HuntEnd::Stopped { why, left: 0 } => format!("nothing exposed before {}", stop(*why)),
             HuntEnd::Stopped { why, left } => {
-                format!("nothing exposed before {why}: {} left to flip", branches(*left))
+                let (why, left) = (stop(*why), branches(*left));
+                format!("nothing exposed before {why}: {left} left to flip")
             }
             HuntEnd::Found => "nothing exposed".to_owned(),
         },
@@ -101,7 +107,7 @@ pub fn headline(hunt: &Hunt) -> String {
 fn nothing_to_start_from(hunt: &Hunt) -> String {
     let runs = &hunt.runs;
     let stopped = match &hunt.end {
-        HuntEnd::Stopped { why, .. } => format!(" before {why}"),
+        HuntEnd::Stopped { why, .. } => format!(" before {}", stop(*why)),
         _ => String::new(),
     };
     match runs.executed {
@@ -121,10 +127,10 @@ fn nothing_to_start_from(hunt: &Hunt) -> String {
 }
 
 /// `assertion 'x > 0' failed at bank.c:12`.
-pub fn failure(exposed: &Exposed) -> String {
+pub fn failure(exposed: &Exposed, names: &FileNames) -> String {
     let what = words::failure(&exposed.failure);
     match exposed.failure.place() {
-        Some(place) => format!("{what} at {}", words::at(place)),
+        Some(place) => format!("{what} at {}", names.place(place)),
         None => what,
     }
 }
@@ -393,7 +399,7 @@ pub fn extent(hunt: &Hunt) -> Vec<String> {
         HuntEnd::Incomplete { why } => {
             let mut said =
                 vec![format!("not exhausted, although nothing is left to ask within {bounds}")];
-            said.extend(why.iter().cloned());
+            said.extend(why.iter().map(gap));
             said
         }
         HuntEnd::Stopped { why, left } => {
@@ -401,7 +407,7 @@ pub fn extent(hunt: &Hunt) -> Vec<String> {
                 0 => String::new(),
                 some => format!(", with {} left to flip", branches(*some)),
             };
-            vec![format!("not exhausted: {why}{left}, within {bounds}")]
+            vec![format!("not exhausted: {}{left}, within {bounds}", stop(*why))]
         }
     }
 }
@@ -434,4 +440,69 @@ pub fn source(source: TraceSource) -> &'static str {
         TraceSource::Execution => "executed",
         TraceSource::Symbolic => "guided symbolic execution",
     }
+}
+
+/// What came of an attempt.
+pub fn result(result: AttemptEnd) -> &'static str {
+    match result {
+        AttemptEnd::Fails => "fails",
+        AttemptEnd::NoOrderFails => "no order fails",
+        AttemptEnd::Impossible => "no order makes it so",
+        AttemptEnd::Unknown => "nobody knows",
+        AttemptEnd::Passes => "it passes, as does every other order",
+        AttemptEnd::PassesAsBefore => "it passes, as was seen before",
+    }
+}
+
+/// Why a hunt had to stop.
+pub fn stop(why: HuntStop) -> &'static str {
+    match why {
+        HuntStop::Interrupted => "it was interrupted",
+        HuntStop::Time => "the time was up",
+        HuntStop::Damaged => "a crash left this process in disorder",
+    }
+}
+
+/// What a hunt did not ask, or got no answer to.
+pub fn gap(gap: &HuntGap) -> String {
+    match gap {
+        HuntGap::Incompatible(why) => return why.to_string(),
+        HuntGap::Lacking(what) => return format!("this engine cannot {what}"),
+        HuntGap::Unanswered { why } => return format!("a question had no answer: {why}"),
+        HuntGap::MostFlips { flips } => {
+            return format!("executions with {flips} flipped branches were not changed further");
+        }
+        HuntGap::Depth { depth } => {
+            return format!("only the {depth} branches nearest to the assertions were flipped");
+        }
+        HuntGap::Sets { branches } => {
+            return format!(
+                "of sets of {branches} branches only the nearest were flipped together"
+            );
+        }
+        HuntGap::Timeouts => "whether a wait times out is as it was",
+        HuntGap::Barriers => "barriers that some thread never reaches were not asked about",
+        HuntGap::Cancellation => "where a cancelled thread ends is as it was",
+        HuntGap::SemaphoreCycles => "semaphores were asked about one wait at a time, not in cycles",
+        HuntGap::Destroyed => {
+            "uses of locks and the like after they were destroyed were not asked about"
+        }
+        HuntGap::WaitsWithLock => {
+            "threads that hold a lock while they join or initialise were not asked about"
+        }
+        HuntGap::Waiters => {
+            "which of several waiting threads a signal wakes is as it was, where it can be"
+        }
+        HuntGap::LongLoops => {
+            "of assertions, locks and waits in long loops only some rounds were asked about"
+        }
+        HuntGap::AfterFailure => "what comes after a failure was not followed",
+        HuntGap::Refused => "execution refused what the model promised",
+        HuntGap::Values => "of values that are not followed only some others were tried",
+        HuntGap::Switches => "of the ways of a switch only some were tried",
+        HuntGap::OnlyNumbers => "of the input only numbers were left open",
+        HuntGap::NothingPassed => "no run passed that it could start from",
+        HuntGap::MoreShared => "more memory is shared than was watched",
+    }
+    .to_owned()
 }

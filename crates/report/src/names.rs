@@ -1,23 +1,24 @@
 //! How threads and places are called in a schedule: as short as can be.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use unravel_trace::{Place, ThreadName, Trace};
+use unravel_trace::{Place, SourceLine, ThreadName, Trace};
 
 use crate::side::{Item, Side};
-use crate::words;
+use crate::{FileNames, words};
 
 /// How places are called in a schedule.
 #[derive(Debug)]
 pub struct Names {
     /// The only file that occurs: then lines are enough.
     pub file: Option<String>,
+    /// What they are called if there are several.
+    several: FileNames,
 }
 
 impl Names {
     pub fn of(sides: &[&Side<'_>]) -> Names {
-        let mut files: BTreeSet<Arc<str>> = BTreeSet::new();
+        let mut lines: Vec<SourceLine> = Vec::new();
         for side in sides {
             let steps = side.items.iter().filter_map(|item| match item {
                 Item::Event(step) => side.run.trace.events.get(step.event as usize),
@@ -25,10 +26,12 @@ impl Names {
             });
             let places = steps.filter_map(|event| words::place(&side.run.trace, event));
             let places = places.chain(side.missing.iter().map(|missing| &missing.who.place));
-            files.extend(places.filter(|p| p.line != 0).map(|p| p.file.clone()));
+            lines.extend(places.filter(|p| p.line != 0).map(SourceLine::from));
         }
-        let only = if files.len() == 1 { files.first() } else { None };
-        Names { file: only.and_then(|file| file.rsplit('/').next()).map(str::to_owned) }
+        let first = lines.first().map(|line| line.file.clone());
+        let only = first.filter(|file| lines.iter().all(|line| line.file == *file));
+        let file = only.and_then(|file| file.rsplit('/').next().map(str::to_owned));
+        Names { file, several: FileNames::of(lines) }
     }
 
     /// `12`, or `bank.c:12`, or the function's name; empty if nothing is known.
@@ -36,7 +39,7 @@ impl Names {
         match (place.line, &self.file) {
             (0, _) => place.function.to_string(),
             (line, Some(_)) => line.to_string(),
-            (_, None) => place.short(),
+            (_, None) => self.several.place(place),
         }
     }
 
@@ -46,7 +49,7 @@ impl Names {
         let thread = trace.thread_name(event.thread);
         match words::place(trace, event).filter(|place| place.line != 0) {
             Some(place) if self.file.is_some() => format!("{thread}:{}", place.line),
-            Some(place) => format!("{thread} {}", place.short()),
+            Some(place) => format!("{thread} {}", self.several.place(place)),
             None => thread.to_string(),
         }
     }

@@ -2,6 +2,7 @@
 
 use unravel_results::{CausesVerdict, Check, CheckedAs, Repair, RepairCost, Repairs};
 
+use crate::notes;
 use crate::words::{count, grouped, listed};
 
 /// One sentence: how many repairs there are, or why there is none.
@@ -43,7 +44,7 @@ pub fn checked(check: &Check) -> String {
     };
     let why = match check.left_out.is_empty() {
         true => String::new(),
-        false => format!(": {}", check.left_out.join("; ")),
+        false => format!(": {}", notes::all_left_out(&check.left_out).join("; ")),
     };
     format!("{how}: {schedules}, none fails; not all{why}")
 }

@@ -26,7 +26,7 @@ pub use log::Log;
 use crate::escape::visible;
 use crate::source::Sources;
 use crate::words::count;
-use crate::{searched, site};
+use crate::{file_names, searched, site};
 use log::{
     Artifact, AutomationDetails, Driver, Invocation, Message, Notification, Run, RunProperties,
     Tool,
@@ -40,8 +40,10 @@ const SCHEMA: &str =
 /// The log; its `Display` is the text, on one line or (`{:#}`) indented.
 pub fn explanation(explanation: &Explanation, sources: &Sources) -> Log {
     let mut places = Places::new(sources);
+    let names = file_names::of_explanation(explanation);
     let bugs = explanation.bugs.iter();
-    let mut results: Vec<_> = bugs.map(|bug| result::bug(explanation, bug, &mut places)).collect();
+    let mut results: Vec<_> =
+        bugs.map(|bug| result::bug(explanation, bug, &names, &mut places)).collect();
     let mut notifications = notifications(explanation);
     for known in explanation.put_aside.iter().filter(|known| known.times > 0) {
         match place_of(explanation, known, sources) {
@@ -99,15 +101,15 @@ fn put_aside(known: &PutAside) -> String {
     format!("{}: {times} failed so. Put aside in unravel.toml: {}", known.bug, known.reason)
 }
 
-/// The place of a bug that is put aside: in a file that other places name, or that can be read under its bare name.
+/// The place of a bug that is put aside: in a file that other places name, or that can be read under the name that was written.
 fn place_of(explanation: &Explanation, known: &PutAside, sources: &Sources) -> Option<Place> {
-    let bare = |site: &str| {
-        let (file, line) = site::parse(site)?;
-        let place = Place { function: "".into(), file: file.into(), line, column: 0 };
+    let site = &known.bug.site;
+    let bare = || {
+        let (file, line) = (site.file.as_str().into(), site.line?);
+        let place = Place { function: "".into(), file, line, column: 0 };
         sources.line(&place).map(|_| place)
     };
-    let sites = &known.bug.places;
-    sites.iter().find_map(|site| site::resolve(explanation, site).or_else(|| bare(site)))
+    site::resolve(explanation, site).or_else(bare)
 }
 
 /// A text for people. SARIF gives a meaning to braces (placeholders) and to `[…](…)` (links): here they have none.

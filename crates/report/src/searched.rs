@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use unravel_results::{Explored, Stopped, Tally};
-use unravel_trace::Method;
-use unravel_trace::Reached;
+use unravel_results::{Explored, Stopped, Tally, Unfollowed, Variety};
+use unravel_trace::{Method, Reached};
 
+use crate::notes;
 use crate::words::count;
 
 /// What is said of a search.
@@ -38,7 +38,6 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
     );
     let found =
         |what: &str, model: &str| format!("{program}: {what} found in {pace} ({extent}{model})");
-    let reason = tally.reason.as_deref().unwrap_or("inconclusive");
     let (headline, advice) = if bugs > 0 {
         (found(&count(bugs as u64, "bug"), ""), None)
     } else if tally.schedules == 0 {
@@ -56,6 +55,8 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
             ),
         )
     } else if tally.inconclusive == tally.schedules {
+        let reason = tally.reason.as_ref().map(ToString::to_string);
+        let reason = reason.unwrap_or_else(|| "inconclusive".to_owned());
         (format!("{program}: {reason} (so in all of {pace})"), None)
     } else if let Some(all) = completely(explored) {
         let put_aside: u64 = tally.put_aside.iter().sum();
@@ -132,35 +133,48 @@ fn further(explored: &Explored) -> Option<String> {
     let tally = &explored.tally;
     let more = matches!(explored.stopped, Stopped::Time | Stopped::Schedules)
         && (tally.most_threads > 1 || tally.nondet);
-    let fixed = matches!(explored.strategy.as_str(), "run-to-block" | "round-robin");
-    let other = if explored.strategy == "portfolio" { "" } else { ", or without --strategy" };
-    (more && !fixed).then(|| format!("look further with --time 5m or another --seed{other}"))
+    let other = match explored.variety {
+        Variety::Portfolio => "",
+        Variety::One => ", or without --strategy",
+        Variety::Fixed => return None,
+    };
+    more.then(|| format!("look further with --time 5m or another --seed{other}"))
+}
+
+/// Why a run could not be followed, after "because".
+fn because(why: &Unfollowed) -> String {
+    match why {
+        Unfollowed::Inconclusive { reason, at: Some(place) } => {
+            format!("{reason} at {}", place.short())
+        }
+        Unfollowed::Inconclusive { reason, at: None } => reason.clone(),
+        Unfollowed::Killed { .. } => why.to_string(),
+    }
 }
 
 fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
     let tally = &explored.tally;
-    let mut notes = Vec::new();
+    let mut said = Vec::new();
     let nothing_followed = bugs == 0 && tally.inconclusive == tally.schedules;
     if tally.most_threads == 1 && !nothing_followed {
-        notes.push("the program created no thread, so there is one schedule only".to_owned());
+        said.push("the program created no thread, so there is one schedule only".to_owned());
     }
     if tally.inconclusive > 0 && !nothing_followed {
-        let reason = tally.reason.as_deref().unwrap_or("inconclusive");
-        let why = reason.trim_start_matches("inconclusive because ");
-        notes.push(format!("{} of them inconclusive, the first because {why}", tally.inconclusive));
+        let why = tally.reason.as_ref().map_or_else(|| "inconclusive".to_owned(), because);
+        said.push(format!("{} of them inconclusive, the first because {why}", tally.inconclusive));
     }
     if tally.discarded > 0 && tally.discarded < tally.schedules {
-        notes.push(format!(
+        said.push(format!(
             "{} of them discarded, because an assumption did not hold or a thread waits for ever",
             tally.discarded
         ));
     }
     let put_aside: u64 = tally.put_aside.iter().sum();
     if put_aside > 0 {
-        notes.push(format!("{put_aside} of them failed with a bug that unravel.toml puts aside"));
+        said.push(format!("{put_aside} of them failed with a bug that unravel.toml puts aside"));
     }
     if let Some(code) = tally.exit_code.filter(|_| tally.nonzero_exits > 0) {
-        notes.push(format!(
+        said.push(format!(
             "{} of them ended with an exit code other than 0 (first: {code}); --fail-on-exit makes that a failure",
             tally.nonzero_exits
         ));
@@ -171,12 +185,12 @@ fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
             Method::Bounded => "the search by preemptions",
         };
         for left_out in &part.left_out {
-            notes.push(format!("{name} is not complete: {left_out}"));
+            said.push(format!("{name} is not complete: {}", notes::left_out(left_out)));
         }
     }
-    notes.extend(tally.notes.iter().cloned());
+    said.extend(notes::notes(&tally.notes));
     if explored.stopped == Stopped::Interrupted {
-        notes.push("interrupted; what was found is kept".to_owned());
+        said.push("interrupted; what was found is kept".to_owned());
     }
-    notes
+    said
 }

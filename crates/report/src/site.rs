@@ -1,24 +1,17 @@
-//! Sites of `unravel.toml` as places. A site names a file by its last component only (`bank.c:31`); which file that is,
-//! the places of an explanation tell, if they tell one file only.
+//! Sites of `unravel.toml` as places. A site names the end of a path (`bank.c:31`); which file that is, the places of an
+//! explanation tell, if they tell one file only.
 
 use std::collections::BTreeSet;
 
 use unravel_results::Explanation;
-use unravel_trace::{Place, Trace};
+use unravel_trace::{Place, Trace, WrittenPlace};
 
-/// The file and line of `bank.c:31`.
-pub fn parse(site: &str) -> Option<(&str, u32)> {
-    let (file, line) = site.rsplit_once(':')?;
-    let line = line.parse().ok().filter(|line| *line > 0)?;
-    (!file.is_empty()).then_some((file, line))
-}
-
-/// The place of a site, if exactly one file of the explanation has that name.
-pub fn resolve(explanation: &Explanation, site: &str) -> Option<Place> {
-    let (name, line) = parse(site)?;
+/// The place of a site, if it is a line and exactly one file of the explanation is called so.
+pub fn resolve(explanation: &Explanation, site: &WrittenPlace) -> Option<Place> {
+    let line = site.line?;
     let mut files: BTreeSet<&str> = BTreeSet::new();
     places(explanation, &mut |place| {
-        if place.file.rsplit('/').next() == Some(name) {
+        if site.names(&place.file) {
             files.insert(&place.file);
         }
     });

@@ -20,10 +20,9 @@ use unravel_results::{
     Causes, Diagnosis, ExplainedBug, Explanation, Exposed, Hunt, Repairs, replay_command,
 };
 
-use crate::escape;
-use crate::hunts;
 use crate::searched::searched;
 use crate::source::Sources;
+use crate::{FileNames, escape, file_names, hunts};
 use page::Page;
 
 /// Narrower terminals get lines that their terminal breaks.
@@ -52,7 +51,7 @@ pub fn diagnosis(
     style: Style,
     replay: Option<&str>,
 ) -> String {
-    let mut page = Page::new(style);
+    let mut page = Page::new(style, FileNames::of_failures([&diagnosis.failure]));
     headline::failure(&mut page, &diagnosis.failure, &diagnosis.program, Some(diagnosis));
     headline::status(&mut page, &diagnosis.status);
     told(&mut page, diagnosis, sources);
@@ -70,14 +69,16 @@ pub fn explanation(
     style: Style,
     html: Option<&str>,
 ) -> String {
-    let mut page = Page::new(style);
+    let bugs = explanation.bugs.iter().map(|bug| &bug.failure);
+    let mut page = Page::new(style, FileNames::of_failures(bugs));
     explanation::write(&mut page, explanation, sources, html);
     page.finish()
 }
 
 /// All causes, each as a graph. `html` is where their page is.
 pub fn causes(causes: &Causes, sources: &Sources, style: Style, html: Option<&str>) -> String {
-    let mut page = Page::new(style);
+    let bugs = causes.bugs.iter().map(|bug| &bug.failure);
+    let mut page = Page::new(style, FileNames::of_failures(bugs));
     causes::write(&mut page, causes, sources, html);
     page.finish()
 }
@@ -85,7 +86,8 @@ pub fn causes(causes: &Causes, sources: &Sources, style: Style, html: Option<&st
 /// The repairs that stood every check. `patches` are the files that their diffs were written to, one each, if they
 /// were; `html` is where their page is.
 pub fn repairs(repairs: &Repairs, style: Style, patches: &[String], html: Option<&str>) -> String {
-    let mut page = Page::new(style);
+    let bugs = repairs.causes.bugs.iter().map(|bug| &bug.failure);
+    let mut page = Page::new(style, FileNames::of_failures(bugs));
     repairs::write(&mut page, repairs, patches, html);
     page.finish()
 }
@@ -99,17 +101,19 @@ pub fn hunt(
     typed: &[String],
     html: Option<&str>,
 ) -> String {
-    let mut page = Page::new(style);
+    let failures = hunt.exposed.iter().map(|exposed| &exposed.failure);
+    let mut page = Page::new(style, FileNames::of_failures(failures));
     hunt::write(&mut page, hunt, sources, typed, html);
     page.finish()
 }
 
 /// A line an exposed failure: what, where, the command that replays it. If nothing could be searched, why.
 pub fn brief_hunt(hunt: &Hunt) -> String {
+    let names = file_names::of_hunt(hunt);
     let line = |exposed: &Exposed| {
         let replay = exposed.trace.as_deref().map(replay_command);
         let replay = replay.map_or(String::new(), |command| format!("  {command}"));
-        let text = format!("{}: {}{replay}", hunt.program, exposed.failure.id());
+        let text = format!("{}: {}{replay}", hunt.program, names.bug(&exposed.failure.id()));
         format!("{}\n", escape::visible(&text))
     };
     if hunts::weight(hunt) == hunts::Weight::Inconclusive {
@@ -124,8 +128,9 @@ pub fn brief(explanation: &Explanation, inconclusive: bool) -> String {
         let said = searched(&explanation.program, &explanation.explored, 0);
         return format!("{}\n", escape::visible(&said.headline));
     }
+    let names = file_names::of_explanation(explanation);
     let line = |bug: &ExplainedBug| {
-        let text = format!("{}: {}  {}", explanation.program, bug.id, bug.replay);
+        let text = format!("{}: {}  {}", explanation.program, names.bug(&bug.id), bug.replay);
         format!("{}\n", escape::visible(&text))
     };
     explanation.bugs.iter().map(line).collect()

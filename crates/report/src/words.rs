@@ -3,7 +3,7 @@
 use unravel_results::{
     CausalOrder, Diagnosis, ExplainedBug, Participant, Pattern, Projection, Status, Verdict,
 };
-use unravel_trace::{Event, EventKind, Failure, FailureKind, Place, Trace, Value, WakeCause};
+use unravel_trace::{Event, EventKind, Failure, FailureKind, Place, Trace, Value, Verb, WakeCause};
 
 /// An event in words, in parts, so that a narrow report can shorten the name and keep the value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -111,8 +111,8 @@ pub fn absent(who: &Participant, failure: Option<&Failure>) -> &'static str {
     if is_what_failed(who, failure) {
         return FAILS;
     }
-    let waits =
-        !matches!(who.verb.as_str(), "reads" | "writes" | "updates" | "signals" | "unlocks");
+    use Verb::{Reads, Signals, Unlocks, Updates, Writes};
+    let waits = !matches!(who.verb, Reads | Writes | Updates | Signals | Unlocks);
     let stuck = waits && matches!(failure.kind, FailureKind::Deadlock | FailureKind::Livelock);
     let mut blocked = failure.related.iter().flat_map(|related| &related.stack);
     if stuck && blocked.any(|place| place.file == who.place.file && place.line == who.place.line) {

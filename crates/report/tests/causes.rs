@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 use unravel_report::Sources;
 use unravel_report::terminal::{self, Style};
 use unravel_results::{Causes, Explanation, Extent, Pattern, Repairs};
+use unravel_trace::LeftOut;
 
 fn causes((causes, sources): (Causes, Sources), style: Style) -> String {
     terminal::causes(&causes, &sources, style, Some("unravel-out/bank.html"))
@@ -210,10 +211,10 @@ fn where_nothing_fails_it_says_what_was_explored() {
          to 20,000,000 steps a run; sequential consistency)\n"
     );
     made.extent.complete = false;
-    made.extent.left_out = vec!["the time was up".into()];
+    made.extent.left_out = vec![LeftOut::PartsMissing];
     let text = terminal::causes(&made, &Sources::none(), Style::default(), None);
     assert_has(&text, "bank: no failure found in 31 schedules, 0.1 s");
-    assert_has(&text.replace('\n', " "), "a run; left: the time was up");
+    assert_has(&text.replace('\n', " "), "a run; left: parts are missing");
     made.extent = Extent::default();
     let text = terminal::causes(&made, &Sources::none(), Style::default(), None);
     assert_has(&text, "bank: inconclusive: no run came to its end (0 schedules, 0.1 s)");
@@ -227,7 +228,7 @@ fn an_incomplete_search_says_what_it_left_and_what_it_is_not_sure_of() {
         "
   2 causes; 34 of 1,234 classes of schedules fail
   not complete: 1,234 classes of schedules seen in 5,000 schedules, up to 20,000,000 steps a run;
-  left: the time was up; T0.2 waits with a timeout
+  left: parts are missing; what follows the creation of 128 threads
 ",
     );
     assert_has(
@@ -305,7 +306,7 @@ a new mutex around bank.c:5 to 6 and bank.c:10 to 11
         &text,
         "
   checked    virtually: the only class of schedules passes
-             patched and compiled: 2,000 schedules, none fails; not all: the time was up
+             patched and compiled: 2,000 schedules, none fails; not all: parts are missing
   cost       1 line added, 1 removed
   rules out  cause 2
   apply      patch -p1 < 'an odd name/repair-2.diff'

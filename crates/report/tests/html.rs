@@ -2,9 +2,10 @@
 
 mod support;
 
-use support::{caused, explained, pages};
 use unravel_report::{Sources, html};
 use unravel_results::{Diagnosis, Explanation, Status};
+
+use support::{caused, explained, pages};
 
 fn page((explanation, sources): (Explanation, Sources)) -> String {
     html::explanation(&explanation, &sources)
@@ -230,7 +231,7 @@ fn all_causes_and_how_far_they_are_complete_are_told() {
     assert_has(
         &html::causes(&incomplete, &sources),
         &[
-            "left: the time was up; T0.2 waits with a timeout",
+            "left: parts are missing; what follows the creation of 128 threads",
             "✗ abort was called",
             "values of __VERIFIER_nondet_* were fixed",
         ],
@@ -262,7 +263,7 @@ fn repairs_stand_below_the_causes_with_their_diffs() {
             "keeps 6 of 8 passing classes",
             "patch -p1 < unravel-out/repair-1.diff",
             "not every schedule was tried",
-            "patched and compiled: 2,000 schedules, none fails; not all: the time was up",
+            "patched and compiled: 2,000 schedules, none fails; not all: parts are missing",
             "Tried, and no repair take 'm' around bank.c:5 : deadlocks:",
         ],
     );

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr as _;
 use unravel_report::json::{self as documents, HuntDocument};
 use unravel_report::terminal::{self, Style};
 use unravel_report::{Sources, html};
-use unravel_results::{Hunt, HuntEnd, Refused};
+use unravel_results::{Hunt, HuntEnd, HuntGap, HuntStop, Refused};
 use unravel_trace::Outcome;
 
 fn text((hunt, sources): &(Hunt, Sources), style: Style) -> String {
@@ -132,10 +132,11 @@ fn that_nothing_was_exposed_says_how_far_that_goes() {
         "  exhausted: every combination that was seen, and every flip of it within D 16",
     );
     let why = "a question had no answer: too large";
-    let open = plain(hunted::nothing(HuntEnd::Incomplete { why: vec![why.into()] }));
+    let gap = HuntGap::Unanswered { why: "too large".into() };
+    let open = plain(hunted::nothing(HuntEnd::Incomplete { why: vec![gap] }));
     assert_has(&open, "  not exhausted, although nothing is left to ask");
     assert_has(&open, &format!("  • {why}\n"));
-    let stopped = HuntEnd::Stopped { why: "the time was up".into(), left: 12 };
+    let stopped = HuntEnd::Stopped { why: HuntStop::Time, left: 12 };
     let stopped = plain(hunted::nothing(stopped));
     assert!(
         stopped.starts_with("nothing exposed before the time was up: 12 branches left to flip\n"),
@@ -257,7 +258,7 @@ fn a_document_can_be_read_back_and_says_what_the_hunt_says() {
     assert_eq!(exposed["derived"]["passing"]["projection"]["all_flows"], 4);
     assert_eq!(exposed["replay"], "unravel replay unravel-out/bank-assertion-1.trace");
     assert_eq!(document["journal"][1]["result"], "fails");
-    let stopped = HuntEnd::Stopped { why: "the time was up".into(), left: 12 };
+    let stopped = HuntEnd::Stopped { why: HuntStop::Time, left: 12 };
     let document = serde_json::to_value(documents::hunt(&hunted::nothing(stopped).0)).unwrap();
     assert_eq!(document["verdict"], "open");
     assert_eq!(

@@ -3,12 +3,13 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{caused, explained};
 use unravel_report::json::{
     self, CausesDocument, DiagnosisDocument, ExplanationDocument, ReadError, RepairsDocument,
 };
 use unravel_results::{Diagnosis, Explanation};
 use unravel_trace::EventKind;
+
+use support::{caused, explained};
 
 fn diagnosis(diagnosis: &Diagnosis) -> Value {
     serde_json::to_value(json::diagnosis(diagnosis)).unwrap()
@@ -262,7 +263,7 @@ fn repairs_have_their_diff_what_was_checked_and_their_cost() {
     assert_eq!(
         document["repairs"][1]["checks"][1],
         json!({
-            "how": "patched", "complete": false, "schedules": 2000, "passing": 700, "left_out": ["the time was up"],
+            "how": "patched", "complete": false, "schedules": 2000, "passing": 700, "left_out": ["parts are missing"],
         })
     );
     assert_eq!(document["repairs"][1]["cost"]["kept"], Value::Null);

@@ -7,10 +7,11 @@ use std::process::Command;
 use std::{env, fs};
 
 use serde_json::Value;
-use support::explained;
 use unravel_report::{Sources, sarif};
 use unravel_results::Explanation;
 use unravel_trace::FailureKind;
+
+use support::explained;
 
 fn log(explanation: &Explanation, sources: &Sources) -> Value {
     serde_json::from_str(&sarif::explanation(explanation, sources).to_string()).unwrap()

@@ -6,12 +6,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use support::{caused, explained, hunted};
 use unravel_report::json::{
     self, CausesDocument, DatabaseDocument, DiagnosisDocument, ExplanationDocument, HuntDocument,
     RepairsDocument,
 };
 use unravel_results::{Diagnosis, Explanation};
+
+use support::{caused, explained, hunted};
 
 fn diagnosis(diagnosis: &Diagnosis) -> Value {
     serde_json::to_value(json::diagnosis(diagnosis)).unwrap()

@@ -4,12 +4,13 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use support::{FILE, RunBuilder, failure};
 use unravel_report::Sources;
 use unravel_report::stepper::{Answer, AnswerKind, Stepper, Subject};
 use unravel_report::terminal::Style;
 use unravel_results::*;
 use unravel_trace::*;
+
+use support::{FILE, RunBuilder, failure};
 
 const ENDING: &str = "assertion: it failed\n    at bank.c:31 in main (T0)\n";
 

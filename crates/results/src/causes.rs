@@ -4,9 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use unravel_trace::{BugId, EventKey, Failure, LeftOut, Place, Schedule, SourceLine, ThreadName};
 
 use crate::{CausalOrder, Pattern};
-use unravel_trace::{BugId, EventKey, Failure, Place, Schedule, ThreadName};
 
 /// Every cause of a program's failures, up to a bound.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ pub struct Extent {
     pub fixed_inputs: bool,
     /// How many inputs were looked at.
     pub inputs: u64,
-    pub left_out: Vec<String>,
+    pub left_out: Vec<LeftOut>,
 }
 
 /// The columns of ConcBugAssist's table 5.2.
@@ -134,16 +134,15 @@ pub struct CauseRegion {
 /// An order between source lines.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct LineOrder {
-    /// `bank.c:31`.
-    pub first: String,
-    pub second: String,
+    pub first: SourceLine,
+    pub second: SourceLine,
     /// What both touch.
     pub object: String,
 }
 
 impl fmt::Display for LineOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} → {}", self.first, self.second)
+        write!(f, "{} → {}", self.first.short(), self.second.short())
     }
 }
 

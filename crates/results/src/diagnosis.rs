@@ -3,8 +3,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-
-use unravel_trace::{EventKey, Failure, Outcome, Place, Schedule, ThreadName, Trace};
+use unravel_trace::{
+    EventKey, Failure, Outcome, Place, Schedule, SourceLine, ThreadName, Trace, Verb,
+};
 
 /// The diagnosis of one failure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -82,13 +83,19 @@ pub struct CausalOrder {
     pub witness: Option<Schedule>,
 }
 
+impl CausalOrder {
+    /// The lines it is between: orders between the same lines are one for a reader.
+    pub fn lines(&self) -> (SourceLine, SourceLine) {
+        ((&self.first.place).into(), (&self.second.place).into())
+    }
+}
+
 /// An event of the root cause.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Participant {
     pub key: EventKey,
     pub place: Place,
-    /// `reads`, `writes`, `locks`.
-    pub verb: String,
+    pub verb: Verb,
     /// Index in the failing trace; `None` if the failing run ended before it.
     pub event: Option<u32>,
 }

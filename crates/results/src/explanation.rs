@@ -1,9 +1,9 @@
 //! What `explain` says of a program. The room `explain` makes it, reports print it.
 
 use serde::{Deserialize, Serialize};
+use unravel_trace::{BugId, Failure, KnownBug};
 
 use crate::{Diagnosis, Explored, Repairs};
-use unravel_trace::{BugId, Failure};
 
 /// All that is known of a program after a search and the diagnosis of what it found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl Verdict {
 /// A known bug, put aside in `unravel.toml`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PutAside {
-    pub bug: BugId,
+    pub bug: KnownBug,
     /// Why, as the file says.
     pub reason: String,
     /// How many schedules failed so.

@@ -1,15 +1,17 @@
 //! How far a search came, and why it ended.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-
-use unravel_trace::{BugId, Reached};
+use unravel_trace::{BugId, Note, Outcome, Place, Reached};
 
 /// A search, when it is over.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Explored {
+    /// As the command line spells it.
     pub strategy: String,
+    pub variety: Variety,
     pub seed: u64,
     pub tally: Tally,
     pub stopped: Stopped,
@@ -19,6 +21,39 @@ pub struct Explored {
     pub systematic: Vec<Reached>,
     /// Of a search that several machines divide: which part this is, `2/4`.
     pub part: Option<String>,
+}
+
+/// How many kinds of schedules a search has in it: what else could be tried depends on that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Variety {
+    /// All strategies take turns.
+    Portfolio,
+    /// One strategy, whose schedules the seed decides, or which is systematic.
+    One,
+    /// One strategy that has the same few schedules whatever the seed.
+    Fixed,
+}
+
+/// Why a run could not be followed to its end.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Unfollowed {
+    /// As [`Outcome::Inconclusive`] has it.
+    Inconclusive { reason: String, at: Option<Place> },
+    /// The program killed the process that ran it.
+    Killed { signal: i32 },
+}
+
+impl fmt::Display for Unfollowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unfollowed::Inconclusive { reason, at } => {
+                Outcome::Inconclusive { reason: reason.clone(), at: at.clone() }.fmt(f)
+            }
+            Unfollowed::Killed { signal } => {
+                write!(f, "the program killed its process (signal {signal})")
+            }
+        }
+    }
 }
 
 /// How much of a program's behaviour a search has seen.
@@ -68,8 +103,8 @@ impl Stopped {
 pub struct Tally {
     pub schedules: u64,
     pub inconclusive: u64,
-    /// The first reason given.
-    pub reason: Option<String>,
+    /// Why the first of them was.
+    pub reason: Option<Unfollowed>,
     /// Runs that left what the program assumes.
     pub discarded: u64,
     /// Runs that failed, by bug, without those that the user puts aside.
@@ -84,7 +119,7 @@ pub struct Tally {
     pub most_threads: u64,
     /// Some run asked for a nondeterministic value.
     pub nondet: bool,
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 impl Tally {
@@ -138,29 +173,30 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unravel_trace::FailureKind;
+    use unravel_trace::{FailureKind, SourceLine};
 
-    fn bug(place: &str) -> BugId {
-        BugId { kind: FailureKind::Assertion, places: vec![place.to_owned()] }
+    fn bug(file: &str) -> BugId {
+        let place = SourceLine { file: file.into(), line: 1, function: "".into() };
+        BugId { kind: FailureKind::Assertion, places: vec![place] }
     }
 
     #[test]
     fn what_several_workers_did_adds_up() {
         let mut all =
             Tally { schedules: 3, most_events: 9, exit_code: Some(4), ..Tally::default() };
-        all.count_failed(bug("a.c:1"), 2);
+        all.count_failed(bug("a.c"), 2);
         let mut more =
             Tally { schedules: 5, most_events: 7, exit_code: Some(5), ..Tally::default() };
-        more.count_failed(bug("a.c:1"), 1);
-        more.count_failed(bug("b.c:2"), 1);
+        more.count_failed(bug("a.c"), 1);
+        more.count_failed(bug("b.c"), 1);
         more.count_put_aside(1, 4);
-        more.notes.push("said twice".to_owned());
+        more.notes.push(Note::SignalsIgnored);
         all.add(more.clone());
         all.add(Tally { notes: more.notes, ..Tally::default() });
         assert_eq!((all.schedules, all.most_events, all.exit_code), (8, 9, Some(4)));
-        assert_eq!((all.times(&bug("a.c:1")), all.times(&bug("b.c:2"))), (3, 1));
-        assert_eq!(all.times(&bug("c.c:3")), 0);
+        assert_eq!((all.times(&bug("a.c")), all.times(&bug("b.c"))), (3, 1));
+        assert_eq!(all.times(&bug("c.c")), 0);
         assert_eq!(all.put_aside, [0, 4]);
-        assert_eq!(all.notes, ["said twice"]);
+        assert_eq!(all.notes, [Note::SignalsIgnored]);
     }
 }

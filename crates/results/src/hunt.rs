@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-
-use crate::{Alternate, Diagnosis, Observed};
 use unravel_trace::{Failure, Place, ThreadName};
+
+use crate::{Alternate, AttemptEnd, Diagnosis, HuntGap, HuntStop, Observed};
 
 /// The result of a hunt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -88,8 +88,7 @@ pub struct Attempt {
     /// What goes another way than in the run it was derived from.
     pub flips: Vec<Flip>,
     pub traces: TraceSource,
-    /// What came of it, in words.
-    pub result: String,
+    pub result: AttemptEnd,
 }
 
 /// Where the trace of a thread came from that goes another way.
@@ -118,9 +117,9 @@ pub enum HuntEnd {
     /// There is nothing left to ask within the bounds; every question was answered.
     Exhausted,
     /// Nothing is left to ask, but some answers are missing.
-    Incomplete { why: Vec<String> },
+    Incomplete { why: Vec<HuntGap> },
     /// It had to stop first.
-    Stopped { why: String, left: u64 },
+    Stopped { why: HuntStop, left: u64 },
 }
 
 /// A failure that was exposed, and executed.

@@ -1,5 +1,9 @@
 //! Room `results`: what the rooms say of a program. They make it, `report` prints it; nobody computes anything from it
 //! again. Knows nothing of files.
+//!
+//! `explored.rs` is how far a search came; `diagnosis.rs`, `explanation.rs`, `causes.rs`, `repairs.rs` and `hunt.rs` are what the rooms of
+//! these names found; `database.rs` is a trace database in numbers; `command.rs` writes the commands that reports tell people to
+//! type.
 
 mod causes;
 mod command;
@@ -7,6 +11,7 @@ mod database;
 mod diagnosis;
 mod explanation;
 mod explored;
+mod gaps;
 mod hunt;
 mod repairs;
 
@@ -16,5 +21,6 @@ pub use database::*;
 pub use diagnosis::*;
 pub use explanation::*;
 pub use explored::*;
+pub use gaps::{AttemptEnd, HuntGap, HuntStop};
 pub use hunt::*;
 pub use repairs::*;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use unravel_trace::LeftOut;
 
 use crate::Causes;
 
@@ -91,7 +92,7 @@ pub struct Check {
     pub schedules: u64,
     pub classes: u64,
     /// If not complete: why.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<LeftOut>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

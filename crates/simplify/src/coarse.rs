@@ -6,25 +6,19 @@
 //! interruptions, each in one window of every size, so that of ten thousand turns some dozens are left after as many
 //! executions. Tinertia's operations are for those.
 
+use crate::budgets::{COARSE_EXECUTIONS, FEW_TURNS, SMALLEST_WINDOW};
 use crate::course::{Candidate, Course, Turn};
 use crate::trial::Trial;
 
-/// Fewer turns than these are left to Tinertia.
-const FEW: usize = 24;
-/// No window is smaller.
-const SMALLEST: usize = 4;
-/// Executions of this stage.
-const EXECUTIONS: u64 = 500;
-
 /// The same failure with fewer switches.
 pub(crate) fn coarse(trial: &mut Trial<'_>, course: Course) -> Course {
-    let until = trial.counts.executed + EXECUTIONS;
+    let until = trial.counts.executed + COARSE_EXECUTIONS;
     let mut coarse = Coarse { trial, course, until };
     loop {
         let before = coarse.course.turns.len();
         coarse.window(0, before);
         let after = coarse.course.turns.len();
-        if after <= FEW || after >= before || !coarse.may_go_on() {
+        if after <= FEW_TURNS || after >= before || !coarse.may_go_on() {
             return coarse.course;
         }
     }
@@ -44,7 +38,7 @@ impl Coarse<'_, '_> {
 
     /// Makes the turns of a window coarse, or those of its halves. The later half first: what comes before it stays.
     fn window(&mut self, from: usize, to: usize) {
-        if to - from < SMALLEST || !self.may_go_on() || self.merge(from, to) {
+        if to - from < SMALLEST_WINDOW || !self.may_go_on() || self.merge(from, to) {
             return;
         }
         let middle = from + (to - from) / 2;

@@ -20,17 +20,15 @@ mod node;
 mod walk;
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{Detail, FailureKind, Outcome, Schedule, ThreadId, Want};
+use unravel_trace::{Capability, Detail, FailureKind, Outcome, Schedule, ThreadId, Want};
 
+use crate::budgets::NODES;
 use crate::course::Course;
 use crate::switches::Switches;
 use crate::trial::Trial;
-use crate::{Budget, Optimality};
+use crate::{Budget, Optimality, Unproved};
 use node::{Key, NodeId, Nodes};
 use walk::{Hazards, Revealed, Walk};
-
-/// Nodes that are kept at most.
-const NODES: usize = 4_000_000;
 
 /// Looks for the same failure with fewer switches than `best`, or as many and fewer preemptions. The course of it, if there
 /// is one, and what is proved.
@@ -39,19 +37,16 @@ pub(crate) fn prove(
     best: Switches,
     budget: &Budget,
 ) -> (Option<Course>, Optimality) {
-    let local = |why: &str| {
-        let why = why.to_owned();
-        (None, Optimality::LocalOptimum { at_least: 0, why })
-    };
+    let local = |why: Unproved| (None, Optimality::LocalOptimum { at_least: 0, why });
     if budget.proof_executions == 0 {
-        return local("no proof was asked for");
+        return local(Unproved::NotAsked);
     }
     if trial.bug.kind == FailureKind::Livelock {
-        return local("livelocks are not searched exactly");
+        return local(Unproved::Livelock);
     }
     let mut hazards = Hazards::default();
     loop {
-        let steps = trial.steps.saturating_add(budget.proof_steps);
+        let steps = trial.lab.work().saturating_add(budget.proof_steps);
         let mut exact = Exact {
             trial: &mut *trial,
             executions: budget.proof_executions,
@@ -80,7 +75,7 @@ struct Exact<'t, 'a> {
     /// What the program does that forbids to cut less.
     hazards: Hazards,
     /// Why nothing can be proved any more.
-    left_out: Option<String>,
+    left_out: Option<Unproved>,
 }
 
 /// A failing schedule.
@@ -128,7 +123,7 @@ impl Exact<'_, '_> {
         let executed = self.trial.counts.proof_executions;
         self.left_out.is_none()
             && executed < self.executions
-            && self.trial.steps < self.steps
+            && self.trial.lab.work() < self.steps
             && self.nodes.len() < NODES
             && (!executed.is_multiple_of(64) || self.trial.may_go_on())
     }
@@ -137,11 +132,9 @@ impl Exact<'_, '_> {
     fn unproved(&self, switches: usize, best: Switches) -> Optimality {
         let why = match &self.left_out {
             Some(why) => why.clone(),
-            None if self.trial.executor.is_damaged() => {
-                "the program called a function whose effects cannot be undone".to_owned()
-            }
-            None if self.trial.stopped => "the search was stopped".to_owned(),
-            None => format!("{} schedules were not enough", self.trial.counts.proof_executions),
+            None if self.trial.lab.is_damaged() => Unproved::Damaged,
+            None if self.trial.stopped => Unproved::Stopped,
+            None => Unproved::NotEnough { schedules: self.trial.counts.proof_executions },
         };
         let is_least = switches == best.all() || self.found.is_some();
         match is_least && self.left_out.is_none() {
@@ -163,19 +156,23 @@ impl Exact<'_, '_> {
         let mut todo: Vec<(Option<ThreadId>, Vec<u32>)> = vec![(None, Vec::new())];
         while let Some((thread, own_answers)) = todo.pop() {
             let mut walk = Walk::new(&way, &answers, &own_answers, thread);
-            let want = Want { learn: true, prune_spins: true, ..Want::only(Detail::Outcome) };
+            // Without learning, what is out of sight stays so; with every round of a busy wait, the search is longer.
+            let learn = self.trial.lab.can(Capability::Learn);
+            let prune_spins = self.trial.lab.can(Capability::PruneSpins);
+            let want = Want { learn, prune_spins, ..Want::only(Detail::Outcome) };
             self.trial.counts.proof_executions += 1;
-            let run = self.trial.run(&mut walk, want);
+            let run = self.trial.run(&mut walk, &mut (), want);
             let Walk { mut options, chosen, revealed, questions, hazards, mut blind, .. } = walk;
-            self.trial.learned.merge(&run.learned.without(&self.trial.visible));
-            if let Some(spot) = blind.of(&run, Some(&self.trial.visible)) {
-                self.left_out = Some(format!("not seen: {spot}"));
+            let visible = self.trial.lab.visible();
+            self.trial.learned.merge(&run.learned.without(visible));
+            if let Some(spot) = blind.of(&run, Some(visible)) {
+                self.left_out = Some(Unproved::Unseen(spot));
             }
             if hazards.is_new_to(&self.hazards) {
                 return Err(hazards.and(&self.hazards));
             }
             if hazards.cancels {
-                self.left_out = Some("threads are cancelled".to_owned());
+                self.left_out = Some(Unproved::Cancellation);
                 return Ok(());
             }
             if thread.is_none() {
@@ -199,7 +196,7 @@ impl Exact<'_, '_> {
                     self.found = Some(Found { schedule, switches, preemptions });
                 }
             } else if let Outcome::Inconclusive { reason, .. } = &run.outcome {
-                self.left_out = Some(format!("a schedule could not be followed: {reason}"));
+                self.left_out = Some(Unproved::Inconclusive { reason: reason.clone() });
                 return Ok(());
             }
             if goes_on {
@@ -256,12 +253,12 @@ impl Exact<'_, '_> {
                 if course.switches().cost() <= expected {
                     return (Some(course), optimality);
                 }
-                let why = "the best schedule counts otherwise when it is replayed".to_owned();
+                let why = Unproved::CountsOtherwise;
                 let at_least = found.switches;
                 (Some(course), Optimality::LocalOptimum { at_least, why })
             }
             _ => {
-                let why = "the best schedule does not fail so when it is replayed".to_owned();
+                let why = Unproved::FailsOtherwise;
                 (None, Optimality::LocalOptimum { at_least: found.switches, why })
             }
         }

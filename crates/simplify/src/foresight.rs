@@ -7,6 +7,8 @@
 //!
 //! It errs where a run would fail only after the recorded steps end: that is taken for "does not fail", and costs a candidate.
 //! What it says to fail is executed before it is claimed.
+//!
+//! Tinertia executes every variant of a trace; this is what saves most of these executions.
 
 use unravel_solve::{Evaluator, Model, Op, StepId, Verdict};
 use unravel_trace::{Bug, EventKind, Run, ThreadId};

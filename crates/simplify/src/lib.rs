@@ -4,33 +4,33 @@
 //! by one, mostly by evaluation ([`foresight`]), [`exact`] searches all schedules with fewer switches and so finds a better
 //! one or proves that there is none. Everything that is claimed was executed.
 //!
+//! `course.rs` is a failing run as turns, `tolerant.rs` executes other turns as far as the program fits them, `trial.rs` is where that
+//! happens, `recording.rs` notes what came of it, `switches.rs` counts. `exact/walk.rs` is one execution of the exact search.
+//!
 //! What is minimal is minimal for this program, this input and this visible set: a thread is interrupted only before the
 //! events of the recorded run's visible set. Memory is sequentially consistent.
 
+mod budgets;
 mod coarse;
 mod course;
 mod exact;
 mod foresight;
+mod recording;
 mod switches;
 mod tinertia;
 mod tolerant;
 mod trial;
-mod widen;
 
+use crate::budgets::{EXECUTIONS, LONG, PROOF_EXECUTIONS, PROOF_WORK, ROUNDS};
 use std::time::Instant;
 
-use unravel_execute::Judge;
-use unravel_trace::{Detail, Executor, Input, Outcome, Run, VisibleSet};
+use unravel_execute::Laboratory;
+use unravel_trace::{BlindSpot, Detail, EngineError, Executor, Input, Outcome, Run, VisibleSet};
 
+pub use budgets::budgets;
 pub use switches::Switches;
 
 use trial::Trial;
-
-/// Runs with more switches, or with more events, are made coarser first.
-const LONG: (usize, u64) = (400, 20_000);
-
-/// How often the proof may find that more is shared than was known.
-const ROUNDS: u32 = 4;
 
 /// How much may be done.
 #[derive(Clone, Copy, Debug)]
@@ -48,9 +48,9 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Budget {
-            executions: 20_000,
-            proof_executions: 200_000,
-            proof_steps: 600_000_000,
+            executions: EXECUTIONS,
+            proof_executions: PROOF_EXECUTIONS,
+            proof_steps: PROOF_WORK,
             until: None,
         }
     }
@@ -94,9 +94,34 @@ pub enum Optimality {
     /// No schedule fails so with fewer switches, nor with as many and fewer preemptions.
     ProvedMinimal,
     /// No schedule fails so with fewer switches; whether fewer of them can be preemptions is not known.
-    FewestSwitches { why: String },
+    FewestSwitches { why: Unproved },
     /// No operation improves it. `at_least`: so many switches are needed in any case.
-    LocalOptimum { at_least: usize, why: String },
+    LocalOptimum { at_least: usize, why: Unproved },
+}
+
+/// Why not more is proved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unproved {
+    NotAsked,
+    /// What spins is pruned, so a livelock would not show.
+    Livelock,
+    Unseen(BlindSpot),
+    /// Cancellation acts on a thread without touching what its events touch.
+    Cancellation,
+    /// A schedule could not be followed to its end, for this reason.
+    Inconclusive {
+        reason: String,
+    },
+    /// The program called a function whose effects cannot be undone.
+    Damaged,
+    Stopped,
+    /// So many schedules were executed, and there are more.
+    NotEnough {
+        schedules: u64,
+    },
+    /// The best schedule has other switches, or does not fail so, when it is replayed without pruning.
+    CountsOtherwise,
+    FailsOtherwise,
 }
 
 /// A failing run, made simple.
@@ -123,40 +148,34 @@ pub enum SimplifyError {
     NoFailure,
     #[error("the recorded run does not fail any more: {0}")]
     FailsNoMore(Box<Outcome>),
+    #[error(transparent)]
+    Engine(EngineError),
 }
 
-/// Simplifies a failing run. `input` is that of the run, `judge` knows what counts as a failure and sends the program's output
-/// away. `watch` is told what is done and ends it by answering false; what was reached by then is the result.
+/// Simplifies a failing run. `input` is that of the run. `watch` is told what is done and ends it by answering false; what was reached by then is the result.
 pub fn simplify(
     executor: &mut dyn Executor,
-    judge: &mut Judge,
     input: &Input,
     run: &Run,
     budget: &Budget,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Simplified, SimplifyError> {
     let bug = run.outcome.failure().ok_or(SimplifyError::NoFailure)?.id();
+    let visible = run.schedule.visible.clone();
     let mut trial = Trial {
-        executor,
-        judge,
-        input: run.input(input),
-        visible: run.schedule.visible.clone(),
+        lab: Laboratory::new(executor, run.input(input), visible).until(budget.until, None),
         bug,
         counts: Counts::default(),
         stage: Stage::Replaying,
         switches: run.schedule.context_switches(),
-        until: budget.until,
         watch,
         left: budget.executions,
-        steps: 0,
         learned: VisibleSet::default(),
         stopped: false,
     };
-    let schedule = widen::widen(&mut trial, &run.schedule);
+    let schedule = trial.widen(&run.schedule);
     let (replayed, course) = trial.replay(&schedule, Detail::Outcome);
-    let Some(mut course) = course else {
-        return Err(SimplifyError::FailsNoMore(Box::new(replayed.outcome)));
-    };
+    let Some(mut course) = course else { return Err(no_more(&trial, replayed)) };
     let before = course.switches();
     if before.all() > LONG.0 || course.events() > LONG.1 {
         trial.stage = Stage::Coarse;
@@ -170,27 +189,32 @@ pub fn simplify(
         trial.stage = Stage::Proving;
         let (improved, optimality) = exact::prove(&mut trial, local, budget);
         let course_so_far = improved.unwrap_or(course);
-        let schedule = course_so_far.schedule(&trial.visible);
+        let schedule = course_so_far.schedule(trial.lab.visible());
         // Other schedules share more than the recorded one: with that visible, once more.
         rounds -= 1;
         let wider = match rounds {
             0 => None,
-            _ => widen::with_learned(&mut trial, &schedule),
+            _ => trial.with_learned(&schedule),
         };
         match wider.and_then(|wider| trial.replay(&wider, Detail::Outcome).1) {
             Some(wider) => course = wider,
             None => break (local, schedule, optimality),
         }
     };
-    trial.visible = schedule.visible.clone();
     // The result is shown only as it was executed, once more.
     let (shown, again) = trial.replay(&schedule, run.detail().max(Detail::Events));
-    let Some(course) = again else {
-        return Err(SimplifyError::FailsNoMore(Box::new(shown.outcome)));
-    };
+    let Some(course) = again else { return Err(no_more(&trial, shown)) };
     let after = course.switches();
     let mut forced = course.forced;
     forced.truncate(after.all());
     let (counts, stopped) = (trial.counts, trial.stopped);
     Ok(Simplified { run: shown, forced, before, local, after, optimality, counts, stopped })
+}
+
+/// Why a run did not fail that should have.
+fn no_more(trial: &Trial<'_>, run: Run) -> SimplifyError {
+    match trial.lab.problem() {
+        Some(problem) => SimplifyError::Engine(problem.clone()),
+        None => SimplifyError::FailsNoMore(Box::new(run.outcome)),
+    }
 }

@@ -12,20 +12,12 @@
 
 use std::rc::Rc;
 
-use unravel_trace::Detail;
+use unravel_trace::{Capability, Detail};
 
+use crate::budgets::{DEFER, DEFERRED, EVALUATION, MODELLED_EVENTS};
 use crate::course::{Candidate, Course};
 use crate::foresight::{Foreseen, Foresight, Modelled};
 use crate::trial::Trial;
-
-/// No run with more events is evaluated.
-const MODELLED_EVENTS: u64 = 200_000;
-/// Steps that may be evaluated.
-const WALK: u64 = 60_000_000;
-/// How many turns later a turn may come.
-const DEFER: usize = 8;
-/// Candidates to be deferred that may be executed in one pass.
-const DEFERRED: u64 = 12;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Pass {
@@ -44,7 +36,7 @@ impl Pass {
 /// The same failure, locally minimal.
 pub(crate) fn tinertia(trial: &mut Trial<'_>, course: Course) -> Course {
     // Answers that only the machine asks for are not modelled.
-    let limits = trial.input.limits;
+    let limits = trial.lab.input().limits;
     let blind = limits.spurious_wakes || limits.early_timeouts;
     let confirmed = course.clone();
     let mut tinertia =
@@ -87,7 +79,7 @@ enum Tried {
 
 impl Tinertia<'_, '_> {
     fn may_go_on(&mut self) -> bool {
-        self.trial.left > 0 && self.walked < WALK && self.trial.may_go_on()
+        self.trial.left > 0 && self.walked < EVALUATION && self.trial.may_go_on()
     }
 
     /// One pass over the turns. It is interrupted where the model has to be made anew.
@@ -120,7 +112,11 @@ impl Tinertia<'_, '_> {
         if self.blind || self.modelled.is_some() || self.course.events() > MODELLED_EVENTS {
             return;
         }
-        let schedule = self.course.schedule(&self.trial.visible);
+        if !self.trial.lab.can(Capability::Symbolic) {
+            self.blind = true;
+            return;
+        }
+        let schedule = self.course.schedule(self.trial.lab.visible());
         let (run, course) = self.trial.replay(&schedule, Detail::Symbolic);
         let modelled = course.and_then(|course| {
             let modelled = Modelled::new(&run, &course)?;
@@ -280,7 +276,7 @@ impl Tinertia<'_, '_> {
             return;
         }
         self.is_confirmed = true;
-        let schedule = self.course.schedule(&self.trial.visible);
+        let schedule = self.course.schedule(self.trial.lab.visible());
         let (_, course) = self.trial.replay(&schedule, Detail::Outcome);
         match course {
             Some(course) if course.switches().all() <= self.course.switches().all() => {

@@ -8,105 +8,12 @@
 //! Points are told apart by their site alone, so that a thread may rejoin in another round of a loop than it left: the run is
 //! then another than was meant, which costs a candidate and is never wrong.
 
-use unravel_execute::Replay;
 use unravel_trace::{
-    Alarm, Choice, Executed, Observes, Op, Question, Run, Scheduler, SiteId, ThreadId, ThreadName,
-    View, Why,
+    Choice, Executed, Op, Question, Scheduler, SiteId, ThreadId, ThreadName, View, Why,
 };
 
+use crate::budgets::AHEAD;
 use crate::course::{AS_FAR_AS_IT_CAN, Candidate, Course, Turn};
-use crate::switches::is_forced;
-
-/// How many points ahead a thread may rejoin.
-const AHEAD: usize = 1_000;
-
-/// Notes the course of a run while it goes on.
-#[derive(Debug)]
-pub(crate) struct Recording {
-    points: Vec<Vec<SiteId>>,
-    answers: Vec<Vec<u32>>,
-    turns: Vec<Turn>,
-    forced: Vec<bool>,
-    /// Whether a switch at the last decision would be forced.
-    forced_here: bool,
-    current: ThreadId,
-    /// The number of the last event: accesses inside an atomic section have that of its beginning.
-    last: u64,
-}
-
-impl Recording {
-    pub fn new() -> Recording {
-        Recording {
-            points: Vec::new(),
-            answers: Vec::new(),
-            turns: Vec::new(),
-            forced: Vec::new(),
-            forced_here: false,
-            current: ThreadId(0),
-            last: 0,
-        }
-    }
-
-    /// At each decision.
-    pub fn decide(&mut self, view: &View<'_>, chosen: ThreadId) {
-        self.forced_here = is_forced(view);
-        self.current = chosen;
-    }
-
-    pub fn answer(&mut self, answer: u32) {
-        let thread = self.current.index();
-        if self.answers.len() <= thread {
-            self.answers.resize(thread + 1, Vec::new());
-        }
-        self.answers[thread].push(answer);
-    }
-
-    /// How many questions a thread was asked.
-    fn asked(&self) -> usize {
-        self.answers.get(self.current.index()).map_or(0, Vec::len)
-    }
-
-    /// An event is executed; true if it is a point of its own.
-    pub fn observe(&mut self, executed: &Executed<'_>) -> bool {
-        if executed.number == self.last {
-            return false;
-        }
-        self.last = executed.number;
-        let thread = executed.thread.index();
-        if self.points.len() <= thread {
-            self.points.resize(thread + 1, Vec::new());
-        }
-        self.points[thread].push(executed.what.site);
-        let upto = self.points[thread].len() as u32;
-        match self.turns.last_mut() {
-            Some(turn) if turn.thread == thread => turn.upto = upto,
-            last => {
-                if last.is_some() {
-                    self.forced.push(self.forced_here);
-                }
-                self.turns.push(Turn { thread, upto });
-            }
-        }
-        true
-    }
-
-    /// The course of the run that was recorded.
-    pub fn finish(self, run: &Run) -> Course {
-        let threads = run.schedule.threads.clone();
-        let mut course = Course {
-            points: self.points,
-            turns: self.turns,
-            forced: self.forced,
-            answers: self.answers,
-            choices: run.schedule.choices.clone(),
-            threads,
-        };
-        course.points.resize(course.threads.len(), Vec::new());
-        course.answers.resize(course.threads.len(), Vec::new());
-        course.forced.push(true);
-        course
-    }
-}
 
 /// Follows a candidate as far as the program fits it.
 #[derive(Debug)]
@@ -121,7 +28,11 @@ pub(crate) struct Tolerant<'a> {
     known: Vec<Option<usize>>,
     /// By thread of the course: which it is in this run.
     found: Vec<Option<ThreadId>>,
-    recording: Recording,
+    /// By thread of this run: how many questions it was asked.
+    asked: Vec<usize>,
+    current: ThreadId,
+    /// The number of the last event: accesses inside an atomic section have that of its beginning.
+    last: u64,
 }
 
 impl<'a> Tolerant<'a> {
@@ -133,12 +44,10 @@ impl<'a> Tolerant<'a> {
             passed: vec![0; course.threads.len()],
             known: Vec::new(),
             found: vec![None; course.threads.len()],
-            recording: Recording::new(),
+            asked: Vec::new(),
+            current: ThreadId::MAIN,
+            last: 0,
         }
-    }
-
-    pub fn finish(self, run: &Run) -> Course {
-        self.recording.finish(run)
     }
 
     fn know(&mut self, names: &[ThreadName]) {
@@ -148,6 +57,7 @@ impl<'a> Tolerant<'a> {
                 self.found[place] = Some(ThreadId(self.known.len() as u32));
             }
             self.known.push(place);
+            self.asked.push(0);
         }
     }
 
@@ -222,77 +132,34 @@ impl Scheduler for Tolerant<'_> {
         self.know(view.names);
         let choice =
             self.follow(view).unwrap_or_else(|| Choice { thread: self.run_on(view), events: 1 });
-        self.recording.decide(view, choice.thread);
+        self.current = choice.thread;
         choice
     }
 
     /// As the same thread answered its question of that number in the course.
     fn choose(&mut self, _: Question, options: u32) -> u32 {
-        let asked = self.recording.asked();
-        let known = self.known.get(self.recording.current.index()).copied().flatten();
-        let answer = known.and_then(|thread| self.course.answers[thread].get(asked).copied());
-        let answer = answer.filter(|a| *a < options).unwrap_or(0);
-        self.recording.answer(answer);
-        answer
+        let thread = self.current.index();
+        let Some(asked) = self.asked.get_mut(thread) else { return 0 };
+        *asked += 1;
+        let answers = self.known[thread].map(|thread| &self.course.answers[thread]);
+        let answer = answers.and_then(|answers| answers.get(*asked - 1).copied());
+        answer.filter(|answer| *answer < options).unwrap_or(0)
     }
 
-    fn observes(&self) -> Observes {
-        Observes::Events
+    fn watches(&self) -> bool {
+        true
     }
 
-    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
-        if self.recording.observe(executed)
-            && let Some(Some(thread)) = self.known.get(executed.thread.index())
-        {
+    fn watch(&mut self, executed: &Executed<'_>) {
+        if executed.number == self.last {
+            return;
+        }
+        self.last = executed.number;
+        if let Some(Some(thread)) = self.known.get(executed.thread.index()) {
             let passed = &mut self.passed[*thread];
             if self.course.points[*thread].get(*passed as usize) == Some(&executed.what.site) {
                 *passed += 1;
             }
         }
-        None
-    }
-}
-
-/// A replay that is recorded.
-#[derive(Debug)]
-pub(crate) struct Recorded<'a> {
-    replay: Replay<'a>,
-    recording: Recording,
-}
-
-impl<'a> Recorded<'a> {
-    pub fn new(replay: Replay<'a>) -> Recorded<'a> {
-        Recorded { replay, recording: Recording::new() }
-    }
-
-    pub fn finish(self, run: &Run) -> Course {
-        self.recording.finish(run)
-    }
-}
-
-impl Scheduler for Recorded<'_> {
-    fn next(&mut self, view: &View<'_>) -> Choice {
-        let choice = self.replay.next(view);
-        self.recording.decide(view, choice.thread);
-        choice
-    }
-
-    fn choose(&mut self, what: Question, options: u32) -> u32 {
-        let answer = self.replay.choose(what, options).min(options - 1);
-        self.recording.answer(answer);
-        answer
-    }
-
-    fn finish(&mut self, events: u64) {
-        self.replay.finish(events);
-    }
-
-    fn observes(&self) -> Observes {
-        Observes::Events
-    }
-
-    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
-        self.recording.observe(executed);
-        None
     }
 }

@@ -1,68 +1,71 @@
-//! Where candidates are executed: the program with the input, the visible set and the rules of the failing run.
+//! Where candidates are executed: a laboratory with the failing run's input and visible set, and the bug that is to show.
 
-use std::time::Instant;
-
-use unravel_execute::{Judge, Replay};
-use unravel_trace::{BugId, Detail, Executor, Input, Run, Schedule, Scheduler, VisibleSet, Want};
+use unravel_execute::Laboratory;
+use unravel_trace::{BugId, Detail, Observer, Run, Schedule, Scheduler, VisibleSet, Want};
 
 use crate::course::{Candidate, Course};
-use crate::tolerant::{Recorded, Tolerant};
+use crate::recording::Recording;
+use crate::tolerant::Tolerant;
 use crate::{Counts, Progress, Stage};
 
-/// What a run costs besides its instructions, counted in them.
-const RUN_COST: u64 = 4_000;
-/// What an event costs.
-const EVENT_COST: u64 = 50;
-
 pub(crate) struct Trial<'a> {
-    pub executor: &'a mut dyn Executor,
-    pub judge: &'a mut Judge,
-    pub input: Input,
-    pub visible: VisibleSet,
+    pub lab: Laboratory<'a>,
     pub bug: BugId,
     pub counts: Counts,
     pub stage: Stage,
     /// Context switches of the best run so far.
     pub switches: usize,
-    pub until: Option<Instant>,
     pub watch: &'a mut dyn FnMut(&Progress) -> bool,
     /// Executions of the simplification that are left.
     pub left: u64,
-    /// Instructions executed.
-    pub steps: u64,
     /// Sites that turned out to touch shared memory and are not visible.
     pub learned: VisibleSet,
     pub stopped: bool,
 }
 
 impl Trial<'_> {
-    /// Executes a schedule; it is judged.
-    pub fn run(&mut self, scheduler: &mut dyn Scheduler, want: Want) -> Run {
-        let mut run = self.executor.run(&self.input, &self.visible, scheduler, want);
-        self.judge.judge(&mut run);
-        self.steps += run.steps + RUN_COST + run.schedule.events() * EVENT_COST;
-        run
+    /// Executes a schedule.
+    pub fn run(&mut self, by: &mut dyn Scheduler, seen: &mut dyn Observer, want: Want) -> Run {
+        self.lab.run(by, seen, want)
     }
 
     pub fn is_the_bug(&self, run: &Run) -> bool {
-        run.outcome.failure().is_some_and(|failure| failure.id() == self.bug)
+        is_bug(run, &self.bug)
     }
 
-    /// Executes a schedule as it is, with so much detail. `None` for the course if it does not fail so.
+    /// Executes a schedule as it is, with so much detail as the engine can keep up to this. `None` for the course if it does not fail so.
     pub fn replay(&mut self, schedule: &Schedule, detail: Detail) -> (Run, Option<Course>) {
         self.count();
-        let mut recorded = Recorded::new(Replay::new(schedule));
-        let run = self.run(&mut recorded, Want::only(detail));
-        let course = self.is_the_bug(&run).then(|| recorded.finish(&run));
+        let mut recording = Recording::default();
+        let want = Want::only(self.lab.at_most(detail));
+        let (run, _) = self.lab.replay_seen(schedule, &mut recording, want);
+        let course = self.is_the_bug(&run).then(|| recording.finish(&run));
         (run, course)
     }
 
     /// Executes a candidate tolerantly: what happened, if it is the same bug.
     pub fn attempt(&mut self, course: &Course, candidate: &Candidate) -> Option<Course> {
         self.count();
+        let mut recording = Recording::default();
         let mut tolerant = Tolerant::new(course, candidate);
-        let run = self.run(&mut tolerant, Want::only(Detail::Outcome));
-        self.is_the_bug(&run).then(|| tolerant.finish(&run))
+        let run = self.run(&mut tolerant, &mut recording, Want::only(Detail::Outcome));
+        self.is_the_bug(&run).then(|| recording.finish(&run))
+    }
+
+    /// The failing run with everything visible that it shares. Where the trace does not show an access, no thread can be
+    /// interrupted before it, and two states can look like one.
+    pub fn widen(&mut self, schedule: &Schedule) -> Schedule {
+        let bug = &self.bug;
+        self.lab.widen(schedule, |run| is_bug(run, bug))
+    }
+
+    /// The same run with what the proof learned made visible; `None` if it learned nothing, or the run does not fail so
+    /// then.
+    pub fn with_learned(&mut self, schedule: &Schedule) -> Option<Schedule> {
+        let learned = std::mem::take(&mut self.learned);
+        let bug = &self.bug;
+        (!learned.is_empty())
+            .then(|| self.lab.with_visible(schedule, &learned, |run| is_bug(run, bug)))?
     }
 
     fn count(&mut self) {
@@ -73,9 +76,11 @@ impl Trial<'_> {
     /// Whether there is time for more, and nobody wants it to end.
     pub fn may_go_on(&mut self) -> bool {
         let progress = Progress { stage: self.stage, switches: self.switches, counts: self.counts };
-        self.stopped |= self.until.is_some_and(|until| Instant::now() >= until)
-            || self.executor.is_damaged()
-            || !(self.watch)(&progress);
+        self.stopped |= !self.lab.may_go_on() || !(self.watch)(&progress);
         !self.stopped
     }
+}
+
+fn is_bug(run: &Run, bug: &BugId) -> bool {
+    run.outcome.failure().is_some_and(|failure| failure.id() == *bug)
 }

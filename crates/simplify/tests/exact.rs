@@ -1,9 +1,7 @@
 //! What is said to be proved minimal is minimal: compared with all interleavings of toy programs.
 
-mod toy;
-
-use toy::{Do, Toy};
-use unravel_execute::Judge;
+use unravel_conformance::{Act, Toy};
+use unravel_execute::Laboratory;
 use unravel_simplify::{Budget, Optimality, Simplified, simplify};
 use unravel_strategies::Random;
 use unravel_trace::*;
@@ -57,13 +55,19 @@ impl Scheduler for Enumerated {
     }
 }
 
+/// A laboratory in which every access is visible.
+fn laboratory(toy: &mut Toy) -> Laboratory<'_> {
+    let visible = toy.sites().all().clone();
+    Laboratory::new(toy, Input::default(), visible)
+}
+
 /// The fewest switches, then preemptions, of all schedules that fail like this. `None` if there are too many schedules.
 fn brute_force(toy: &mut Toy, bug: &Outcome) -> Option<(usize, usize)> {
     let mut best = (usize::MAX, usize::MAX);
     let mut scheduler = Enumerated::default();
+    let mut lab = laboratory(toy);
     for _ in 0..6_000 {
-        let (input, visible) = (Input::default(), VisibleSet::default());
-        let run = toy.run(&input, &visible, &mut scheduler, Want::only(Detail::Outcome));
+        let run = lab.run(&mut scheduler, &mut (), Want::only(Detail::Outcome));
         if run.outcome.is_same_bug(bug) {
             best = best.min((scheduler.switches, scheduler.preemptions));
         }
@@ -76,42 +80,40 @@ fn brute_force(toy: &mut Toy, bug: &Outcome) -> Option<(usize, usize)> {
 
 /// A failing run at random.
 fn failing(toy: &mut Toy, seeds: std::ops::Range<u64>) -> Option<Run> {
+    let mut lab = laboratory(toy);
     seeds.into_iter().find_map(|seed| {
-        let (input, visible) = (Input::default(), VisibleSet::default());
-        let run = toy.run(&input, &visible, &mut Random::new(seed), Want::only(Detail::Outcome));
+        let run = lab.run(&mut Random::new(seed), &mut (), Want::only(Detail::Outcome));
         run.outcome.failure().is_some().then_some(run)
     })
 }
 
 fn simplified(toy: &mut Toy, run: &Run, budget: &Budget) -> Simplified {
-    let mut judge = Judge::open(&Rules::default()).expect("no rules need no files");
-    let mut watch = |_: &_| true;
-    simplify(toy, &mut judge, &Input::default(), run, budget, &mut watch)
-        .expect("the run fails again")
+    simplify(toy, &Input::default(), run, budget, &mut |_| true).expect("the run fails again")
 }
 
 /// A small program at random: two or three threads with two cells, a lock and a condition variable.
 fn program(rng: &mut Rng) -> Toy {
     let threads = 1 + rng.below(3) as usize;
-    let mut toy = Toy { threads: vec![vec![Do::Read(0), Do::FailIf(1 + i64::from(rng.below(3)))]] };
+    let rest = vec![Act::Read(0), Act::FailIf(1 + rng.below(3))];
+    let mut bodies = Vec::new();
     for _ in 0..threads {
         let mut own = Vec::new();
         let length = 2 + rng.below(if threads == 3 { 1 } else { 3 });
         while own.len() < length as usize {
             let cell = rng.below(2) as usize;
             match rng.below(8) {
-                0 | 1 => own.extend([Do::Read(cell), Do::Write(cell, 1)]),
-                2 => own.extend([Do::Read(cell), Do::SkipIf(0, 1), Do::Write(1 - cell, 2)]),
-                3 => own.extend([Do::Lock(0), Do::Read(cell), Do::Write(cell, 1), Do::Unlock(0)]),
-                4 => own.extend([Do::Read(cell), Do::FailIf(i64::from(rng.below(4)))]),
-                5 => own.extend([Do::Lock(0), Do::Wait(0, 0), Do::Unlock(0)]),
-                6 => own.push(Do::Signal(0)),
-                _ => own.push(Do::Write(cell, 1)),
+                0 | 1 => own.extend([Act::Read(cell), Act::Put(cell, 1)]),
+                2 => own.extend([Act::Read(cell), Act::SkipIf(0, 1), Act::Put(1 - cell, 2)]),
+                3 => own.extend([Act::Lock(0), Act::Read(cell), Act::Put(cell, 1), Act::Unlock(0)]),
+                4 => own.extend([Act::Read(cell), Act::FailIf(rng.below(4))]),
+                5 => own.extend([Act::Lock(0), Act::Wait(0, 0), Act::Unlock(0)]),
+                6 => own.push(Act::Signal(0)),
+                _ => own.push(Act::Put(cell, 1)),
             }
         }
-        toy.threads.push(own);
+        bodies.push(own);
     }
-    toy
+    Toy::joined(bodies, rest)
 }
 
 #[test]
@@ -141,16 +143,16 @@ fn minima_are_those_of_all_interleavings() {
 #[test]
 fn a_thread_is_cut_where_only_a_read_is_to_come_in_between() {
     // The second thread must see the first write and not yet the second, then the second.
-    let writer = vec![Do::Write(0, 1), Do::Write(1, 1)];
+    let writer = vec![Act::Put(0, 1), Act::Put(1, 1)];
     let reader = vec![
-        Do::Read(0),
-        Do::SkipIf(0, 4),
-        Do::Read(1),
-        Do::SkipIf(1, 2),
-        Do::Read(1),
-        Do::FailIf(1),
+        Act::Read(0),
+        Act::SkipIf(0, 4),
+        Act::Read(1),
+        Act::SkipIf(1, 2),
+        Act::Read(1),
+        Act::FailIf(1),
     ];
-    let mut toy = Toy { threads: vec![Vec::new(), writer, reader] };
+    let mut toy = Toy::joined(vec![writer, reader], Vec::new());
     let mut worse = 0;
     for seed in 0..300 {
         let Some(run) = failing(&mut toy, seed..seed + 1) else { continue };

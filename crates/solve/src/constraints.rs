@@ -13,6 +13,9 @@
 //! (what comes after the end and is free), [`wishes`] (deadlocks, and failures that only execution can tell).
 //! What a formula says is exact for executions on the recorded path, but for what these files call *approximated*;
 //! what they call *not encoded* is an error, [`NoEncoding`], never a weaker formula.
+//!
+//! These are the synchronisation constraints of Symbiosis (§3.3), with more kinds of objects than its locks, waits and signals,
+//! and with requests that stay refused, for deadlocks.
 
 mod counts;
 pub(crate) mod ends;

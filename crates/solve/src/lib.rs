@@ -3,14 +3,22 @@
 //! Evaluate first, solve second: a total order of steps fixes every value, so that most questions are answered by
 //! walking it ([`Evaluator`]). A [`Solver`] searches orders and proves that there is none.
 //!
-//! [`Orders`] is our own solver, CDCL(T) on a SAT solver of this room, and the default. [`Z3`] is the reference that it is
-//! checked against, and decides initial values that nobody knows. Both read the same formulas about sync objects (module
-//! `constraints`), and [`brute`] checks both on tiny traces that [`generate`] makes up.
+//! - `model/` builds the [`Model`], `evaluate/` walks an order with an undo trail, `criteria.rs` says how far two orders are apart.
+//! - `query.rs` is what can be asked, `choice.rs` who answers, `heeding.rs` stops it at Ctrl-C, `dumping.rs` keeps what was asked.
+//! - `constraints/` is what sync objects and ends demand, as formulas that all solvers read.
+//! - [`Orders`] is our own solver, CDCL(T) on the SAT solver `sat/`, and the default: how it answers is said in `orders.rs`.
+//! - `smt/` writes a query as SMT-LIB text, `z3/` gives it to the system's library. [`Z3`] is the reference that `orders` is
+//!   checked against, and decides initial values that nobody knows.
+//! - [`brute`] goes through all interleavings, [`generate`] makes up traces: the oracles of the tests, and what
+//!   `cargo xtask bench solve` measures.
 //!
 //! An order that is given as an answer has been evaluated. "There is none", cores and bounds are proofs within the
 //! [`Model`], without a certificate: a wrong clause of a theory would make them wrong, in the direction of too few orders.
+//! What is tested is agreement: with brute force on tiny random traces of every kind of event, with Z3 on longer ones, and
+//! that orders known to exist are never excluded (`tests/agreement`).
 
 pub mod brute;
+mod budgets;
 mod choice;
 mod constraints;
 pub mod criteria;
@@ -26,6 +34,7 @@ mod sat;
 mod smt;
 mod z3;
 
+pub use budgets::budgets;
 pub use choice::{SolverChoice, UnknownSolver};
 pub use dumping::Dumping;
 pub use evaluate::{Evaluator, Verdict};

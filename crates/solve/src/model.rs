@@ -12,6 +12,11 @@
 //! *Not modelled*: what a thread does once it leaves its recorded path; cancellation; `SyncInit` and `SyncDestroy`
 //! of locks and condition variables; which thread a barrier calls the last; futexes. Memory is sequentially
 //! consistent.
+//!
+//! After Symbiosis (§3.3), whose formula is path ∧ bug ∧ sync ∧ rw ∧ mo over the traces of all threads. Deviates: steps, not
+//! single operations, are what is ordered; reads-from is byte-wise, over cells; the model is also what [`crate::Evaluator`]
+//! walks, so that a formula is written only where something has to be searched or proved. Errs towards too few orders: what
+//! leaves the recorded path is left out.
 
 mod build;
 mod candidates;

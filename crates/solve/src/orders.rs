@@ -2,18 +2,29 @@
 //!
 //! CDCL(T) on [`crate::sat`]: the Booleans are what a read reads from and the orders of steps that turn out to matter.
 //! No integers: a [`graph`] keeps the orders acyclic. No bit-vectors: [`values`] evaluates a condition as soon as the
-//! sources of its slice are chosen. Queries are *anchored*: the schedule at hand is assumed, read by read, and only what
-//! a core blames is given up, so that answers are near and most of a long trace is never decided.
+//! sources of its slice are chosen. A query asks for any order that ends as wished (`find`), the nearest to a schedule
+//! (`nearest`), or which assumed orders exclude it (`core`). On the way:
 //!
-//! - [`theory`]: what literals mean, and what follows.
-//! - [`atoms`]: literals made on demand; formulas of [`crate::constraints`] as clauses.
-//! - [`chains`]: counters, where evaluation would see too late what cannot be.
-//! - [`candidates`]: what a read may read from, a few literals at a time.
-//! - [`writers`], [`sections`], [`near`]: the orders that reads-from, locks and whole segments bring with them.
-//! - [`linearise`]: from a graph to a schedule, or the orders that are missing.
-//! - [`symbols`]: initial values that nobody knows, by Z3.
-//! - [`walks`]: chance, before the search where nothing is known of the order, and where a search has to stop.
-//! - [`session`]: what lasts from query to query. [`maxsat`], [`goals`]: the nearest schedule.
+//! - **Anchor.** The schedule that the search begins with: the one to be near to, else the recorded one. Each read that
+//!   matters has one literal, *it reads as in the anchor*. All of these are assumed, and those that a core blames are let go. So
+//!   answers are near, and most of a long trace is never decided.
+//! - **Session** ([`session`]). Same model, same end, same anchor: what was learnt is known. Kept orders are assumptions, and
+//!   blocked sets hold only while a literal of their query does, so that nothing learnt depends on them. The last two
+//!   sessions are kept.
+//! - **Theory** ([`theory`]). A source of a read, or an order, becomes edges of the graph. An edge between two sections of a lock
+//!   takes the whole sections with it ([`sections`]), one into a segment that stays whole the segment ([`near`]). A cycle is a
+//!   conflict of the literals on it. A source also gives a value: a condition is evaluated once its slice is chosen, and a
+//!   wrong one is a conflict of that slice alone. Where a cell is a counter, how many updates a chain can still hold is known
+//!   before that ([`chains`]). Literals are made on demand ([`atoms`], [`candidates`], [`writers`]).
+//! - **Linearise** ([`linearise`]). When nothing is left to decide, the steps are put in a row, greedily, as in the anchor. Where
+//!   nobody can go on, that is said as a clause over orders, and the search decides them: most orders never get a literal.
+//! - **Evaluate.** The row is evaluated. Sync objects that stop it get their formulas now. If none is left and it still ends
+//!   otherwise, the answer is *unknown* with the reason. Initial values that nobody knows are Z3's ([`symbols`]).
+//! - **Cores.** A conflict among assumptions blames some of them. A minimal core leaves members out, many at once, then fewer.
+//! - **Nearest** ([`goals`], [`maxsat`]). Criteria are soft constraints. Disjoint cores give a first schedule and a bound, then one
+//!   core after the other (OLL) until they meet; the lexicographic goal does so criterion by criterion. If a limit comes
+//!   first, the best schedule and the bound are the gap.
+//! - **Walks** ([`walks`]). Chance comes first where nothing is known of the order, and last where a search had to stop.
 //!
 //! Every answer is evaluated before it is given. "No" and bounds are proofs within the model ([`crate::Model`]): they
 //! rest on the clauses that the theory says, which are checked against brute force and Z3 on random traces.
@@ -36,6 +47,7 @@ mod writers;
 
 use rustc_hash::FxHashSet;
 
+use crate::budgets::{ROUNDS, SESSIONS};
 use crate::constraints::Constraints;
 use crate::query::minimal_core;
 use crate::sat::{Budget, Ended, Lit, Stop};
@@ -44,11 +56,6 @@ use goals::{Criterion, Near};
 use maxsat::{Minimiser, Minimum, Wishes};
 use session::{Assumed, Open, Session, Subject};
 use theory::Search;
-
-/// Sessions that are kept.
-const SESSIONS: usize = 2;
-/// Times that an anchor gives way before it is given up.
-const ROUNDS: usize = 200;
 
 /// Our own solver. What it learns about a model it knows in the next query about it.
 #[derive(Debug, Default)]

@@ -20,17 +20,13 @@ mod reduce;
 mod tests;
 mod variables;
 
+use crate::budgets::{LOOK, RESTART};
 use std::time::Instant;
 
 use clauses::Clauses;
 pub(crate) use variables::{Lit, Variables};
 
 use crate::Bounds;
-
-/// Conflicts before the first restart; multiplied by the Luby sequence.
-const RESTART: u64 = 80;
-/// Decisions between two looks at the clock.
-const LOOK: u64 = 64;
 
 /// Whether a clause that a theory says is needed again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,13 +1,13 @@
 //! What events do not tell of a run, so that nothing can be proved about all runs: who claims completeness asks here.
 
-use unravel_trace::{Executed, HELD_BACK, Op, Run, VisibleSet};
+use unravel_trace::{BlindSpot, Executed, Note, Op, Operand, Run, VisibleSet};
 
 /// Notices what is not seen in a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BlindSpots {
     /// The last event's number.
     number: u64,
-    found: Option<&'static str>,
+    found: Option<BlindSpot>,
 }
 
 impl BlindSpots {
@@ -15,23 +15,23 @@ impl BlindSpots {
         let is_inside = executed.number == self.number;
         self.number = executed.number;
         match executed.what.op {
-            Op::External | Op::Fence if executed.what.other != 0 => {
-                self.found = Some("what library functions do to the program's memory");
+            Op::External | Op::Fence if executed.what.operand == Operand::UnseenWrites => {
+                self.found = Some(BlindSpot::Library);
             }
             // It may let others in where it waits.
             Op::Acquire | Op::AcquireShared if is_inside => {
-                self.found = Some("orders that locks inside atomic sections allow");
+                self.found = Some(BlindSpot::LocksInSections);
             }
             _ => {}
         }
     }
 
     /// What was not seen in the run that was observed, with this visible set. Ready for the next run then.
-    pub fn of(&mut self, run: &Run, visible: Option<&VisibleSet>) -> Option<&'static str> {
+    pub fn of(&mut self, run: &Run, visible: Option<&VisibleSet>) -> Option<BlindSpot> {
         let spot = std::mem::take(self).found;
-        let is_held_back = run.notes.iter().any(|note| note == HELD_BACK);
+        let is_held_back = run.notes.contains(&Note::HeldBack);
         let learns = visible.is_some_and(|visible| !run.learned.without(visible).is_empty());
-        spot.or(is_held_back.then_some("what a thread does that looks again and again for long"))
-            .or(learns.then_some("memory that turned out to be shared"))
+        spot.or(is_held_back.then_some(BlindSpot::LongSpins))
+            .or(learns.then_some(BlindSpot::Shared))
     }
 }

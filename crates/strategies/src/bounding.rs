@@ -10,13 +10,13 @@
 //! It does not look at what events do: schedules that differ in the order of independent events count each. The list
 //! has a limit; what does not fit is left out, and said to be.
 
-use unravel_trace::{Choice, Method, Outcome, Question, Run, Scheduler, ThreadId, View, Why};
+use unravel_trace::{
+    Choice, LeftOut, Method, Outcome, Question, Run, Scheduler, ThreadId, View, Why,
+};
 
+use crate::budgets::MOST_DEVIATIONS;
 use crate::run_to_block::next_in_order;
 use crate::systematic::{Count, Counted, Systematic};
-
-/// As many deviations are kept: some 200 MB.
-const MOST: usize = 6_000_000;
 
 /// Schedules with few preemptions first.
 #[derive(Debug)]
@@ -219,7 +219,7 @@ impl Systematic for Bounding {
             _ => Counted::New,
         };
         if diverged {
-            self.count.leave_out("what follows where the program did not repeat itself");
+            self.count.leave_out(LeftOut::Unrepeated);
         }
         if let Some(last) = self.run.last {
             self.kept.release(last);
@@ -232,9 +232,9 @@ impl Systematic for Bounding {
         let mut summary = self.count.summary(Method::Bounded, self.ended, self.bound());
         if let Some(dropped) = self.dropped {
             summary.complete = false;
-            summary.left_out.push(format!(
-                "schedules with {dropped} preemptions or more beyond the {MOST} that fit into the list"
-            ));
+            summary
+                .left_out
+                .push(LeftOut::Preemptions { from: dropped, kept: MOST_DEVIATIONS as u64 });
         }
         summary
     }
@@ -265,7 +265,7 @@ impl Kept {
                 self.all[index as usize] = link;
                 index
             }
-            None if self.all.len() >= MOST => return None,
+            None if self.all.len() >= MOST_DEVIATIONS => return None,
             None => {
                 self.all.push(link);
                 self.all.len() as u32 - 1

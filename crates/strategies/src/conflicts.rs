@@ -1,4 +1,7 @@
 //! What race-directed search brings together.
+//!
+//! The pairs that RaceFuzzer (Sen, PLDI 2008) is given by a race detector, with those that Thrille adds. Who finds them is
+//! `execute`'s (`races/conflicts.rs`).
 
 use serde::{Deserialize, Serialize};
 use unravel_trace::SiteId;

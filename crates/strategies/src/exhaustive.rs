@@ -1,7 +1,7 @@
 //! Exhaustive search: every class of interleavings once.
 //!
-//! Source-set dynamic partial-order reduction (Abdulla, Aronis, Jonsson, Sagonas, POPL 2014) with sleep sets, stateless,
-//! by executing again: a depth-first search of the tree of schedules. Each run follows the path to a state, lets another
+//! Source-DPOR (Abdulla, Aronis, Jonsson, Sagonas, POPL 2014): dynamic partial-order reduction by source sets, with sleep
+//! sets, stateless, by executing again: a depth-first search of the tree of schedules. Each run follows the path to a state, lets another
 //! thread go first there, and goes on without switching more than needed. Wherever two steps of a run race, their
 //! other order is put on the list (`races.rs`). Two runs whose events differ only in the order of independent ones
 //! are one class; no class is executed to its end twice. Which waiter a signal wakes, and whatever else a run asks, is
@@ -31,7 +31,7 @@ mod threads;
 mod timeouts;
 mod tree;
 
-use unravel_trace::{FailureKind, Method, Op, Outcome, Run, Scheduler};
+use unravel_trace::{FailureKind, LeftOut, Method, Op, Outcome, Run, Scheduler};
 
 use crate::BlindSpots;
 use crate::systematic::{Count, Counted, Systematic};
@@ -153,12 +153,11 @@ impl Exhaustive {
             }
             Stop::NotMine => Counted::NotMine,
             Stop::Diverged => {
-                self.count.leave_out("what follows where the program did not repeat itself");
+                self.count.leave_out(LeftOut::Unrepeated);
                 Counted::Cut
             }
             Stop::TooManyThreads => {
-                let most = ThreadSet::MOST;
-                self.count.leave_out(format!("what follows the creation of {most} threads"));
+                self.count.leave_out(LeftOut::ManyThreads { most: ThreadSet::MOST });
                 Counted::Cut
             }
         }
@@ -177,7 +176,7 @@ impl Systematic for Exhaustive {
     fn learn(&mut self, run: &Run) -> Counted {
         self.end_step();
         if let Some(spot) = self.blind.of(run, None) {
-            self.count.leave_out(spot);
+            self.count.leave_out(LeftOut::Unseen(spot));
         }
         let counted = match self.stopped.take() {
             Some(why) => self.was_stopped(why),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use unravel_trace::VisibleSet;
 
 use crate::Conflicts;
+use crate::budgets::{EPOCH, LEARNING, UNKNOWN_LENGTH};
 use crate::portfolio::Shares;
 use crate::profile::Profile;
 
@@ -22,9 +23,6 @@ pub struct Knowledge {
     pub shares: Shares,
 }
 
-/// What a run expects that knows nothing yet.
-const UNKNOWN_LENGTH: u64 = 50;
-
 impl Knowledge {
     /// About how many events a run has.
     pub fn events(&self, full: bool) -> u64 {
@@ -34,14 +32,6 @@ impl Knowledge {
         }
     }
 }
-
-/// Runs of the first epoch, which learn from each other.
-pub const FIRST: u64 = 2;
-/// The runs up to the end of the second epoch learn, all of them.
-pub const LEARNING: u64 = 8;
-/// Size of the third epoch; each is twice the one before, up to the limit.
-pub const EPOCH: u64 = 64;
-pub const EPOCH_LIMIT: u64 = 4096;
 
 /// Whether a run may switch at every access, shared or not, and so learns: a location that only some interleavings
 /// make shared would never be seen to be otherwise.

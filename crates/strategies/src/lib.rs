@@ -1,14 +1,25 @@
 //! Room `strategies`: which thread goes next, one idea a file. Needs nothing but the joint and random numbers, so that a
 //! strategy can also decide inside a target process.
+//!
+//! - `strategy.rs` lists them by the names that users know, `portfolio.rs` says whose turn a run is, `knowledge.rs` what the
+//!   runs of an epoch know of the program (`profile.rs`, `conflicts.rs`).
+//! - Sampling: `random.rs`, `pct.rs`, `pos.rs`, `uniform.rs`, `race_directed.rs`; the fixed orders `run_to_block.rs`, `round_robin.rs`,
+//!   `youngest_first.rs`.
+//! - Systematic: `systematic.rs` says what these have in common, `bounding.rs` and `exhaustive/` are them. `blind_spots.rs` knows what
+//!   events do not tell, so that nothing is claimed to be complete that is not.
+//!
+//! Schedulers never look into memory: they see the threads that can go on with their pending events, and choose.
 
 mod blind_spots;
 mod bounding;
+mod budgets;
 mod conflicts;
 mod exhaustive;
 mod knowledge;
 mod pct;
 pub mod portfolio;
 mod pos;
+mod production;
 mod profile;
 mod race_directed;
 mod random;
@@ -21,11 +32,13 @@ mod youngest_first;
 
 pub use blind_spots::BlindSpots;
 pub use bounding::Bounding;
+pub use budgets::{EPOCH, EPOCH_LIMIT, FIRST, LEARNING, budgets};
 pub use conflicts::Conflicts;
 pub use exhaustive::Exhaustive;
-pub use knowledge::{EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING, is_common, is_full};
+pub use knowledge::{Knowledge, is_common, is_full};
 pub use pct::Pct;
 pub use pos::Pos;
+pub use production::Production;
 pub use profile::{Location, Profile, Profiler};
 pub use race_directed::RaceDirected;
 pub use random::Random;

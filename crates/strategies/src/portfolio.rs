@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use unravel_trace::Method;
 
 use crate::Strategy;
-use crate::knowledge::{EPOCH, FIRST, LEARNING};
+use crate::budgets::{EPOCH, FIRST, LEARNING, SAMPLED};
 
 /// The sampling strategies that take turns.
 pub const ARMS: [Strategy; 6] = [
@@ -81,9 +81,6 @@ impl Shares {
         }
     }
 }
-
-/// Runs after which the exhaustive search gets half of all.
-const SAMPLED: u64 = 2048;
 
 /// The systematic search that run `index` belongs to, if it is not a sample.
 pub fn slot(index: u64) -> Option<Method> {

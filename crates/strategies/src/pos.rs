@@ -5,9 +5,7 @@
 //! Deviates: a thread that yields or spins goes last, or programs that wait busily would not end; half of the runs
 //! let the end of the process come last, as the other strategies do.
 
-use unravel_trace::{Choice, Op, Question, Rng, Scheduler, View, Why};
-
-use unravel_trace::depend;
+use unravel_trace::{Choice, Op, Question, Rng, Scheduler, View, Why, depend};
 
 #[derive(Debug)]
 pub struct Pos {

@@ -1,10 +1,12 @@
 //! How often each thread touches each shared location in a typical run: what uniform sampling weighs threads by.
+//!
+//! For selectively uniform sampling (`uniform.rs`).
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use unravel_trace::{Executed, Op, ThreadId, ThreadName};
+use unravel_trace::{Executed, Op, ThreadId, ThreadName, touches};
 
-use unravel_trace::touches;
+use crate::budgets::MOST_LOCATIONS;
 
 /// Counts of touches by thread and location. Addresses are the same in every run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -20,9 +22,6 @@ pub struct Location {
     /// Sorted by name.
     pub touches: Vec<(ThreadName, u32)>,
 }
-
-/// No more locations than that; those that most threads touch.
-const MOST_LOCATIONS: usize = 64;
 
 impl Profile {
     /// Takes the larger count of each.

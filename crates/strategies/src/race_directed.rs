@@ -8,11 +8,10 @@
 //! the others may well wait for it without being blocked. A search that finds nothing with a pair says nothing about it.
 
 use unravel_trace::{
-    Candidate, Choice, Op, Pending, Question, Rng, Scheduler, SiteId, ThreadId, View, Why,
+    Choice, Op, Pending, Question, Ready, Rng, Scheduler, SiteId, ThreadId, View, Why,
 };
 
-/// A postponed thread is let go with one chance in so many at each decision.
-const PATIENCE: u32 = 64;
+use crate::budgets::PATIENCE;
 
 #[derive(Debug)]
 pub struct RaceDirected {
@@ -51,11 +50,11 @@ impl RaceDirected {
     }
 
     /// A thread that is not postponed, at random. `None` if all are, or if all the others could do is end the process.
-    fn draw(&mut self, view: &View<'_>) -> Option<Candidate> {
+    fn draw(&mut self, view: &View<'_>) -> Option<Ready> {
         // Where main does not join, most orders end before anything happened.
         let RaceDirected { rng, postponed, linger, .. } = self;
-        let waits = |c: &Candidate| *linger && c.pending.op == Op::End;
-        let may = |c: &&Candidate| !postponed.contains(&c.thread) && !waits(c);
+        let waits = |c: &Ready| *linger && c.pending.op == Op::End;
+        let may = |c: &&Ready| !postponed.contains(&c.thread) && !waits(c);
         let able = view.enabled.iter().filter(may).count() as u32;
         if able == 0 {
             let end = view.enabled.iter().find(|c| waits(c));
@@ -74,7 +73,7 @@ impl RaceDirected {
         self.released.push(self.postponed.swap_remove(index));
     }
 
-    fn run(&mut self, candidate: Candidate) -> Choice {
+    fn run(&mut self, candidate: Ready) -> Choice {
         self.released.retain(|thread| *thread != candidate.thread);
         // Each event may bring a thread to one of the two sites.
         Choice { thread: candidate.thread, events: 1 }
@@ -84,8 +83,7 @@ impl RaceDirected {
 /// Whether two events touch the same bytes, or the same lock.
 fn overlap(a: &Pending, b: &Pending) -> bool {
     // Who wakes on a condition variable acquires its mutex.
-    let object =
-        |p: &Pending| if p.op == Op::Acquire && p.other != 0 { p.other } else { p.address };
+    let object = |p: &Pending| p.mutex().filter(|_| p.op == Op::Acquire).unwrap_or(p.address);
     let (first, second) = (object(a), object(b));
     first < second.saturating_add(u64::from(b.bytes.max(1)))
         && second < first.saturating_add(u64::from(a.bytes.max(1)))
@@ -143,18 +141,25 @@ mod tests {
     const B: SiteId = SiteId(20);
     const ELSEWHERE: SiteId = SiteId(30);
 
-    fn candidate(thread: u32, site: SiteId, address: u64) -> Candidate {
-        let pending = Pending { op: Op::Write, address, bytes: 4, site, other: 0, atomic: false };
-        Candidate { thread: ThreadId(thread), pending }
+    fn candidate(thread: u32, site: SiteId, address: u64) -> Ready {
+        let pending = Pending {
+            op: Op::Write,
+            address,
+            bytes: 4,
+            site,
+            operand: unravel_trace::Operand::None,
+            atomic: false,
+        };
+        Ready { thread: ThreadId(thread), pending }
     }
 
-    fn ends(thread: u32) -> Candidate {
+    fn ends(thread: u32) -> Ready {
         let mut candidate = candidate(thread, ELSEWHERE, 0);
         candidate.pending.op = Op::End;
         candidate
     }
 
-    fn choose(scheduler: &mut RaceDirected, enabled: &[Candidate], why: Why) -> u32 {
+    fn choose(scheduler: &mut RaceDirected, enabled: &[Ready], why: Why) -> u32 {
         let view = View { enabled, names: &[], current: ThreadId(0), why, events: 5 };
         let Choice { thread, events } = scheduler.next(&view);
         assert_eq!(events, 1, "each event may bring a thread to one of the sites");

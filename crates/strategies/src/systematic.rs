@@ -3,7 +3,7 @@
 //! Such a search lives in one process and sees all its runs. Several processes share the work as *lanes*: each lane
 //! does its part, and together they do exactly what one would, without talking to each other.
 
-use unravel_trace::{Method, Outcome, Run, Scheduler};
+use unravel_trace::{LeftOut, Method, Outcome, Run, Scheduler};
 
 /// A search that decides what comes next from what its runs did.
 ///
@@ -39,13 +39,12 @@ pub enum Counted {
 pub(crate) struct Count {
     runs: u64,
     classes: u64,
-    /// What was not explored, each reason once, as a person should read it.
-    left_out: Vec<String>,
+    /// What was not explored, each reason once.
+    left_out: Vec<LeftOut>,
 }
 
 impl Count {
-    pub fn leave_out(&mut self, what: impl Into<String>) {
-        let what = what.into();
+    pub fn leave_out(&mut self, what: LeftOut) {
         if !self.left_out.contains(&what) {
             self.left_out.push(what);
         }
@@ -56,10 +55,10 @@ impl Count {
         self.runs += 1;
         self.classes += u64::from(counted == Counted::New);
         if let Outcome::Inconclusive { reason, .. } = &run.outcome {
-            self.leave_out(format!("what follows where a run could not go on: {reason}"));
+            self.leave_out(LeftOut::Inconclusive { reason: reason.clone() });
         }
         if !run.nondet.is_empty() {
-            self.leave_out("other nondeterministic values than those of this input");
+            self.leave_out(LeftOut::OtherValues);
         }
         counted
     }

@@ -7,11 +7,10 @@
 //! another way they are wrong, and the orders only less uniform.
 
 use unravel_trace::{
-    Choice, Op, Pending, Question, Rng, Scheduler, ThreadId, ThreadName, View, Why,
+    Choice, Op, Pending, Question, Rng, Scheduler, ThreadId, ThreadName, View, Why, touches,
 };
 
 use crate::profile::{Location, Profile};
-use unravel_trace::touches;
 
 #[derive(Debug)]
 pub struct Uniform {

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::thread_trace::{Copied, Tables};
@@ -17,7 +18,7 @@ use crate::{
 };
 
 /// Parts of runs that do not fit together.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Debug, Error, Serialize, Deserialize)]
 pub enum Incompatible {
     #[error("a thread is {0} in one run and {1} in another: they were created in another order")]
     Threads(ThreadName, ThreadName),

@@ -1,17 +1,46 @@
-//! When the order of two events can matter: the dependence relation of partial-order methods (Mazurkiewicz).
+//! When the order of two events can matter.
 //!
-//! Two events of different threads depend on each other if they touch the same bytes and not both only read them. Sync
-//! operations write their object (taking a lock for reading reads it); what a thread is created, ended and joined with is
-//! a byte of its own; library calls with effects outside memory share one; the end of the process depends on everything.
+//! Two relations, both over what events touch. *Dependence* is that of partial-order methods (Mazurkiewicz): two events of
+//! different threads depend on each other if they touch the same bytes and not both only read them. Sync operations write
+//! their object, which is one thing wherever it is touched (taking a lock for reading reads it); what a thread is created,
+//! ended and joined with is a byte of its own; library calls with effects outside memory share one; the end of the process
+//! depends on everything. *Whether an order tells anything* ([`Touch::tells_with`]) is narrower: of two dependent events the order
+//! says something to a reader, or to a search for a cause, if it decides what is read or who goes on. Two releases of one
+//! lock come in some order, which nobody could have wished otherwise.
+//!
+//! The model of a recorded run has a relation of its own over cells and sync objects (`solve::model`), because it also orders
+//! what was not executed so.
 
 use crate::{Op, Pending};
 
-/// Bytes that an event touches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Bytes that an event touches, and as what.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Touch {
     pub address: u64,
     pub bytes: u64,
     pub writes: bool,
+    pub role: Role,
+}
+
+/// What an event does with what it touches.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Role {
+    /// Accesses memory.
+    Data,
+    /// Frees a heap object.
+    Free,
+    Acquire,
+    AcquireShared,
+    Release,
+    /// Begins to wait on a condition variable or at a barrier.
+    Wait,
+    /// Goes on after that.
+    Wake,
+    Signal,
+    /// Creates, begins, ends, joins or cancels a thread.
+    Life,
+    /// Is seen by the world outside.
+    Outside,
 }
 
 /// Above every address of a process: a byte a thread.
@@ -20,32 +49,82 @@ const THREADS: u64 = 1 << 62;
 const OUTSIDE: u64 = 1 << 63;
 
 /// What an event touches, two ranges at most.
+#[inline]
 pub fn touches(event: &Pending) -> impl Iterator<Item = Touch> + use<> {
-    let own =
-        |writes| Touch { address: event.address, bytes: u64::from(event.bytes.max(1)), writes };
-    let thread = Touch { address: THREADS + event.other, bytes: 1, writes: true };
-    let mutex =
-        || (event.other != 0).then_some(Touch { address: event.other, bytes: 1, writes: true });
+    let memory = |writes, role| Touch {
+        address: event.address,
+        bytes: u64::from(event.bytes.max(1)),
+        writes,
+        role,
+    };
+    let object = |role| Touch {
+        address: event.address,
+        bytes: 1,
+        writes: role != Role::AcquireShared,
+        role,
+    };
+    let mutex = |role| event.mutex().map(|address| Touch { address, bytes: 1, writes: true, role });
+    // Before it is executed, nobody knows whom a fork creates.
+    let whom = event.thread().map_or(0, |thread| u64::from(thread.0));
     let (first, second) = match event.op {
-        Op::Read | Op::AcquireShared => (Some(own(false)), None),
-        Op::Write | Op::Update | Op::Free | Op::Release | Op::Signal => (Some(own(true)), None),
-        Op::Acquire | Op::Wait => (Some(own(true)), mutex()),
-        Op::Fork | Op::Start | Op::Exit | Op::Join | Op::Cancel => (Some(thread), None),
-        Op::External => (Some(Touch { address: OUTSIDE, bytes: 1, writes: true }), None),
+        Op::Read => (Some(memory(false, Role::Data)), None),
+        Op::Write | Op::Update => (Some(memory(true, Role::Data)), None),
+        Op::Free => (Some(memory(true, Role::Free)), None),
+        // The second half of a condition wait takes the mutex again.
+        Op::Acquire if event.mutex().is_some() => (Some(object(Role::Wake)), mutex(Role::Acquire)),
+        Op::Acquire => (Some(object(Role::Acquire)), None),
+        Op::AcquireShared => (Some(object(Role::AcquireShared)), None),
+        Op::Release => (Some(object(Role::Release)), None),
+        Op::Wait => (Some(object(Role::Wait)), mutex(Role::Release)),
+        Op::Signal => (Some(object(Role::Signal)), None),
+        Op::Fork | Op::Start | Op::Exit | Op::Join | Op::Cancel => (
+            Some(Touch { address: THREADS + whom, bytes: 1, writes: true, role: Role::Life }),
+            None,
+        ),
+        Op::External => {
+            (Some(Touch { address: OUTSIDE, bytes: 1, writes: true, role: Role::Outside }), None)
+        }
         Op::End | Op::Alloc | Op::Fence | Op::Yield => (None, None),
     };
     first.filter(|touch| touch.address != 0).into_iter().chain(second)
 }
 
 impl Touch {
+    /// Whether the two depend on each other, being of different threads.
+    #[inline]
     pub fn conflicts(&self, other: &Touch) -> bool {
-        (self.writes || other.writes)
-            && self.address < other.address.saturating_add(other.bytes)
+        (self.writes || other.writes) && self.meets(other)
+    }
+
+    #[inline]
+    fn meets(&self, other: &Touch) -> bool {
+        self.address < other.address.saturating_add(other.bytes)
             && other.address < self.address.saturating_add(self.bytes)
+    }
+
+    /// Whether the order of the two decides what is read or who goes on.
+    pub fn tells_with(&self, other: &Touch) -> bool {
+        let decides = match (self.role, other.role) {
+            (Role::Life | Role::Outside, _) | (_, Role::Life | Role::Outside) => false,
+            (Role::Free, _) | (_, Role::Free) => true,
+            (Role::Data, Role::Data) => self.writes || other.writes,
+            (Role::Data, _) | (_, Role::Data) => false,
+            (a, b) => !a.commutes(b),
+        };
+        decides && self.meets(other)
+    }
+}
+
+impl Role {
+    /// Whether nobody could tell in which order two operations on one sync object came.
+    fn commutes(self, other: Role) -> bool {
+        use Role::{AcquireShared, Release, Wait};
+        matches!((self, other), (AcquireShared, AcquireShared) | (Release, Release) | (Wait, Wait))
     }
 }
 
 /// Whether two events of different threads depend on each other.
+#[inline]
 pub fn depend(a: &Pending, b: &Pending) -> bool {
     if a.op == Op::End || b.op == Op::End {
         return true;
@@ -55,34 +134,54 @@ pub fn depend(a: &Pending, b: &Pending) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::SiteId;
-
     use super::*;
+    use crate::{Operand, SiteId, ThreadId};
 
-    fn event(op: Op, address: u64, bytes: u32, other: u64) -> Pending {
-        Pending { op, address, bytes, site: SiteId(0), other, atomic: false }
+    fn event(op: Op, address: u64, bytes: u32) -> Pending {
+        Pending { op, address, bytes, site: SiteId(0), operand: Operand::None, atomic: false }
+    }
+
+    fn of(op: Op, thread: u32) -> Pending {
+        Pending { operand: Operand::Thread(ThreadId(thread)), ..event(op, 0, 0) }
     }
 
     #[test]
     fn only_reads_of_the_same_bytes_commute() {
-        let (read, write) = (event(Op::Read, 100, 4, 0), event(Op::Write, 102, 4, 0));
+        let (read, write) = (event(Op::Read, 100, 4), event(Op::Write, 102, 4));
         assert!(depend(&read, &write) && depend(&write, &write));
         assert!(!depend(&read, &read));
-        assert!(!depend(&read, &event(Op::Write, 104, 4, 0)));
+        assert!(!depend(&read, &event(Op::Write, 104, 4)));
     }
 
     #[test]
     fn waits_and_wakes_touch_their_mutex_too() {
-        let wait = event(Op::Wait, 800, 48, 400);
-        assert!(depend(&wait, &event(Op::Acquire, 400, 40, 0)));
-        assert!(depend(&wait, &event(Op::Signal, 800, 48, 0)));
-        assert!(!depend(&event(Op::Acquire, 400, 40, 0), &event(Op::Signal, 800, 48, 0)));
+        let wait = Pending { operand: Operand::Mutex(400), ..event(Op::Wait, 800, 48) };
+        assert!(depend(&wait, &event(Op::Acquire, 400, 40)));
+        assert!(depend(&wait, &event(Op::Signal, 800, 48)));
+        assert!(!depend(&event(Op::Acquire, 400, 40), &event(Op::Signal, 800, 48)));
     }
 
     #[test]
     fn threads_depend_on_their_own_life_and_all_on_the_end() {
-        assert!(depend(&event(Op::Exit, 0, 0, 2), &event(Op::Join, 0, 0, 2)));
-        assert!(!depend(&event(Op::Exit, 0, 0, 1), &event(Op::Join, 0, 0, 2)));
-        assert!(depend(&event(Op::End, 0, 0, 0), &event(Op::Read, 100, 4, 0)));
+        assert!(depend(&of(Op::Exit, 2), &of(Op::Join, 2)));
+        assert!(!depend(&of(Op::Exit, 1), &of(Op::Join, 2)));
+        assert!(depend(&event(Op::End, 0, 0), &event(Op::Read, 100, 4)));
+    }
+
+    #[test]
+    fn what_tells_something_depends() {
+        let tells =
+            |a: &Pending, b: &Pending| touches(a).any(|x| touches(b).any(|y| x.tells_with(&y)));
+        let (lock, unlock) = (event(Op::Acquire, 400, 40), event(Op::Release, 400, 40));
+        assert!(tells(&lock, &unlock) && tells(&lock, &lock));
+        assert!(!tells(&unlock, &unlock) && depend(&unlock, &unlock));
+        let (free, read) = (event(Op::Free, 96, 64), event(Op::Read, 100, 4));
+        assert!(tells(&free, &read) && tells(&read, &free));
+        assert!(!tells(&of(Op::Exit, 2), &of(Op::Join, 2)), "nobody wishes that otherwise");
+        for a in [lock, unlock, free, read] {
+            for b in [lock, unlock, free, read] {
+                assert!(!tells(&a, &b) || depend(&a, &b));
+            }
+        }
     }
 }

@@ -60,6 +60,20 @@ pub struct Site {
     pub place: Place,
     /// The calls that were inlined here, innermost caller first. Empty for code that was not inlined.
     pub inlined_at: Vec<Place>,
+    /// What it is called besides its number, if the engine says.
+    pub key: Option<SiteKey>,
+}
+
+/// What a site is called besides its number, which is a row of one lowering: the same for every engine and every build
+/// that has the same function.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct SiteKey {
+    /// The program or library.
+    pub module: Arc<str>,
+    /// The function's symbol.
+    pub function: Arc<str>,
+    /// Which site of that function, in the order of its code.
+    pub position: u32,
 }
 
 /// A place in the source. `line` 0 means that no debug information is there.

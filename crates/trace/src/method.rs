@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::SiteId;
+use crate::{LeftOut, SiteId};
 
 /// How a systematic search goes through schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct Reached {
     /// Of bounded search: all schedules with so many preemptions were tried.
     pub bound: Option<u32>,
     /// What was left out although the search went to its end.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Reached {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Place, ThreadName};
+use crate::{BugId, Place, SourceLine, ThreadName};
 
 /// Every way a run can end.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -137,24 +137,6 @@ impl fmt::Display for FailureKind {
     }
 }
 
-/// What makes two failures the same bug: kind and site.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub struct BugId {
-    pub kind: FailureKind,
-    /// Sorted; more than one for a deadlock, whose site is the set of blocked places, and for a race of two places.
-    pub places: Vec<String>,
-}
-
-impl fmt::Display for BugId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.kind)?;
-        if !self.places.is_empty() {
-            write!(f, " at {}", self.places.join(" and "))?;
-        }
-        Ok(())
-    }
-}
-
 /// The innermost place that is not in a header of the system.
 pub fn user_place(stack: &[Place]) -> Option<&Place> {
     let own = stack.iter().find(|p| p.line != 0 && !p.is_system());
@@ -168,20 +150,27 @@ impl Failure {
     }
 
     pub fn id(&self) -> BugId {
-        let mut places: Vec<String> = match self.kind {
+        let mut places: Vec<SourceLine> = match self.kind {
             FailureKind::Deadlock | FailureKind::Livelock => {
-                self.related.iter().filter_map(|r| user_place(&r.stack)).map(Place::short).collect()
+                self.related.iter().filter_map(|r| user_place(&r.stack)).map(Into::into).collect()
             }
             // Whichever of the two came first.
             FailureKind::DataRace => {
                 let stacks = [&self.stack].into_iter().chain(self.related.iter().map(|r| &r.stack));
-                stacks.filter_map(|stack| user_place(stack)).map(Place::short).collect()
+                stacks.filter_map(|stack| user_place(stack)).map(Into::into).collect()
             }
-            _ => self.place().map(Place::short).into_iter().collect(),
+            _ => self.place().map(Into::into).into_iter().collect(),
         };
         places.sort();
         places.dedup();
         BugId { kind: self.kind, places }
+    }
+}
+
+/// Of a run that has not begun.
+impl Default for Outcome {
+    fn default() -> Outcome {
+        Outcome::Discarded
     }
 }
 

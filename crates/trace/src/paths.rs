@@ -11,7 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, Run, SiteId, ThreadName};
+use crate::{Failure, FailureKind, Run, SiteId, ThreadName};
 
 /// The paths of all threads of a failing run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -27,11 +27,22 @@ pub struct ThreadPath {
     pub name: ThreadName,
     /// Of each conditional branch 1 if it was taken, of each switch the number of its target, in order.
     pub outcomes: Vec<u32>,
-    /// In a deadlock, where the thread is blocked.
+    /// Where the thread stands at the end of its run, unless it has ended; of a failing run's paths, in a deadlock only:
+    /// where it is blocked.
     pub blocked_at: Option<SiteId>,
 }
 
 impl Paths {
+    /// Those of a failing run that was executed with [`crate::Detail::Symbolic`].
+    pub fn of(run: &Run) -> Option<Paths> {
+        let failure = run.outcome.failure().filter(|_| !run.paths.is_empty())?.clone();
+        let mut threads = run.paths.clone();
+        if failure.kind != FailureKind::Deadlock {
+            threads.iter_mut().for_each(|thread| thread.blocked_at = None);
+        }
+        Some(Paths { threads, failure })
+    }
+
     pub fn branches(&self) -> usize {
         self.threads.iter().map(|thread| thread.outcomes.len()).sum()
     }

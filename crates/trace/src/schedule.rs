@@ -1,5 +1,7 @@
 //! Decisions: which thread ran when, and the other choices a run depends on.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{SiteId, ThreadName};
@@ -26,6 +28,24 @@ pub struct Segment {
 }
 
 impl Schedule {
+    /// The decisions that execute an order of events: whose each is, as an index into `threads`. The one place where an
+    /// order becomes a schedule.
+    pub fn of_turns(
+        threads: Vec<ThreadName>,
+        turns: impl IntoIterator<Item = u32>,
+        choices: Vec<u32>,
+        visible: VisibleSet,
+    ) -> Schedule {
+        let mut segments: Vec<Segment> = Vec::new();
+        for thread in turns {
+            match segments.last_mut() {
+                Some(last) if last.thread == thread => last.events += 1,
+                _ => segments.push(Segment { thread, events: 1 }),
+            }
+        }
+        Schedule { threads, segments, choices, visible }
+    }
+
     pub fn events(&self) -> u64 {
         self.segments.iter().map(|s| u64::from(s.events)).sum()
     }
@@ -38,10 +58,12 @@ impl Schedule {
 /// The sites whose memory accesses are events. Sync operations always are.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct VisibleSet {
-    bits: Vec<u64>,
+    /// Shared, because every schedule carries the set that it counts by.
+    bits: Arc<Vec<u64>>,
 }
 
 impl VisibleSet {
+    #[inline]
     pub fn contains(&self, site: SiteId) -> bool {
         self.bits.get(site.index() / 64).is_some_and(|w| w >> (site.0 % 64) & 1 == 1)
     }
@@ -49,13 +71,16 @@ impl VisibleSet {
     /// Adds a site; true if it was not there.
     pub fn insert(&mut self, site: SiteId) -> bool {
         let word = site.index() / 64;
-        if word >= self.bits.len() {
-            self.bits.resize(word + 1, 0);
-        }
         let bit = 1 << (site.0 % 64);
-        let new = self.bits[word] & bit == 0;
-        self.bits[word] |= bit;
-        new
+        if self.bits.get(word).is_some_and(|bits| bits & bit != 0) {
+            return false;
+        }
+        let bits = Arc::make_mut(&mut self.bits);
+        if word >= bits.len() {
+            bits.resize(word + 1, 0);
+        }
+        bits[word] |= bit;
+        true
     }
 
     /// Adds all of `other`; true if anything was new.
@@ -75,7 +100,8 @@ impl VisibleSet {
     /// The sites that are not in `other`.
     pub fn without(&self, other: &VisibleSet) -> VisibleSet {
         let theirs = other.bits.iter().copied().chain(std::iter::repeat(0));
-        VisibleSet { bits: self.bits.iter().zip(theirs).map(|(a, b)| a & !b).collect() }
+        let bits = self.bits.iter().zip(theirs).map(|(a, b)| a & !b).collect();
+        VisibleSet { bits: Arc::new(bits) }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = SiteId> + '_ {

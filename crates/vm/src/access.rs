@@ -17,7 +17,7 @@ impl Machine {
     ) {
         if flags & WATCH != 0 {
             // A loop that looks at memory is no empty one.
-            self.threads[self.current].empty_loops = 0;
+            self.current_thread().empty_loops = 0;
         }
         if flags & POINT != 0 {
             let op = if write { Op::Write } else { Op::Read };
@@ -33,7 +33,7 @@ impl Machine {
 
     pub fn before_atomic(&mut self, flags: u8, address: u64, bytes: u64, site: SiteId) {
         if flags & WATCH != 0 {
-            self.threads[self.current].empty_loops = 0;
+            self.current_thread().empty_loops = 0;
         }
         if flags & POINT != 0 {
             self.point(Op::Update, address, bytes as u32, site, Need::Nothing);
@@ -49,7 +49,8 @@ impl Machine {
     /// threads did that it has not joined.
     fn learn(&mut self, address: u64, bytes: u64, write: bool, site: SiteId) {
         if self.alive > 1 || self.unjoined > 0 {
-            self.sharing.access(address, bytes, write, self.current as u32, site);
+            let current = self.current as u32;
+            self.sharing.access(address, bytes, write, current, site);
         } else {
             self.sharing.revisit(address, bytes, site);
         }
@@ -61,12 +62,12 @@ impl Machine {
             self.point(Op::Fence, 0, 0, site, Need::Nothing);
             self.record(site, EventKind::AtomicBegin);
         }
-        self.threads[self.current].atomic += 1;
+        self.current_thread().atomic += 1;
         self.update_flags();
     }
 
     pub fn leave_atomic(&mut self) {
-        let thread = &mut self.threads[self.current];
+        let thread = self.current_thread();
         thread.atomic = thread.atomic.saturating_sub(1);
         if thread.atomic == 0 {
             self.progress += 1;

@@ -25,12 +25,14 @@ pub(crate) fn sign_extend_wide(value: u128, bits: u8) -> i128 {
 /// # Safety
 /// `reg` and the slot behind it are in the frame.
 pub(crate) unsafe fn wide(fp: *const u64, reg: Reg) -> u128 {
+    // SAFETY: per the contract.
     unsafe { u128::from(*fp.add(reg as usize)) | u128::from(*fp.add(reg as usize + 1)) << 64 }
 }
 
 /// # Safety
 /// As for [`wide`].
 pub(crate) unsafe fn set_wide(fp: *mut u64, reg: Reg, value: u128) {
+    // SAFETY: per the contract.
     unsafe {
         *fp.add(reg as usize) = value as u64;
         *fp.add(reg as usize + 1) = (value >> 64) as u64;
@@ -259,6 +261,7 @@ pub(crate) unsafe fn float(
     a: *const u64,
     b: *const u64,
 ) {
+    // SAFETY: per the contract.
     unsafe {
         match kind {
             FloatKind::F64 => {
@@ -276,6 +279,7 @@ pub(crate) unsafe fn float(
 /// # Safety
 /// As for [`float`].
 pub(crate) unsafe fn float_neg(kind: FloatKind, dst: *mut u64, a: *const u64) {
+    // SAFETY: per the contract.
     unsafe {
         match kind {
             FloatKind::F32 => *dst = *a ^ (1 << 31),
@@ -297,6 +301,7 @@ pub(crate) unsafe fn float_compare(
     a: *const u64,
     b: *const u64,
 ) -> bool {
+    // SAFETY: per the contract.
     let (x, y) = unsafe {
         match kind {
             FloatKind::F80 => return unravel_f80_compare(i32::from(pred.0), a, b) != 0,
@@ -344,6 +349,7 @@ pub(crate) fn f80_to_i64(value: &[u64; 2]) -> i64 {
 /// `src` is a long double.
 unsafe fn f80_to_wide(src: *const u64, signed: bool) -> u128 {
     let mut value = [0; 2];
+    // SAFETY: per the contract.
     unsafe {
         unravel_f80_to_wide(value.as_mut_ptr(), src, i32::from(signed));
         wide(value.as_ptr(), 0)
@@ -353,6 +359,7 @@ unsafe fn f80_to_wide(src: *const u64, signed: bool) -> u128 {
 /// # Safety
 /// As for [`float`]; two slots for 80- and 128-bit values.
 pub(crate) unsafe fn convert(op: Convert, from: u8, to: u8, dst: *mut u64, src: *const u64) {
+    // SAFETY: per the contract.
     unsafe {
         match op {
             Convert::FloatToSigned | Convert::FloatToUnsigned if to > 64 => {

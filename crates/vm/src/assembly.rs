@@ -175,7 +175,8 @@ impl Machine {
         for operand in operands {
             if flags & LEARN != 0 {
                 let bytes = operand.bytes.min(LOOK);
-                self.sharing.access(operand.address, bytes, true, self.current as u32, site);
+                let current = self.current as u32;
+                self.sharing.access(operand.address, bytes, true, current, site);
             }
             // An operand may be declared larger than it is, and an address in a register may be behind the end
             // of an object: there `rep movsb` copies nothing.

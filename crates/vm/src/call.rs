@@ -5,11 +5,12 @@ use unravel_code::code::{CallId, Reg};
 use unravel_code::layout::{STACK_SIZE, STACKS};
 use unravel_trace::{FailureKind, SiteId};
 
+use crate::budgets::REGISTERS;
 use crate::interpret::{REGISTER_MARGIN, STACK_MARGIN, Uncaught};
 use crate::machine::Machine;
 use crate::models::{Args, Flow};
 use crate::resolve::Resolved;
-use crate::thread::{Cursor, Frame, REGISTERS, Thread};
+use crate::thread::{Cursor, Frame, Thread};
 
 impl Machine {
     /// Pushes a frame for an interpreted call.
@@ -168,7 +169,7 @@ impl Machine {
         else {
             return self.call_external_words(function, args);
         };
-        let thread: *mut Thread = &mut *self.threads[self.current];
+        let thread: *mut Thread = self.threads.pointer(self.current);
         // SAFETY: the current thread, at a saved position; the frame is built as `enter` does.
         unsafe {
             let at = (*thread).at;

@@ -53,7 +53,7 @@ impl Machine {
 
     /// The sites that a thread is at, innermost first.
     pub fn sites_of(&self, index: usize) -> Vec<SiteId> {
-        let Some(thread) = self.threads.get(index).filter(|_| index < self.thread_count) else {
+        let Some(thread) = (index < self.thread_count).then(|| &self.threads[index]) else {
             return Vec::new();
         };
         let own = thread.frames.last().and_then(|f| self.site_at(f.function, thread.at.pc, 0));
@@ -127,10 +127,10 @@ impl Machine {
         }
     }
 
-    /// Ends the run because the scheduler objects to what the current thread is about to do.
-    pub fn fail_by(&mut self, alarm: Alarm) -> ! {
+    /// Ends the run because an observer objects to what the current thread is about to do. That need not be its pending event:
+    /// inside an atomic section it is part of the one that began it.
+    pub fn fail_by(&mut self, alarm: Alarm, now: Pending) -> ! {
         let Alarm::Race { earlier, thread, what } = alarm;
-        let now = self.threads[self.current].pending;
         let (me, other) = (&self.names[self.current], &self.names[thread.index()]);
         // The smaller access of the two says best what they share.
         let (small, by) = match now.op == Op::Free || now.bytes > what.bytes {
@@ -219,8 +219,7 @@ impl Machine {
     }
 
     pub fn slot_owner(&self, slot: usize) -> ThreadName {
-        self.threads[..self.thread_count]
-            .iter()
+        self.threads_of_run()
             .rfind(|t| t.slot == slot)
             .map_or_else(ThreadName::main, |t| t.name.clone())
     }
@@ -274,8 +273,7 @@ impl Machine {
     }
 
     fn waits(&self, of: impl Fn(&Thread) -> bool) -> Vec<Related> {
-        self.threads[..self.thread_count]
-            .iter()
+        self.threads_of_run()
             .filter(|t| !t.ended && of(t))
             .map(|t| Related { message: self.describe_wait(t), stack: self.stack_of(t.id.index()) })
             .collect()

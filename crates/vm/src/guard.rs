@@ -4,23 +4,23 @@
 //! if it had ended there. A timer watches for native calls that do not come back.
 
 use std::cell::UnsafeCell;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use corosensei::trap::{CoroutineTrapHandler, TrapHandlerRegs};
 
+use crate::budgets::NATIVE_LIMIT;
 use crate::error::VmError;
-use crate::machine::Machine;
+use crate::machine::{Machine, State};
 use crate::thread::Trapped;
 
 /// Whether there is a machine, or one is being made.
 static CLAIMED: AtomicBool = AtomicBool::new(false);
-static MACHINE: AtomicPtr<Machine> = AtomicPtr::new(std::ptr::null_mut());
+static STATE: AtomicPtr<State> = AtomicPtr::new(std::ptr::null_mut());
 static IN_FIBER: AtomicBool = AtomicBool::new(false);
 static IN_NATIVE: AtomicBool = AtomicBool::new(false);
 /// Seconds the current native call has taken.
 static NATIVE_SECONDS: AtomicU32 = AtomicU32::new(0);
-/// A native call that takes longer than this is given up.
-const NATIVE_LIMIT: u32 = 10;
 
 struct Handler(UnsafeCell<Option<CoroutineTrapHandler<Trapped>>>);
 // SAFETY: the VM runs on one native thread; its signal handler runs on the same one.
@@ -41,14 +41,14 @@ pub(crate) fn claim() -> Result<Claim, VmError> {
 impl Drop for Claim {
     fn drop(&mut self) {
         // The handlers stay, but must not use what is gone.
-        MACHINE.store(std::ptr::null_mut(), Ordering::SeqCst);
+        STATE.store(std::ptr::null_mut(), Ordering::SeqCst);
         CLAIMED.store(false, Ordering::SeqCst);
     }
 }
 
 /// Installs the handlers for the one machine of this process, which has claimed to be it.
-pub(crate) fn install(machine: *mut Machine) {
-    MACHINE.store(machine, Ordering::SeqCst);
+pub(crate) fn install(state: NonNull<State>) {
+    STATE.store(state.as_ptr(), Ordering::SeqCst);
     // SAFETY: plain signal set-up; the alternate stack is never freed.
     unsafe {
         let size = 64 << 10;
@@ -82,9 +82,15 @@ pub(crate) fn watch() {
     unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut()) };
 }
 
-/// The machine of this process, for callbacks from native code.
-pub(crate) fn machine() -> *mut Machine {
-    MACHINE.load(Ordering::Relaxed)
+/// A handle to the machine of this process, for callbacks from native code.
+///
+/// # Safety
+/// Nobody up the stack holds a borrow of the state: all that is between them and the caller is native code that
+/// a method of their handle has called.
+pub(crate) unsafe fn machine() -> Option<Machine> {
+    let state = NonNull::new(STATE.load(Ordering::Relaxed))?;
+    // SAFETY: the state is alive, since its end clears the pointer; the rest is the caller's promise.
+    Some(unsafe { Machine::of(state) })
 }
 
 pub(crate) fn enter(handler: CoroutineTrapHandler<Trapped>) {

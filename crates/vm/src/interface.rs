@@ -1,12 +1,13 @@
 //! libffi: types of values, call interfaces, and closures that let native code call the program.
 
 use std::ffi::c_void;
+use std::ptr::NonNull;
 
-use libffi_sys as ffi;
 use unravel_code::{Abi, CallSite, FunctionId};
 
 use crate::guard;
 use crate::interpret::Uncaught;
+use libffi_sys as ffi;
 
 unsafe extern "C" {
     /// What a closure calls: [`unravel_call_back`], then it throws on what that returns.
@@ -62,17 +63,17 @@ fn result_type(abi: &Abi) -> *mut ffi::ffi_type {
     }
 }
 
-pub(crate) fn prepare(call: &CallSite) -> Option<Box<ffi::ffi_cif>> {
+pub(crate) fn prepare(call: &CallSite) -> Option<NonNull<ffi::ffi_cif>> {
     let types: Vec<_> = call.args.iter().map(|arg| ffi_type(&arg.abi)).collect();
     let count = types.len() as u32;
     let types = Box::leak(types.into_boxed_slice()).as_mut_ptr();
-    // SAFETY: a plain C struct that libffi fills; the types live for ever.
+    // SAFETY: a plain C struct that libffi fills; it and the types live for ever.
     unsafe {
-        let mut cif: Box<ffi::ffi_cif> = Box::new(std::mem::zeroed());
+        let cif: *mut ffi::ffi_cif = Box::into_raw(Box::new(std::mem::zeroed()));
         let result = result_type(&call.result);
         let status = if call.variadic && count >= call.fixed {
             ffi::ffi_prep_cif_var(
-                &mut *cif,
+                cif,
                 ffi::ffi_abi_FFI_DEFAULT_ABI,
                 call.fixed,
                 count,
@@ -80,9 +81,9 @@ pub(crate) fn prepare(call: &CallSite) -> Option<Box<ffi::ffi_cif>> {
                 types,
             )
         } else {
-            ffi::ffi_prep_cif(&mut *cif, ffi::ffi_abi_FFI_DEFAULT_ABI, count, result, types)
+            ffi::ffi_prep_cif(cif, ffi::ffi_abi_FFI_DEFAULT_ABI, count, result, types)
         };
-        (status == ffi::ffi_status_FFI_OK).then_some(cif)
+        (status == ffi::ffi_status_FFI_OK).then_some(NonNull::new_unchecked(cif))
     }
 }
 
@@ -92,16 +93,14 @@ struct Callback {
     params: Vec<Abi>,
 }
 
-pub(crate) unsafe fn make_closure(
-    params: &[Abi],
-    result: &Abi,
-    function: FunctionId,
-) -> Option<u64> {
+/// A closure at which native code can call a function of the program. It is never freed.
+pub(crate) fn make_closure(params: &[Abi], result: &Abi, function: FunctionId) -> Option<u64> {
     let types: Vec<_> = params.iter().map(ffi_type).collect();
     let count = types.len() as u32;
     let types = Box::leak(types.into_boxed_slice()).as_mut_ptr();
+    // SAFETY: plain C structs that libffi fills. They, the types and the callback live for ever.
     unsafe {
-        let cif: &mut ffi::ffi_cif = Box::leak(Box::new(std::mem::zeroed()));
+        let cif: *mut ffi::ffi_cif = Box::into_raw(Box::new(std::mem::zeroed()));
         if ffi::ffi_prep_cif(cif, ffi::ffi_abi_FFI_DEFAULT_ABI, count, result_type(result), types)
             != ffi::ffi_status_FFI_OK
         {
@@ -109,14 +108,9 @@ pub(crate) unsafe fn make_closure(
         }
         let mut code = std::ptr::null_mut();
         let closure = ffi::ffi_closure_alloc(size_of::<ffi::ffi_closure>(), &mut code).cast();
-        let callback = Box::leak(Box::new(Callback { function, params: params.to_vec() }));
-        let status = ffi::ffi_prep_closure_loc(
-            closure,
-            cif,
-            Some(unravel_closure),
-            (callback as *mut Callback).cast(),
-            code,
-        );
+        let callback = Box::into_raw(Box::new(Callback { function, params: params.to_vec() }));
+        let status =
+            ffi::ffi_prep_closure_loc(closure, cif, Some(unravel_closure), callback.cast(), code);
         (status == ffi::ffi_status_FFI_OK).then_some(code as u64)
     }
 }
@@ -130,9 +124,10 @@ unsafe extern "C" fn unravel_call_back(
     args: *mut *mut c_void,
     data: *mut c_void,
 ) -> u64 {
-    // SAFETY: libffi passes as many arguments as the interface has; `data` is the callback made with it.
+    // SAFETY: libffi passes as many arguments as the interface has; `data` is the callback made with it. The
+    // native code was called by a method of a handle, which holds no borrow across the call.
     unsafe {
-        let machine = guard::machine();
+        let mut machine = guard::machine().expect("closures are called by programs only");
         let callback = &*(data as *const Callback);
         let mut words = [0u64; 64];
         let mut used = 0;
@@ -147,19 +142,19 @@ unsafe extern "C" fn unravel_call_back(
             let bytes = (*ty).size;
             let slots = bytes.div_ceil(8).max(1);
             if used + slots > words.len() {
-                (*machine).finish_inconclusive(
+                machine.finish_inconclusive(
                     "native code passes too many arguments to a callback".into(),
                 );
             }
             std::ptr::copy_nonoverlapping(from, words.as_mut_ptr().add(used).cast(), bytes);
             used += slots;
         }
-        if let Err(Uncaught) = (*machine).try_call(callback.function, &words[..used]) {
-            return (*machine).thrown().exception;
+        if let Err(Uncaught) = machine.try_call(callback.function, &words[..used]) {
+            return machine.thrown().exception;
         }
         let ty = (*cif).rtype;
         let bytes = (*ty).size;
-        let returned = &(*machine).natives.returned;
+        let returned = &machine.natives.returned;
         match (*ty).type_ {
             ffi::FFI_TYPE_VOID => {}
             ffi::FFI_TYPE_STRUCT | ffi::FFI_TYPE_LONGDOUBLE | ffi::FFI_TYPE_COMPLEX => {
@@ -177,7 +172,11 @@ unsafe extern "C" fn unravel_call_back(
 }
 
 /// `mov r11, target; jmp r11`.
+///
+/// # Safety
+/// At `at` are 13 bytes that may be written.
 pub(crate) unsafe fn write_jump(at: *mut u8, target: u64) {
+    // SAFETY: per the contract.
     unsafe {
         at.copy_from_nonoverlapping([0x49, 0xbb].as_ptr(), 2);
         (at.add(2) as *mut u64).write_unaligned(target);

@@ -3,15 +3,15 @@
 //! Registers and position live in local variables; they are written back to the thread ("saved") before
 //! anything that may look at them: a point, a call of a model or of native code, a failure.
 
+use unravel_code::layout::{BLOCKS, BLOCKS_PER_FUNCTION, STACK_SIZE, STACKS};
 use unravel_code::{FunctionId, Inst};
 use unravel_trace::{EventKind, FailureKind, Op};
 
 use crate::arith;
-use crate::machine::{Machine, POINT, RECORD, WATCH};
+use crate::machine::{Machine, POINT, RECORD, State, WATCH};
 use crate::models::Flow;
 use crate::resolve::Resolved;
 use crate::thread::{Cursor, Frame, Need, Thread};
-use unravel_code::layout::{BLOCKS, BLOCKS_PER_FUNCTION, STACK_SIZE, STACKS};
 
 /// Room left at the end of a stack for native callees' needs and error reports.
 pub(crate) const STACK_MARGIN: u64 = 64 << 10;
@@ -42,9 +42,13 @@ impl Machine {
     /// # Safety
     /// As for `interpret`.
     unsafe fn interpret_as<const SYMBOLIC: bool>(&mut self) -> Result<(), Uncaught> {
-        let thread: *mut Thread = &mut *self.threads[self.current];
-        let Cursor { mut pc, mut fp, mut base } = unsafe { (*thread).at };
-        let mut code: *const Inst = self.code_of(unsafe { (*thread).frames.last() });
+        // What the loop uses all the time, without the way through the handle. Pointers, because others run at points.
+        let state: *mut State = self.state().as_ptr();
+        let thread: *mut Thread = self.threads.pointer(self.current);
+        // SAFETY: the thread stays where it is until the run is over.
+        let (at, frame) = unsafe { ((*thread).at, (*thread).frames.last()) };
+        let Cursor { mut pc, mut fp, mut base } = at;
+        let mut code: *const Inst = self.code_of(frame);
         let mut steps: u64 = 0;
 
         macro_rules! reg {
@@ -55,7 +59,7 @@ impl Machine {
         macro_rules! save {
             () => {{
                 (*thread).at = Cursor { pc, fp, base };
-                self.steps += steps;
+                (*state).steps += steps;
                 #[allow(unused_assignments)]
                 {
                     steps = 0;
@@ -65,16 +69,16 @@ impl Machine {
         macro_rules! reload {
             () => {{
                 Cursor { pc, fp, base } = (*thread).at;
-                code = self.code_of((*thread).frames.last());
+                code = (*state).code_of((*thread).frames.last());
             }};
         }
         macro_rules! jump {
             ($to:expr) => {{
                 let next = code.add($to as usize);
                 if next <= pc {
-                    self.fuel -= 1;
+                    (*state).fuel -= 1;
                     (*thread).jumps += 1;
-                    if (*thread).jumps > Machine::max_jumps() || self.fuel < 0 {
+                    if (*thread).jumps > Machine::max_jumps() || (*state).fuel < 0 {
                         save!();
                         self.loop_limit();
                     }
@@ -86,13 +90,14 @@ impl Machine {
         // With shadows, [`Machine::shadow_step`] has said whether its condition holds; `$when` is what that means.
         macro_rules! branch {
             ($holds:expr, $when:expr, $then:expr, $other:expr) => {{
-                let taken = if SYMBOLIC { (self.concolic.direction != 0) == $when } else { $holds };
+                let taken =
+                    if SYMBOLIC { ((*state).concolic.direction != 0) == $when } else { $holds };
                 jump!(if taken { $then } else { $other })
             }};
         }
         macro_rules! check {
             ($address:expr, $bytes:expr, $write:expr) => {
-                if !self.memory.is_plain($address, $bytes) {
+                if !(*state).memory.is_plain($address, $bytes) {
                     save!();
                     if let Err(fault) = self.memory.check($address, $bytes)
                         && !(SYMBOLIC && self.tolerates(fault))
@@ -105,7 +110,7 @@ impl Machine {
         macro_rules! load {
             ($ty:ty, $dst:expr, $ptr:expr, $site:expr) => {{
                 let address = reg!($ptr);
-                let flags = *self.site_flags.add($site.index());
+                let flags = *(*state).site_flags.add($site.index());
                 if flags != 0 {
                     save!();
                     self.before_access(flags, address, size_of::<$ty>() as u64, false, $site);
@@ -126,7 +131,7 @@ impl Machine {
         macro_rules! store {
             ($ty:ty, $src:expr, $ptr:expr, $site:expr) => {{
                 let address = reg!($ptr);
-                let mut flags = *self.site_flags.add($site.index());
+                let mut flags = *(*state).site_flags.add($site.index());
                 if flags != 0 {
                     save!();
                     self.before_access(flags, address, size_of::<$ty>() as u64, true, $site);
@@ -158,7 +163,7 @@ impl Machine {
         }
         macro_rules! frame_check {
             ($address:expr, $bytes:expr, $write:expr) => {
-                let top = self.memory.stack_top[(*thread).slot];
+                let top = (&(*state).memory.stack_top)[(*thread).slot];
                 if $address < base || $address + $bytes > top {
                     save!();
                     self.fail(FailureKind::OutOfBounds, "index outside of a local array");
@@ -192,7 +197,7 @@ impl Machine {
 
         loop {
             steps += 1;
-            // SAFETY (for the loop): lowering guarantees that slots, targets and indices are within
+            // SAFETY: lowering guarantees that slots, targets and indices are within
             // the frame, the function and the program's tables, and that every block ends in a
             // terminator; memory accesses are checked above.
             unsafe {
@@ -321,7 +326,7 @@ impl Machine {
                     Inst::Load64 { dst, ptr, site } => load!(u64, dst, ptr, site),
                     Inst::LoadN { dst, ptr, bytes, bits, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bytes));
-                        let flags = *self.site_flags.add(site.index());
+                        let flags = *(*state).site_flags.add(site.index());
                         if flags != 0 {
                             save!();
                             self.before_access(flags, address, count, false, site);
@@ -343,7 +348,7 @@ impl Machine {
                     Inst::Store64 { src, ptr, site } => store!(u64, src, ptr, site),
                     Inst::StoreN { src, ptr, bytes, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bytes));
-                        let mut flags = *self.site_flags.add(site.index());
+                        let mut flags = *(*state).site_flags.add(site.index());
                         if flags != 0 {
                             save!();
                             self.before_access(flags, address, count, true, site);
@@ -441,8 +446,8 @@ impl Machine {
                     Inst::FrameAddr { dst, offset } => reg!(dst) = base + u64::from(offset),
                     Inst::Alloca { dst, count, bytes, align } => {
                         let slot = (*thread).slot;
-                        let at =
-                            self.memory.stack_top[slot].next_multiple_of(u64::from(align.max(16)));
+                        let at = (&(*state).memory.stack_top)[slot]
+                            .next_multiple_of(u64::from(align.max(16)));
                         let size = reg!(count).saturating_mul(u64::from(bytes));
                         let limit = STACKS + (slot as u64 + 1) * STACK_SIZE - STACK_MARGIN;
                         if size > STACK_SIZE || at + size > limit {
@@ -452,7 +457,7 @@ impl Machine {
                                 "no room on the stack for a variable-length array",
                             );
                         }
-                        self.memory.set_stack_top(slot, at + size);
+                        (*state).memory.set_stack_top(slot, at + size);
                         reg!(dst) = at;
                     }
                     Inst::CopyToFrame { offset, src, bytes } => {
@@ -487,7 +492,7 @@ impl Machine {
                     Inst::Switch { value, table } => {
                         let switch = self.program.switches.get_unchecked(table as usize);
                         let to = if SYMBOLIC {
-                            self.concolic.direction
+                            (*state).concolic.direction
                         } else {
                             switch.cases.get(&reg!(value)).copied().unwrap_or(switch.default)
                         };
@@ -557,19 +562,19 @@ impl Machine {
                             for i in 0..(slots as usize).min(self.natives.returned.len()) {
                                 self.natives.returned[i] = *from.add(i);
                             }
-                            self.memory.set_stack_top((*thread).slot, frame.caller_top);
+                            (*state).memory.set_stack_top((*thread).slot, frame.caller_top);
                             Cursor { pc, fp, base } = frame.caller;
                             save!();
                             return Ok(());
                         }
-                        self.memory.set_stack_top((*thread).slot, frame.caller_top);
+                        (*state).memory.set_stack_top((*thread).slot, frame.caller_top);
                         Cursor { pc, fp, base } = frame.caller;
                         if slots == 1 {
                             reg!(frame.dst) = *from;
                         } else {
                             std::ptr::copy(from, fp.add(frame.dst as usize), slots as usize);
                         }
-                        code = self.code_of((*thread).frames.last());
+                        code = (*state).code_of((*thread).frames.last());
                         continue;
                     }
                     Inst::ReturnVoid => {
@@ -577,14 +582,14 @@ impl Machine {
                         if frame.atomic {
                             self.leave_atomic();
                         }
-                        self.memory.set_stack_top((*thread).slot, frame.caller_top);
+                        (*state).memory.set_stack_top((*thread).slot, frame.caller_top);
                         Cursor { pc, fp, base } = frame.caller;
                         if frame.entry {
                             self.natives.returned[0] = 0;
                             save!();
                             return Ok(());
                         }
-                        code = self.code_of((*thread).frames.last());
+                        code = (*state).code_of((*thread).frames.last());
                         continue;
                     }
 
@@ -636,7 +641,7 @@ impl Machine {
                     }
                     Inst::Rmw { op, bits, dst, ptr, value, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bits) / 8);
-                        let flags = *self.site_flags.add(site.index());
+                        let flags = *(*state).site_flags.add(site.index());
                         save!();
                         self.before_atomic(flags, address, count, site);
                         check!(address, count, true);
@@ -660,7 +665,7 @@ impl Machine {
                     }
                     Inst::CmpXchg { bits, dst, ptr, expected, new, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bits) / 8);
-                        let flags = *self.site_flags.add(site.index());
+                        let flags = *(*state).site_flags.add(site.index());
                         save!();
                         self.before_atomic(flags, address, count, site);
                         check!(address, count, true);
@@ -708,14 +713,14 @@ impl Machine {
                         }
                     }
                     Inst::Fence { site } => {
-                        if self.alive > 1 {
+                        if (*state).alive > 1 {
                             save!();
                             self.point(Op::Fence, 0, 0, site, Need::Nothing);
                             self.record(site, EventKind::Fence);
                         }
                     }
                     Inst::SpinHint { site } => {
-                        if self.alive > 1 {
+                        if (*state).alive > 1 {
                             save!();
                             self.yield_point(site);
                         }
@@ -759,11 +764,14 @@ impl Machine {
             }
         }
     }
+}
 
+impl State {
     pub fn has_body(&self, function: FunctionId) -> bool {
         matches!(self.externals[function.0 as usize], Resolved::Body)
     }
 
+    #[inline]
     fn code_of(&self, frame: Option<&Frame>) -> *const Inst {
         let frame = frame.expect("a running thread has a frame");
         let body = self.program.function(frame.function).body.as_ref();
@@ -776,6 +784,7 @@ impl Machine {
 /// # Safety
 /// The memory was checked, and the slots are there.
 unsafe fn load_bytes(dst: *mut u64, address: u64, bytes: u32, bits: u8) {
+    // SAFETY: per the contract.
     unsafe {
         copy_to_slots(dst, address as *const u8, bytes as usize);
         match bits {
@@ -791,6 +800,7 @@ unsafe fn load_bytes(dst: *mut u64, address: u64, bytes: u32, bits: u8) {
 /// # Safety
 /// `from` has `bytes` bytes, `dst` as many rounded up to slots.
 unsafe fn copy_to_slots(dst: *mut u64, from: *const u8, bytes: usize) {
+    // SAFETY: per the contract.
     unsafe {
         if bytes < 8 {
             let mut word = 0u64;
@@ -811,6 +821,7 @@ unsafe fn copy_to_slots(dst: *mut u64, from: *const u8, bytes: usize) {
 /// The memory was checked.
 pub(crate) unsafe fn load_word(address: u64, bytes: u64) -> u64 {
     let mut word = 0u64;
+    // SAFETY: per the contract.
     unsafe {
         std::ptr::copy_nonoverlapping(
             address as *const u8,
@@ -824,6 +835,7 @@ pub(crate) unsafe fn load_word(address: u64, bytes: u64) -> u64 {
 /// # Safety
 /// The memory was checked.
 pub(crate) unsafe fn store_word(address: u64, bytes: u64, word: u64) {
+    // SAFETY: per the contract.
     unsafe {
         std::ptr::copy_nonoverlapping(
             (&raw const word).cast(),

@@ -3,20 +3,51 @@
 //! An interpreter with green threads, in the manner of Miri and KLEE. Memory model: sequential
 //! consistency. Same program, input, visible set and scheduler decisions → the same run, to the byte.
 //!
-//! Not modelled: weak memory, signals, processes, the file system's own races.
+//! - `machine.rs` is the state of a run, with the reason that sharing it between fibers is sound; `handle.rs` is how they reach it.
+//!   `interpret.rs` is the loop, `call.rs` enters and leaves functions, `thread.rs` is a green thread.
+//! - `access.rs` and `point.rs` are where the scheduler decides; `sharing.rs` learns what is shared, `sites.rs` lists the sites.
+//! - `memory.rs` is the arena. `sync.rs` and `models/` are the library functions that schedule, block, allocate or share, a file a
+//!   family; `native.rs` is all others, through `interface.rs` (libffi), with `host.rs` for what they share with this process,
+//!   `handover.rs` for the memory they get, `guard.rs` for crashes in them. `resolve.rs` says which function is which.
+//!   `assembly.rs` is inline assembly.
+//! - `record.rs` keeps events, `stacks.rs` their stacks, `capture.rs` the output, `failure.rs` puts failures into words.
+//! - `symbolic/` is the concolic shadow: an expression beside each value, in runs that ask for it; also guided runs (`guide.rs`),
+//!   those that go on freely (`lead.rs`), and inputs as symbols (`inputs.rs`).
+//!
+//! # How runs repeat
+//!
+//! - **One arena at a fixed address** holds globals, stacks and heap, so pointers have the same values in every run.
+//!   Address randomisation is switched off for native libraries (the tool starts itself anew without it).
+//! - **Regions per thread.** Each thread slot allocates from its own heap region and has its own stack, so an address
+//!   does not depend on how the allocations of threads interleave. Threads are named by birth: `T0`, its third child `T0.3`.
+//! - **Points.** A thread stops only *before* an event, with that event pending; nothing else runs between the decision and
+//!   the event. A lock is one event. A blocked thread is one whose pending event cannot be executed.
+//! - **The visible set.** Sync operations are always visible; a memory access only if its site touches what two threads touch.
+//!   Which sites do, runs teach that look for it and may switch at any access.
+//! - **Virtual time and randomness.** Clocks advance by sleeping and by being read; `rand` starts the same in every run.
+//! - **Reset in process.** Between runs the machine restores globals, stacks, heap, `stdin`, `errno`, `optind` and open
+//!   files, instead of starting a process. Other processes are forked copies, because a process has room for one arena.
+//!   Machines may follow each other in it: the next one finds it empty.
+//!
+//! Outside this promise: functions called natively see the real file system and environment. How *searches* repeat is said in
+//! `explore`.
+//!
+//! Not modelled: weak memory, signals from outside, processes, the file system's own races.
 
 mod access;
 mod arith;
 mod assembly;
+mod budgets;
 mod call;
+mod capture;
 mod error;
 mod failure;
 mod guard;
+mod handle;
 mod handover;
 mod host;
 mod interface;
 mod interpret;
-mod kin;
 mod machine;
 mod memory;
 mod models;
@@ -26,17 +57,19 @@ mod pure;
 mod record;
 mod resolve;
 mod sharing;
+mod sites;
 mod stacks;
 mod symbolic;
 mod sync;
 mod thread;
 
-use unravel_code::{AccessKind, Program};
+use unravel_code::Program;
 use unravel_trace::{
-    Executor, FreeInput, Guess, Guided, Input, Lead, Led, Outcome, Paths, Place, Run, Scheduler,
-    SiteId, VisibleSet, Want,
+    Capabilities, EngineError, Executor, Guess, Guide, Guided, Health, Job, Lead, Led, Observer,
+    Paths, Run, Scheduler, SiteTable,
 };
 
+pub use budgets::budgets;
 pub use error::VmError;
 
 /// What stays the same for all runs of a machine.
@@ -50,14 +83,17 @@ pub struct Options {
 
 /// A virtual machine for one program. A process can have one at a time, because the program's memory is at a
 /// fixed address; use forked processes for more. What a program did to this process by native functions, the
-/// machines after it find: those after [`Executor::is_damaged`] belong in another process.
+/// machines after it find: those after [`Health::Damaged`] belong in another process.
 pub struct Vm {
-    machine: Box<machine::Machine>,
+    machine: machine::OwnedMachine,
+    sites: SiteTable,
 }
 
 impl Vm {
-    pub fn new(program: Program, options: Options) -> Result<Vm, VmError> {
-        Ok(Vm { machine: machine::Machine::new(program, options)? })
+    pub fn new(mut program: Program, options: Options) -> Result<Vm, VmError> {
+        sites::name_sites(&mut program, &options.program_name);
+        let sites = sites::sites(&program);
+        Ok(Vm { machine: machine::OwnedMachine::new(program, options)?, sites })
     }
 
     pub fn program(&self) -> &Program {
@@ -68,67 +104,53 @@ impl Vm {
 impl Executor for Vm {
     fn run(
         &mut self,
-        input: &Input,
-        visible: &VisibleSet,
-        scheduler: &mut dyn Scheduler,
-        want: Want,
-    ) -> Run {
-        self.machine.run(input, visible, scheduler, want)
+        job: &Job<'_>,
+        by: &mut dyn Scheduler,
+        seen: &mut dyn Observer,
+    ) -> Result<Run, EngineError> {
+        self.machine.run(job, by, seen)
     }
 
-    fn all_sites(&self) -> VisibleSet {
-        let mut all = VisibleSet::default();
-        for (index, access) in self.program().accesses.iter().enumerate() {
-            if access.kind != AccessKind::None {
-                all.insert(SiteId(index as u32));
-            }
+    fn name(&self) -> &'static str {
+        "machine"
+    }
+
+    fn sites(&self) -> &SiteTable {
+        &self.sites
+    }
+
+    fn can(&self) -> Capabilities {
+        Capabilities::all()
+    }
+
+    fn guide(&mut self) -> Option<&mut dyn Guide> {
+        Some(self)
+    }
+
+    fn health(&self) -> Health {
+        match self.machine.damaged || self.machine.stained {
+            true => Health::Damaged,
+            false => Health::Good,
         }
-        all
-    }
-
-    fn kin(&self, visible: &VisibleSet) -> VisibleSet {
-        kin::kin(self.program(), visible)
-    }
-
-    fn paths(&self, failed: &Outcome) -> Option<Paths> {
-        self.machine.paths(failed)
-    }
-
-    fn branches(&self) -> Vec<Vec<u32>> {
-        self.machine.branches()
-    }
-
-    fn guided(
-        &mut self,
-        input: &Input,
-        visible: &VisibleSet,
-        paths: &Paths,
-        guesses: &[Guess],
-    ) -> Option<Guided> {
-        Some(self.machine.run_guided(input, visible, paths, guesses))
-    }
-
-    fn lead(
-        &mut self,
-        input: &Input,
-        visible: &VisibleSet,
-        lead: &Lead,
-        guesses: &[Guess],
-        free: FreeInput,
-    ) -> Option<Led> {
-        Some(self.machine.run_led(input, visible, lead, guesses, free))
-    }
-
-    fn stack(&self, number: u64, site: SiteId) -> Vec<Place> {
-        self.machine.kept_stack(number, site)
-    }
-
-    fn is_damaged(&self) -> bool {
-        self.machine.damaged || self.machine.stained
     }
 
     fn after_fork(&mut self) {
         guard::watch();
         self.machine.natives.forget_input();
+    }
+}
+
+impl Guide for Vm {
+    fn guided(
+        &mut self,
+        job: &Job<'_>,
+        paths: &Paths,
+        guesses: &[Guess],
+    ) -> Result<Guided, EngineError> {
+        self.machine.run_guided(job, paths, guesses)
+    }
+
+    fn lead(&mut self, job: &Job<'_>, lead: &Lead, guesses: &[Guess]) -> Result<Led, EngineError> {
+        self.machine.run_led(job, lead, guesses)
     }
 }

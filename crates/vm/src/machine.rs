@@ -4,7 +4,32 @@
 //! native callback too. A thread stops only at a *point* (see [`crate::point`]); everything that ends a
 //! run stops it there for good, by [`Machine::finish`], which does not return. Values on an abandoned
 //! native stack are leaked, so code that may not return holds nothing that owns memory.
+//!
+//! # Why the sharing is sound
+//!
+//! All fibers, the loop that resumes them and the callbacks from native code use one [`State`]. It is owned
+//! through one raw pointer ([`OwnedMachine`]), from which everybody derives their access; nobody has a `Box` or a
+//! reference that would claim it for longer. What they pass around is a [`Machine`]: a handle, of which each native
+//! stack (and each callback) has its own, so `&mut Machine` says nothing about the state. A reference to the state
+//! exists only between one use of a handle and the next, since it borrows the handle (`Deref`, `DerefMut`).
+//! Whatever lets other code use the state takes `&mut Machine`: [`Machine::suspend`] and all that may come to it, the
+//! loop that resumes a fiber, and the calls of native functions, which may call back. The compiler therefore refuses a
+//! reference into the state that is held across a suspension, and at each moment one native stack at most has any.
+//!
+//! What lies behind pointers in the state follows the same rule: a thread ([`Threads`]) is reached through the
+//! pointer that made it, by the interpreter's loop too, which keeps it across suspensions as a pointer only. The fiber
+//! being resumed is moved out of its thread meanwhile. The program is never written once there is a machine, so
+//! references to it may be kept (`Arc::as_ptr` makes them outlive the borrow); program memory, registers and the
+//! tables of [`Memory`] and [`Sharing`] are mapped memory that is used through pointers.
+//!
+//! A new method that may suspend, end the run or call native code takes `&mut self` of `Machine`, never of `State`, and
+//! never the field it works on. It must not turn a pointer into a reference that outlives such a call, nor make
+//! another handle: those made here and in [`guard::machine`] are all.
+//!
+//! A fiber that is given up, and one that a signal takes away from a crash in native code or at an address of the
+//! program's, never runs again: what it still borrowed is not used after that.
 
+use crate::budgets::{NATIVE_STACK, REGISTERS};
 use std::sync::Arc;
 
 use corosensei::stack::DefaultStack;
@@ -14,7 +39,9 @@ use unravel_code::layout::*;
 use unravel_code::{FunctionId, Program};
 use unravel_trace::*;
 
+use crate::capture::Capture;
 use crate::error::VmError;
+pub(crate) use crate::handle::{Machine, OwnedMachine};
 use crate::memory::{Memory, map_registers, unmap};
 use crate::models::process::ExitHandler;
 use crate::native::Natives;
@@ -28,7 +55,7 @@ use crate::{Options, guard};
 
 /// Bits of [`Machine::site_flags`]: what an access at a site does besides accessing.
 pub(crate) const POINT: u8 = 1;
-/// No point, but a scheduler that observes is told: inside atomic sections, and where one thread is left.
+/// No point, but whoever looks is told: inside atomic sections, and where one thread is left.
 pub(crate) const TELL: u8 = 64;
 pub(crate) const LEARN: u8 = 2;
 pub(crate) const RECORD: u8 = 4;
@@ -52,7 +79,8 @@ pub(crate) struct SiteTables {
     watched: Vec<u8>,
 }
 
-pub(crate) struct Machine {
+/// All state of the machine, reached through a [`Machine`].
+pub(crate) struct State {
     pub program: Arc<Program>,
     pub options: Options,
     /// How each function without a body is executed; indexed by [`FunctionId`].
@@ -64,10 +92,8 @@ pub(crate) struct Machine {
     pub recorder: Recorder,
     pub concolic: Concolic,
 
-    /// Threads of this run in order of creation, then recycled ones. Boxed: a suspended interpreter
-    /// keeps pointers to its thread.
-    #[expect(clippy::vec_box, reason = "threads must not move when the list grows")]
-    pub threads: Vec<Box<Thread>>,
+    /// Threads of this run in order of creation, then recycled ones.
+    pub threads: Threads,
     pub thread_count: usize,
     pub names: Vec<ThreadName>,
     pub current: usize,
@@ -89,12 +115,17 @@ pub(crate) struct Machine {
     pub segments: Vec<Segment>,
     pub segment_start: u64,
     pub choices: Vec<u32>,
-    pub candidates: Vec<Candidate>,
+    pub ready: Vec<Ready>,
     /// Counts changes that other threads can see.
     pub progress: u64,
     pub stagnation: crate::point::Stagnation,
     pub scheduler: Option<*mut dyn Scheduler>,
+    pub observer: Option<*mut dyn Observer>,
     pub observes: Observes,
+    /// Whether the scheduler is to be told of events, whether stacks are kept, and whether anybody is told at all.
+    pub watches: bool,
+    pub keeps_stacks: bool,
+    pub tells: bool,
     pub prune_spins: bool,
     /// The stack at each event, if the scheduler may ask for it; see [`crate::stacks`].
     pub stacks_kept: crate::stacks::Stacks,
@@ -118,7 +149,7 @@ pub(crate) struct Machine {
     pub key_destructors: Vec<Option<u64>>,
     pub jumps: FxHashMap<u64, crate::models::jump::JumpBuffer>,
     pub nondet: crate::models::verifier::NondetSource,
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Streams the program opened, to be closed with it.
     pub open_files: Vec<u64>,
     pub sem_names: FxHashMap<String, u64>,
@@ -128,22 +159,20 @@ pub(crate) struct Machine {
     _claim: guard::Claim,
 }
 
-impl Drop for Machine {
-    fn drop(&mut self) {
-        self.abandon_threads();
-        if !self.damaged {
-            self.close_streams();
-            self.natives.reset();
-        }
-        for registers in self.registers.iter().filter(|registers| !registers.is_null()) {
-            // SAFETY: mapped by `spawn`; no thread is left.
-            unsafe { unmap(*registers, 8 * REGISTERS as u64) };
-        }
+impl State {
+    /// The current thread, to be changed.
+    #[inline]
+    pub fn current_thread(&mut self) -> &mut Thread {
+        &mut self.threads[self.current]
+    }
+
+    pub fn threads_of_run(&self) -> impl DoubleEndedIterator<Item = &Thread> {
+        (0..self.thread_count).map(|index| &self.threads[index])
     }
 }
 
-impl Machine {
-    pub fn new(mut program: Program, options: Options) -> Result<Box<Machine>, VmError> {
+impl OwnedMachine {
+    pub fn new(mut program: Program, options: Options) -> Result<OwnedMachine, VmError> {
         program.main.ok_or(VmError::NoMain)?;
         let claim = guard::claim()?;
         let natives = Natives::new(&program, &options.libraries)?;
@@ -153,7 +182,7 @@ impl Machine {
         let mut externals = resolve_externals(&program);
         crate::assembly::place(&program, &mut externals)?;
         crate::resolve::redirect_calls(&mut program, &externals);
-        let mut machine = Box::new(Machine {
+        let machine = OwnedMachine::of(State {
             externals,
             memory,
             sharing: Sharing::new()?,
@@ -161,7 +190,7 @@ impl Machine {
             natives,
             recorder: Recorder::default(),
             concolic: Concolic::default(),
-            threads: Vec::new(),
+            threads: Threads::default(),
             thread_count: 0,
             names: Vec::new(),
             current: 0,
@@ -179,11 +208,15 @@ impl Machine {
             segments: Vec::new(),
             segment_start: 0,
             choices: Vec::new(),
-            candidates: Vec::new(),
+            ready: Vec::new(),
             progress: 0,
             stagnation: Default::default(),
             scheduler: None,
+            observer: None,
             observes: Observes::Nothing,
+            watches: false,
+            keeps_stacks: false,
+            tells: false,
             prune_spins: false,
             stacks_kept: Default::default(),
             why: Why::Start,
@@ -208,35 +241,48 @@ impl Machine {
             options,
             _claim: claim,
         });
-        let machine_ptr: *mut Machine = &mut *machine;
-        guard::install(machine_ptr);
-        // SAFETY: the machine is boxed. Closures ask the guard for the machine when they are called.
-        unsafe { Natives::make_callable(machine_ptr) };
+        guard::install(machine.state());
+        machine.make_callable();
         Ok(machine)
     }
+}
 
+impl Machine {
     /// Runs the program once.
     pub fn run(
         &mut self,
-        input: &Input,
-        visible: &VisibleSet,
-        scheduler: &mut dyn Scheduler,
-        want: Want,
-    ) -> Run {
-        self.observes = scheduler.observes();
-        self.reset(input, visible, want);
-        // SAFETY: the pointer is dropped before this function returns.
-        let scheduler: *mut (dyn Scheduler + '_) = scheduler;
-        self.scheduler = Some(unsafe {
-            std::mem::transmute::<*mut (dyn Scheduler + '_), *mut (dyn Scheduler + 'static)>(
-                scheduler,
-            )
-        });
+        job: &Job<'_>,
+        by: &mut dyn Scheduler,
+        seen: &mut dyn Observer,
+    ) -> Result<Run, EngineError> {
+        let want = job.want;
+        self.observes = seen.observes();
+        self.watches = by.watches();
+        self.keeps_stacks = want.stacks || self.observes == Observes::EventsAndStacks;
+        self.tells = self.watches || self.keeps_stacks || self.observes != Observes::Nothing;
+        self.reset(job.input, job.visible, want);
+        let capture = match want.output {
+            true => Some(Capture::begin().map_err(|error| EngineError::Failed(error.to_string()))?),
+            false => None,
+        };
+        let scheduler: *mut (dyn Scheduler + '_) = by;
+        let observer: *mut (dyn Observer + '_) = seen;
+        // SAFETY: only the lifetimes change. The pointers are forgotten before this function returns, and until then the
+        // references they were made from are not used: whoever uses a pointer calls one method and is done.
+        unsafe {
+            self.scheduler = Some(std::mem::transmute::<
+                *mut (dyn Scheduler + '_),
+                *mut dyn Scheduler,
+            >(scheduler));
+            self.observer =
+                Some(std::mem::transmute::<*mut (dyn Observer + '_), *mut dyn Observer>(observer));
+        }
         let main = self.program.main.expect("checked by new");
         self.spawn(ThreadName::main(), main, move |machine| machine.run_main(main));
         self.first_decision();
         let outcome = self.resume_until_end();
         self.scheduler = None;
+        self.observer = None;
         // SAFETY: the caller's scheduler, alive during this call.
         unsafe { (*scheduler).finish(self.events) };
         if self.damaged {
@@ -244,21 +290,26 @@ impl Machine {
         } else {
             self.natives.flush();
         }
-        self.result(outcome, want)
+        let output = capture.map(Capture::end);
+        Ok(Run { output, ..self.result(outcome, want) })
     }
 
     fn resume_until_end(&mut self) -> Outcome {
         loop {
             if self.running != self.current {
-                self.natives.swap_thread_state(&mut self.threads, self.running, self.current);
-                self.running = self.current;
+                let state = &mut **self;
+                state.natives.swap_thread_state(&mut state.threads, state.running, state.current);
+                state.running = state.current;
                 self.update_flags();
             }
-            let thread: *mut Thread = &mut *self.threads[self.current];
-            // SAFETY: the thread is boxed and stays; its fiber is taken from it only after the run.
-            let fiber = unsafe { (*thread).fiber.as_mut() }.expect("a chosen thread has a fiber");
+            let running = self.running;
+            // Taken out of the state, because the fiber itself uses the state, its own thread's part of it too.
+            let mut fiber =
+                self.threads[running].fiber.take().expect("a chosen thread has a fiber");
             guard::enter(fiber.trap_handler());
-            match fiber.resume(()) {
+            let result = fiber.resume(());
+            self.threads[running].fiber = Some(fiber);
+            match result {
                 CoroutineResult::Yield(()) => {}
                 CoroutineResult::Return(trapped) => {
                     self.damaged = true;
@@ -298,21 +349,39 @@ impl Machine {
             nondet: self.nondet.take_log(),
             notes: self.notes.clone(),
             symbolic,
+            paths: if want.detail >= Detail::Symbolic { self.paths() } else { Vec::new() },
+            output: None,
+            stacks: if want.stacks { self.all_stacks() } else { Stacks::default() },
+        }
+    }
+
+    /// Gives back what the machine has of the process, before its state is freed.
+    pub fn tear_down(&mut self) {
+        self.abandon_threads();
+        if !self.damaged {
+            self.close_streams();
+            self.natives.reset();
+        }
+        for registers in self.registers.drain(..).filter(|registers| !registers.is_null()) {
+            // SAFETY: mapped by `spawn`; no thread is left.
+            unsafe { unmap(registers, 8 * REGISTERS as u64) };
         }
     }
 
     /// Gives up the fibers of the last run. They end suspended, in the middle of whatever they did.
     pub fn abandon_threads(&mut self) {
-        for thread in &mut self.threads[..self.thread_count] {
-            self.slots_in_use[thread.slot] = false;
+        let state = &mut **self;
+        for index in 0..state.thread_count {
+            let thread = &mut state.threads[index];
+            state.slots_in_use[thread.slot] = false;
             if let Some(mut fiber) = thread.fiber.take() {
                 // SAFETY: nothing on the abandoned stack is used again; owners there are leaked.
                 unsafe { fiber.force_reset() };
-                self.stacks.push(fiber.into_stack());
+                state.stacks.push(fiber.into_stack());
             }
             thread.recycle();
         }
-        self.thread_count = 0;
+        state.thread_count = 0;
     }
 
     fn reset(&mut self, input: &Input, visible: &VisibleSet, want: Want) {
@@ -360,14 +429,15 @@ impl Machine {
         self.synced_with_stdio = true;
         self.close_files();
         self.natives.set_input(input);
-        self.natives.set_args(&self.options.program_name, &input.args);
+        let state = &mut **self;
+        state.natives.set_args(&state.options.program_name, &input.args);
     }
 
     fn set_tables(&mut self, visible: &VisibleSet, want: Want) {
         let learn = if want.learn { LEARN } else { 0 };
         let record = if want.detail >= Detail::Events { RECORD } else { 0 };
         let sites = self.program.sites.len() + 1;
-        let tell = if self.observes == Observes::Nothing { 0 } else { TELL };
+        let tell = if self.tells { TELL } else { 0 };
         let wanted = POINT | record | learn | tell;
         if self.visible == *visible
             && self.tables.shared.len() == sites
@@ -382,13 +452,16 @@ impl Machine {
         self.tables.first = vec![0; sites];
         self.tables.alone = vec![learn; sites];
         self.tables.alone_watched = vec![WATCH | learn; sites];
-        for (index, access) in self.program.accesses.iter().enumerate() {
+        let State { program, tables, .. } = &mut **self;
+        for (index, access) in program.accesses.iter().enumerate() {
             let atomic = access.kind == unravel_code::AccessKind::Atomic;
-            if atomic || visible.contains(SiteId(index as u32)) {
-                self.tables.shared[index] |= POINT | record;
-                self.tables.atomic[index] |= record | tell;
-                self.tables.alone[index] |= record | tell;
-                self.tables.alone_watched[index] |= record | tell;
+            let site = SiteId(index as u32);
+            // With company: without it, other tables hold.
+            if PointRule::of(Op::Read, atomic).is_one(site, visible, 2) {
+                tables.shared[index] |= POINT | record;
+                tables.atomic[index] |= record | tell;
+                tables.alone[index] |= record | tell;
+                tables.alone_watched[index] |= record | tell;
             }
         }
         self.tables.watched = self.tables.shared.iter().map(|flags| flags | WATCH).collect();
@@ -432,7 +505,7 @@ impl Machine {
             }
         }
         if index == self.threads.len() {
-            self.threads.push(Box::new(Thread::new(std::ptr::null_mut())));
+            self.threads.push(Thread::new(std::ptr::null_mut()));
         }
         let stack = match self.stacks.pop() {
             Some(stack) => stack,
@@ -441,25 +514,26 @@ impl Machine {
                 Err(_) => self.finish_inconclusive("no memory for another thread's stack".into()),
             },
         };
-        let machine: *mut Machine = self;
+        let places = self.program.function(function).body.as_ref().map(|b| b.places.as_slice());
+        let site = places.and_then(|p| p.first().copied()).unwrap_or(SiteId(0));
+        let (shared, registers) = (self.state(), self.registers[slot]);
         let thread = &mut self.threads[index];
         thread.id = id;
         thread.name = name.clone();
         thread.slot = slot;
-        thread.registers = self.registers[slot];
-        let places = self.program.function(function).body.as_ref().map(|b| b.places.as_slice());
-        thread.pending.other = u64::from(id.0);
-        thread.pending.site = places.and_then(|p| p.first().copied()).unwrap_or(SiteId(0));
+        thread.registers = registers;
+        thread.pending.operand = Operand::Thread(id);
+        thread.pending.site = site;
         thread.pending.address = STACKS + slot as u64 * STACK_SIZE;
         thread.pending.bytes = STACK_SIZE as u32;
-        // SAFETY: the machine outlives its fibers, and only one of them runs at a time.
-        thread.fiber =
-            Some(Coroutine::with_stack(stack, move |yielder: &FiberYielder, ()| unsafe {
-                let machine = &mut *machine;
-                machine.threads[index].yielder = yielder;
-                body(machine);
-                unreachable!("a thread ends by leaving its fiber for good")
-            }));
+        thread.fiber = Some(Coroutine::with_stack(stack, move |yielder: &FiberYielder, ()| {
+            // SAFETY: the state outlives its fibers. One runs at a time; the others, and who resumed this one,
+            // wait in methods of their own handles.
+            let mut machine = unsafe { Machine::of(shared) };
+            machine.threads[index].yielder = yielder;
+            body(&mut machine);
+            unreachable!("a thread ends by leaving its fiber for good")
+        }));
         self.names.push(name);
         self.thread_count += 1;
         self.alive += 1;
@@ -512,8 +586,9 @@ impl Machine {
     fn run_main(&mut self, main: FunctionId) {
         self.start_event();
         // Destructors run after everything that the program registers.
-        for destructor in self.program.destructors.iter().rev() {
-            self.at_exit.push(ExitHandler::plain(destructor.address()));
+        let state = &mut **self;
+        for destructor in state.program.destructors.iter().rev() {
+            state.at_exit.push(ExitHandler::plain(destructor.address()));
         }
         let (argc, argv, envp) = self.build_argv();
         for constructor in self.program.constructors.clone() {
@@ -559,7 +634,8 @@ impl Machine {
     /// Suspends the running fiber until its thread is chosen.
     pub fn suspend(&mut self) {
         let yielder = self.threads[self.running].yielder;
-        // SAFETY: the yielder lives on this very fiber's stack.
+        // SAFETY: the yielder lives on this very fiber's stack, as long as the fiber's first function. No borrow of the
+        // state is alive: this method has the handle.
         unsafe { (*yielder).suspend(()) };
     }
 
@@ -570,9 +646,9 @@ impl Machine {
         }
     }
 
-    pub fn note(&mut self, text: &str) {
-        if !self.notes.iter().any(|n| n == text) {
-            self.notes.push(text.to_owned());
+    pub fn note(&mut self, note: Note) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
         }
     }
 }

@@ -102,10 +102,12 @@ fn map(address: u64, bytes: u64, protection: i32) -> Result<*mut u8, VmError> {
 /// `at..at + bytes` is mapped, private and anonymous.
 unsafe fn clear(at: *mut u8, bytes: usize) {
     if bytes <= LARGE {
+        // SAFETY: per the contract.
         unsafe { at.write_bytes(0, bytes) };
     } else {
         let start = (at as usize).next_multiple_of(4096);
         let end = (at as usize + bytes) & !4095;
+        // SAFETY: per the contract; the pages given back lie within, and read as zero again.
         unsafe {
             at.write_bytes(0, start - at as usize);
             libc::madvise(start as *mut _, end - start, libc::MADV_DONTNEED);
@@ -119,6 +121,7 @@ unsafe fn clear(at: *mut u8, bytes: usize) {
 /// # Safety
 /// `map` made it, of this size, and nobody uses it any more.
 pub(crate) unsafe fn unmap<T>(at: *mut T, bytes: u64) {
+    // SAFETY: per the contract.
     unsafe { libc::munmap(at.cast(), bytes as usize) };
 }
 

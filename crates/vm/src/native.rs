@@ -5,9 +5,9 @@
 //! by a small C++ shim and thrown again in the program, and the other way round.
 
 use std::ffi::{CString, c_void};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
-use libffi_sys as ffi;
 use unravel_code::layout::*;
 use unravel_code::{Abi, CallId, CallSite, FunctionId, Program, Reg, RelocationPlace};
 use unravel_trace::{EventKind, FailureKind, Input, Op, SiteId};
@@ -17,8 +17,9 @@ use crate::interpret::Uncaught;
 use crate::machine::Machine;
 use crate::models::Flow;
 use crate::resolve::{Resolved, native_address};
-use crate::thread::Thread;
+use crate::thread::Threads;
 use crate::{guard, host, interface};
+use libffi_sys as ffi;
 
 unsafe extern "C" {
     /// Calls through libffi; returns the exception if the callee threw one.
@@ -46,11 +47,11 @@ pub(crate) struct Natives {
     /// Addresses of [`Program::external_data`].
     external: Vec<u64>,
     thread_locals: Vec<NativeLocal>,
-    /// Prepared call interfaces by call site.
-    cifs: Vec<Option<Box<ffi::ffi_cif>>>,
+    /// Prepared call interfaces by call site. They live as long as the process, as the types they point to do,
+    /// and are used by several threads at a time, each in the middle of a call.
+    cifs: Vec<Option<NonNull<ffi::ffi_cif>>>,
     /// Functions after which the process is not as it was; indexed by [`FunctionId`].
     irreversible: Vec<bool>,
-    /// Types that prepared interfaces point to; they live as long as the process.
     exception_globals: *mut [u64; 2],
     /// Result slots of the last call from Rust into the program.
     pub returned: [u64; 16],
@@ -183,7 +184,7 @@ impl Natives {
     }
 
     /// Exchanges the native state that belongs to a thread.
-    pub fn swap_thread_state(&mut self, threads: &mut [Box<Thread>], from: usize, to: usize) {
+    pub fn swap_thread_state(&mut self, threads: &mut Threads, from: usize, to: usize) {
         // SAFETY: errno, the exception globals and the thread-locals of this native thread.
         unsafe {
             let errno = libc::__errno_location();
@@ -307,39 +308,6 @@ impl Natives {
         // SAFETY: the C library's own stream; this is the only native thread.
         unsafe { fflush_unlocked(stdout) };
     }
-
-    /// Puts a jump at every function's address, so that native code can call it.
-    ///
-    /// # Safety
-    /// `machine` stays where it is for as long as it lives.
-    pub unsafe fn make_callable(machine: *mut Machine) {
-        // SAFETY: per the contract above; the arena's first part is executable.
-        unsafe {
-            let program = (*machine).program.clone();
-            let externals = (*machine).externals.clone();
-            for (index, function) in program.functions.iter().enumerate() {
-                let id = FunctionId(index as u32);
-                let target = match externals[index] {
-                    Resolved::Native { address, .. } => address,
-                    Resolved::Missing | Resolved::Assembly { .. } => continue,
-                    Resolved::Body | Resolved::Model(_) => {
-                        if !function.address_taken || function.name.starts_with("llvm.") {
-                            continue;
-                        }
-                        match interface::make_closure(
-                            &function.signature.params,
-                            &function.signature.result,
-                            id,
-                        ) {
-                            Some(address) => address,
-                            None => continue,
-                        }
-                    }
-                };
-                interface::write_jump(id.address() as *mut u8, target);
-            }
-        }
-    }
 }
 
 /// The native thread-locals the program refers to. Their size is the symbol's; libstdc++'s are pointers.
@@ -400,6 +368,30 @@ fn is_output(name: &str) -> bool {
 }
 
 impl Machine {
+    /// Puts a jump at every function's address, so that native code can call it. A closure asks the guard for the
+    /// machine when it is called.
+    pub fn make_callable(&self) {
+        for (index, function) in self.program.functions.iter().enumerate() {
+            let id = FunctionId(index as u32);
+            let target = match self.externals[index] {
+                Resolved::Native { address, .. } => address,
+                Resolved::Missing | Resolved::Assembly { .. } => continue,
+                Resolved::Body | Resolved::Model(_) => {
+                    if !function.address_taken || function.name.starts_with("llvm.") {
+                        continue;
+                    }
+                    let signature = &function.signature;
+                    match interface::make_closure(&signature.params, &signature.result, id) {
+                        Some(address) => address,
+                        None => continue,
+                    }
+                }
+            };
+            // SAFETY: every function has room for a jump at its address, in the executable part of the arena.
+            unsafe { interface::write_jump(id.address() as *mut u8, target) };
+        }
+    }
+
     /// A call that others may see the effects of, if there are others.
     pub fn external_event(&mut self, name: &str, site: SiteId) {
         if self.alive > 1 {
@@ -466,15 +458,11 @@ impl Machine {
         let site = unsafe { (*program).call(call) };
         let cached = &mut self.natives.cifs[call.0 as usize];
         if cached.is_none() {
-            match interface::prepare(site) {
-                Some(cif) => *cached = Some(cif),
-                None => self.finish_inconclusive(
-                    "a native call passes values that cannot be passed".into(),
-                ),
-            }
+            *cached = interface::prepare(site);
         }
-        let cif: *mut ffi::ffi_cif =
-            &mut **self.natives.cifs[call.0 as usize].as_mut().expect("just prepared");
+        let Some(cif) = *cached else {
+            self.finish_inconclusive("a native call passes values that cannot be passed".into())
+        };
         const MOST: usize = 64;
         if site.args.len() > MOST {
             self.finish_inconclusive(format!("a native call passes more than {MOST} arguments"));
@@ -494,7 +482,7 @@ impl Machine {
             }
             guard::enter_native();
             let thrown = unravel_call(
-                cif,
+                cif.as_ptr(),
                 address as *const c_void,
                 result.as_mut_ptr().cast(),
                 args.as_mut_ptr(),
@@ -605,6 +593,7 @@ impl Machine {
 pub(crate) unsafe fn call_words(address: u64, args: &[u64]) -> u64 {
     type Words = extern "C" fn(u64, u64, u64, u64, u64, u64) -> u64;
     let arg = |i: usize| args.get(i).copied().unwrap_or(0);
+    // SAFETY: per the contract.
     unsafe {
         let function: Words = std::mem::transmute(address as usize);
         function(arg(0), arg(1), arg(2), arg(3), arg(4), arg(5))

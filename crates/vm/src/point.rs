@@ -14,24 +14,10 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use unravel_trace::*;
 
-use crate::machine::Machine;
+use crate::budgets::{LONG_SPIN, MAX_JUMPS, SPIN, SPIN_AGAIN, STATE_ROUNDS, YIELD_WEIGHT};
+use crate::machine::{Machine, State};
 use crate::memory::in_arena;
 use crate::thread::Need;
-
-/// Events without effect after which a thread counts as spinning.
-const SPIN: u32 = 400;
-/// The same where a repeated state is what shows it ([`Want::prune_spins`]): only against loops that never end.
-const LONG_SPIN: u32 = 5_000;
-/// How many of them it gets again after somebody else made progress.
-const SPIN_AGAIN: u32 = 40;
-/// What a `sched_yield` or a sleep counts for.
-const YIELD_WEIGHT: u32 = 16;
-/// Backward jumps without an event after which a loop is taken for a busy wait on something not
-/// known to be shared yet.
-const MAX_JUMPS: u32 = 20_000;
-
-/// How often a state must come again: one instruction may be several events.
-const ROUNDS: u32 = 3;
 
 /// States seen since nobody made progress, for recognising a livelock.
 #[derive(Debug, Default)]
@@ -75,34 +61,36 @@ impl Machine {
     /// The point before a barrier for so many threads is set up.
     pub fn barrier_point(&mut self, address: u64, bytes: u32, count: u32, site: SiteId) {
         let pending = self.pending(Op::Release, address, bytes, site, Need::Nothing);
-        self.wait_for_turn(Pending { other: u64::from(count), ..pending }, Need::Nothing);
+        self.wait_for_turn(Pending { operand: Operand::Parties(count), ..pending }, Need::Nothing);
     }
 
     /// The point before a library function that may write the program's memory, which is not seen then.
     pub fn external_point(&mut self, writes: bool, site: SiteId) {
         let pending = self.pending(Op::External, 0, 0, site, Need::Nothing);
-        self.wait_for_turn(Pending { other: u64::from(writes), ..pending }, Need::Nothing);
+        let operand = if writes { Operand::UnseenWrites } else { Operand::None };
+        self.wait_for_turn(Pending { operand, ..pending }, Need::Nothing);
     }
 
     /// The point before an operation on a thread.
-    pub fn point_on(&mut self, op: Op, other: u64, site: SiteId) {
-        let pending = Pending { other, ..self.pending(op, 0, 0, site, Need::Nothing) };
+    pub fn point_on(&mut self, op: Op, thread: ThreadId, site: SiteId) {
+        let operand = Operand::Thread(thread);
+        let pending = Pending { operand, ..self.pending(op, 0, 0, site, Need::Nothing) };
         self.wait_for_turn(pending, Need::Nothing);
     }
 
     /// The point before a condition wait that releases `mutex`.
     pub fn wait_point(&mut self, address: u64, bytes: u32, mutex: u64, site: SiteId) {
         let pending = self.pending(Op::Wait, address, bytes, site, Need::Nothing);
-        self.wait_for_turn(Pending { other: mutex, ..pending }, Need::Nothing);
+        self.wait_for_turn(Pending { operand: Operand::Mutex(mutex), ..pending }, Need::Nothing);
     }
 
     /// An event of the current thread, as schedulers see it.
     pub fn pending(&self, op: Op, address: u64, bytes: u32, site: SiteId, need: Need) -> Pending {
-        let other = match (op, need) {
-            (_, Need::Wake { mutex, .. }) => mutex,
-            (_, Need::Ended(thread)) => u64::from(thread.0),
-            (Op::Exit | Op::Start, _) => self.current as u64,
-            _ => 0,
+        let operand = match (op, need) {
+            (_, Need::Wake { mutex, .. }) => Operand::Mutex(mutex),
+            (_, Need::Ended(thread)) => Operand::Thread(thread),
+            (Op::Exit | Op::Start, _) => Operand::Thread(ThreadId(self.current as u32)),
+            _ => Operand::None,
         };
         let kind = self.program.accesses.get(site.index()).map(|access| access.kind);
         let atomic = match op {
@@ -112,7 +100,7 @@ impl Machine {
         };
         // What no other thread can touch is no location.
         let own = address != 0 && !in_arena(address) && self.natives.is_thread_local(address);
-        Pending { op, address: if own { 0 } else { address }, bytes, site, other, atomic }
+        Pending { op, address: if own { 0 } else { address }, bytes, site, operand, atomic }
     }
 
     fn wait_for_turn(&mut self, pending: Pending, need: Need) {
@@ -127,10 +115,11 @@ impl Machine {
         if self.prune_spins {
             self.look_for_spin(me);
         }
-        let thread = &mut *self.threads[me];
-        if enabled_already && thread.atomic > 0 && self.alive > 1 {
+        let thread = &self.threads[me];
+        let (atomic, idle) = (thread.atomic, thread.idle);
+        if enabled_already && atomic > 0 && self.alive > 1 {
             // Inside an atomic section: part of the step that began it.
-        } else if self.budget > 0 && enabled_already && thread.idle < limit {
+        } else if self.budget > 0 && enabled_already && idle < limit {
             self.budget -= 1;
             self.count_event();
         } else {
@@ -139,14 +128,15 @@ impl Machine {
         }
         self.tell_scheduler();
         let events = self.events;
-        let thread = &mut *self.threads[me];
+        let thread = &mut self.threads[me];
         thread.need = Need::Nothing;
         thread.timed = false;
         thread.idle += 1;
-        if self.prune_spins && thread.idle == LONG_SPIN {
-            self.note(HELD_BACK);
+        let idle = thread.idle;
+        if self.prune_spins && idle == LONG_SPIN {
+            self.note(Note::HeldBack);
         }
-        let thread = &mut *self.threads[me];
+        let thread = &mut self.threads[me];
         thread.jumps = 0;
         thread.empty_loops = 0;
         thread.last_event = events;
@@ -156,58 +146,62 @@ impl Machine {
     pub fn count_event(&mut self) {
         self.events += 1;
         if self.concolic.is_on() {
-            self.concolic.begin_step(ThreadId(self.current as u32), self.recorder.events());
+            let state = &mut **self;
+            state.concolic.begin_step(ThreadId(state.current as u32), state.recorder.events());
         }
     }
 
-    /// Tells a scheduler that wants to know what the current thread is about to do.
+    /// Tells whoever wants to know what the current thread is about to do.
     pub fn tell_scheduler(&mut self) {
-        if self.observes != Observes::Nothing {
+        if self.tells {
             self.tell_of(self.threads[self.current].pending);
         }
     }
 
-    /// Tells a scheduler that wants to know of something that is part of the last event: nobody decides here.
+    /// Tells whoever wants to know of something that is part of the last event: nobody decides here.
     pub fn tell(&mut self, op: Op, address: u64, bytes: u32, site: SiteId) {
-        if self.observes != Observes::Nothing && self.thread_count > 1 {
+        if self.tells && self.thread_count > 1 {
             self.tell_of(self.pending(op, address, bytes, site, Need::Nothing));
         }
     }
 
-    /// Tells a scheduler that wants to know that memory may be written which is not seen.
+    /// Tells whoever wants to know that memory may be written which is not seen.
     pub fn tell_of_unseen_writes(&mut self, site: SiteId) {
-        if self.observes != Observes::Nothing {
+        if self.tells {
             let what = self.pending(Op::Fence, 0, 0, site, Need::Nothing);
-            self.tell_of(Pending { other: 1, ..what });
+            self.tell_of(Pending { operand: Operand::UnseenWrites, ..what });
         }
     }
 
     fn tell_of(&mut self, mut what: Pending) {
         if what.op == Op::Fork {
-            what.other = self.thread_count as u64;
+            what.operand = Operand::Thread(ThreadId(self.thread_count as u32));
         }
         let thread = ThreadId(self.current as u32);
-        if self.observes == Observes::EventsAndStacks {
+        if self.keeps_stacks {
             self.keep_stack();
         }
         let executed = Executed { number: self.events, thread, what, names: &self.names };
-        let Some(scheduler) = self.scheduler else { return };
+        if let Some(scheduler) = self.scheduler.filter(|_| self.watches) {
+            // SAFETY: as in `ask`.
+            unsafe { (*scheduler).watch(&executed) };
+        }
+        let observer = self.observer.filter(|_| self.observes != Observes::Nothing);
         // SAFETY: as in `ask`.
-        let alarm = unsafe { (*scheduler).observe(&executed) };
+        let alarm = observer.and_then(|observer| unsafe { (*observer).observe(&executed) });
         if let Some(alarm) = alarm {
-            self.fail_by(alarm);
+            self.fail_by(alarm, what);
         }
     }
 
     /// Lets a thread wait that is back in a state it was in and has changed nothing since: no memory at all, shared or
     /// not, because a state is known by the thread's registers and stack only.
     fn look_for_spin(&mut self, index: usize) {
-        let thread = &mut self.threads[index];
-        if thread.atomic > 0 || self.alive <= 1 {
+        if self.threads[index].atomic > 0 || self.alive <= 1 {
             return;
         }
-        if thread.idle == 0 {
-            thread.idle_states.clear();
+        if self.threads[index].idle == 0 {
+            self.threads[index].idle_states.clear();
         }
         let state = self.state_hash(index);
         if !self.threads[index].idle_states.insert(state) {
@@ -223,7 +217,7 @@ impl Machine {
     /// The current thread changed something that others can see.
     pub fn made_progress(&mut self) {
         self.progress += 1;
-        self.threads[self.current].idle = 0;
+        self.current_thread().idle = 0;
         if self.stagnation.watched {
             self.stagnation.clear();
             self.update_flags();
@@ -233,7 +227,7 @@ impl Machine {
     /// A `sched_yield`, a sleep, a spin hint: others first.
     pub fn yield_point(&mut self, site: SiteId) {
         if !self.prune_spins {
-            self.threads[self.current].idle += YIELD_WEIGHT;
+            self.current_thread().idle += YIELD_WEIGHT;
         }
         self.budget = 0;
         self.why = Why::Yielded;
@@ -249,7 +243,7 @@ impl Machine {
         } else if self.threads[self.current].atomic == 0 {
             self.yield_point(site);
         }
-        let thread = &mut self.threads[self.current];
+        let thread = self.current_thread();
         thread.empty_loops = loops;
         thread.jumps = 0;
     }
@@ -281,7 +275,7 @@ impl Machine {
         let state = self.state_hash(index);
         let times = self.stagnation.seen.entry((index, state)).or_default();
         *times += 1;
-        let old = *times >= ROUNDS;
+        let old = *times >= STATE_ROUNDS;
         if old {
             self.stagnation.stuck.insert(index);
         }
@@ -323,10 +317,10 @@ impl Machine {
 
     /// Asks the scheduler who executes the next event, and makes that thread current.
     fn ask(&mut self) {
-        self.collect_candidates();
-        let fair = self.fair_candidates();
+        self.collect_ready();
+        let fair = self.fair_ready();
         let view = View {
-            enabled: &self.candidates,
+            enabled: &self.ready,
             names: &self.names,
             current: ThreadId(self.current as u32),
             why: self.why,
@@ -335,6 +329,10 @@ impl Machine {
         let scheduler = self.scheduler.expect("a run has a scheduler");
         // SAFETY: the scheduler lives as long as the run, and nothing else uses it now.
         let choice = unsafe { (*scheduler).next(&view) };
+        if let Some(observer) = self.observer {
+            // SAFETY: the same of the observer.
+            unsafe { (*observer).decided(&view, choice) };
+        }
         assert!(view.is_enabled(choice.thread), "the scheduler chose a thread that is not enabled");
         if choice.events == 0 {
             self.finish(Outcome::Discarded);
@@ -362,65 +360,24 @@ impl Machine {
         }
     }
 
-    fn collect_candidates(&mut self) {
-        self.candidates.clear();
-        // A thread in an atomic section goes on unless it cannot.
-        let holder = (0..self.thread_count)
-            .find(|t| self.threads[*t].atomic > 0 && !self.threads[*t].ended && self.can_go_on(*t));
-        for index in 0..self.thread_count {
-            if holder.is_some_and(|h| h != index) {
-                continue;
-            }
-            if self.can_go_on(index) {
-                let thread = &self.threads[index];
-                self.candidates.push(Candidate { thread: thread.id, pending: thread.pending });
-            }
-        }
-        if self.candidates.is_empty() {
+    fn collect_ready(&mut self) {
+        self.collect_enabled();
+        if self.ready.is_empty() {
             self.let_time_pass();
         }
-        if self.candidates.is_empty() {
+        if self.ready.is_empty() {
             self.deadlock();
         }
     }
 
-    fn can_go_on(&self, index: usize) -> bool {
-        let thread = &self.threads[index];
-        !thread.ended
-            && (self.is_satisfied(index, thread.need)
-                || thread.cancellation.requested && self.is_cancellable(index))
-    }
-
-    /// Timed waits that could run out, now that nothing else happens.
-    fn let_time_pass(&mut self) {
-        for index in 0..self.thread_count {
-            let thread = &self.threads[index];
-            let ready = match thread.need {
-                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
-                _ => true,
-            };
-            if thread.timed && !thread.ended && ready && !self.is_satisfied(index, thread.need) {
-                self.candidates.push(Candidate { thread: thread.id, pending: thread.pending });
-            }
-        }
-    }
-
-    /// A thread chosen from a timed wait although what it needs is not there has timed out.
-    fn choose_wake(&mut self, index: usize) {
-        if self.threads[index].timed && !self.is_satisfied(index, self.threads[index].need) {
-            self.threads[index].timed_out = true;
-            self.clock = self.clock.max(self.threads[index].deadline);
-        }
-    }
-
-    /// Removes spinning threads from the candidates if others can go on. False if all are spinning.
-    fn fair_candidates(&mut self) -> bool {
+    /// Removes spinning threads from the ready if others can go on. False if all are spinning.
+    fn fair_ready(&mut self) -> bool {
         let progress = self.progress;
         let limit = self.patience();
         let again = if self.prune_spins { 0 } else { SPIN - SPIN_AGAIN };
-        let threads = &mut self.threads;
+        let State { threads, ready, .. } = &mut **self;
         let mut spinning = 0;
-        for candidate in &self.candidates {
+        for candidate in &*ready {
             let thread = &mut threads[candidate.thread.index()];
             if thread.idle >= limit {
                 if thread.spin_mark == progress {
@@ -433,16 +390,16 @@ impl Machine {
         if spinning == 0 {
             return true;
         }
-        if spinning < self.candidates.len() {
-            self.candidates.retain(|c| {
+        if spinning < ready.len() {
+            ready.retain(|c| {
                 let thread = &threads[c.thread.index()];
                 thread.idle < limit || thread.spin_mark != progress
             });
             return true;
         }
         self.let_time_pass();
-        if spinning < self.candidates.len() {
-            self.candidates.drain(..spinning);
+        if spinning < self.ready.len() {
+            self.ready.drain(..spinning);
             return true;
         }
         self.take_turns();
@@ -453,11 +410,12 @@ impl Machine {
         if self.stagnation.progress != self.progress || !self.stagnation.watched {
             self.watch_progress();
         }
-        for index in 0..self.candidates.len() {
-            self.stagnation.involved.insert(self.candidates[index].thread.index());
+        for index in 0..self.ready.len() {
+            let thread = self.ready[index].thread.index();
+            self.stagnation.involved.insert(thread);
         }
         let next = self
-            .candidates
+            .ready
             .iter()
             .map(|c| c.thread.index())
             .min_by_key(|t| self.threads[*t].last_event)
@@ -467,14 +425,14 @@ impl Machine {
         {
             self.end_stagnation();
         }
-        self.candidates.retain(|c| c.thread.index() == next);
+        self.ready.retain(|c| c.thread.index() == next);
     }
 
     /// Nobody will ever go on. If all loop without looking at anything (`while (1);`), that is how a program
     /// says that it does not want to be here, as with an assumption that does not hold.
     fn end_stagnation(&mut self) -> ! {
         if self.stagnation.stuck.iter().all(|t| self.threads[*t].empty_loops > 0) {
-            self.note("a thread stopped in an endless loop that looks at nothing; such runs are discarded");
+            self.note(Note::EndlessLoop);
             self.finish(Outcome::Discarded);
         }
         self.livelock()
@@ -516,7 +474,64 @@ impl Machine {
         let scheduler = self.scheduler.expect("a run has a scheduler");
         // SAFETY: as in `ask`.
         let answer = unsafe { (*scheduler).choose(what, options) }.min(options - 1);
+        if let Some(observer) = self.observer {
+            // SAFETY: as in `ask`.
+            unsafe { (*observer).answered(what, options, answer) };
+        }
         self.choices.push(answer);
         answer
+    }
+}
+
+/// What finds out who can go on; nothing here waits.
+impl State {
+    fn collect_enabled(&mut self) {
+        self.ready.clear();
+        // A thread in an atomic section goes on unless it cannot.
+        let holder = (0..self.thread_count)
+            .find(|t| self.threads[*t].atomic > 0 && !self.threads[*t].ended && self.can_go_on(*t));
+        for index in 0..self.thread_count {
+            if holder.is_some_and(|h| h != index) {
+                continue;
+            }
+            if self.can_go_on(index) {
+                self.add_ready(index);
+            }
+        }
+    }
+
+    fn add_ready(&mut self, index: usize) {
+        let thread = &self.threads[index];
+        self.ready.push(Ready { thread: thread.id, pending: thread.pending });
+    }
+
+    #[inline]
+    fn can_go_on(&self, index: usize) -> bool {
+        let thread = &self.threads[index];
+        !thread.ended
+            && (self.is_satisfied(index, thread.need)
+                || thread.cancellation.requested && self.is_cancellable(index))
+    }
+
+    /// Timed waits that could run out, now that nothing else happens.
+    fn let_time_pass(&mut self) {
+        for index in 0..self.thread_count {
+            let thread = &self.threads[index];
+            let ready = match thread.need {
+                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
+                _ => true,
+            };
+            if thread.timed && !thread.ended && ready && !self.is_satisfied(index, thread.need) {
+                self.add_ready(index);
+            }
+        }
+    }
+
+    /// A thread chosen from a timed wait although what it needs is not there has timed out.
+    fn choose_wake(&mut self, index: usize) {
+        if self.threads[index].timed && !self.is_satisfied(index, self.threads[index].need) {
+            self.threads[index].timed_out = true;
+            self.clock = self.clock.max(self.threads[index].deadline);
+        }
     }
 }

@@ -68,7 +68,8 @@ impl Machine {
         if self.recorder.on {
             let thread = ThreadId(self.current as u32);
             if self.concolic.is_on() {
-                self.concolic.recorded(self.current, self.recorder.events());
+                let state = &mut **self;
+                state.concolic.recorded(state.current, state.recorder.events());
             }
             let caller = self.caller_of(site, self.current);
             self.recorder.trace.events.push(Event { thread, site, caller, kind });
@@ -229,8 +230,7 @@ impl Machine {
     /// The local variable of some active function that contains an address.
     fn local_name(&self, address: u64, bytes: u64) -> Option<(String, Shape)> {
         let slot = stack_slot(address)?;
-        let thread =
-            self.threads[..self.thread_count].iter().find(|t| t.slot == slot && !t.ended)?;
+        let thread = self.threads_of_run().find(|t| t.slot == slot && !t.ended)?;
         let mut base = thread.at.base;
         for frame in thread.frames.iter().rev() {
             if address >= base {

@@ -11,6 +11,7 @@
 use unravel_code::layout::{ARENA_BASE, ARENA_SIZE};
 use unravel_trace::{SiteId, VisibleSet};
 
+use crate::budgets::{MAX_GRANULES, MAX_VISITS};
 use crate::error::VmError;
 use crate::memory::{in_arena, map_table, unmap};
 
@@ -33,11 +34,6 @@ impl Last {
         self.0 as u16 == run && (self.several() || self.thread() != thread)
     }
 }
-
-/// A long range is sampled no further than this.
-const MAX_GRANULES: u64 = 4096;
-/// No more visits are remembered in one run: later ones may be missed.
-const MAX_VISITS: usize = 1 << 22;
 
 /// A site that touched a granule, and the visit before it.
 #[derive(Clone, Copy, Debug)]

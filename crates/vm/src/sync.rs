@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 use unravel_trace::ThreadId;
 
-use crate::machine::Machine;
+use crate::machine::State;
 use crate::thread::Need;
 
 /// Marks a semaphore or barrier that was set up: they have no static initialiser.
@@ -118,7 +118,7 @@ impl SyncObjects {
     }
 }
 
-impl Machine {
+impl State {
     /// Whether what a thread needs is there.
     pub fn is_satisfied(&self, index: usize, need: Need) -> bool {
         match need {

@@ -1,15 +1,13 @@
 //! A green thread: interpreted frames, a native stack to run on, and what it waits for.
 
+use std::ops::{Index, IndexMut};
+use std::ptr::NonNull;
+
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
 use rustc_hash::FxHashSet;
 use unravel_code::{FunctionId, Inst, Reg};
 use unravel_trace::{Op, Pending, SiteId, ThreadId, ThreadName};
-
-/// Slots of one thread's register stack (64 MiB, reserved, used on demand).
-pub(crate) const REGISTERS: usize = 8 << 20;
-/// Native stack of one thread: the interpreter and the library functions it calls run on it.
-pub(crate) const NATIVE_STACK: usize = 256 << 10;
 
 /// How a thread's coroutine ended: only a trap ends one; a thread that is done is never resumed.
 #[derive(Clone, Copy, Debug)]
@@ -157,6 +155,57 @@ pub(crate) struct Thread {
     pub yielder: *const FiberYielder,
 }
 
+/// The threads, each at an address of its own: the interpreter on a thread's stack keeps a pointer to it, while
+/// others use it through this list and the list grows. All of them derive their access from the same pointer,
+/// which a `Box` would not allow.
+#[derive(Default)]
+pub(crate) struct Threads(Vec<NonNull<Thread>>);
+
+impl Threads {
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn push(&mut self, thread: Thread) {
+        self.0.push(NonNull::from(Box::leak(Box::new(thread))));
+    }
+
+    /// Where a thread is; it stays there as long as the list lives. Whoever uses the pointer holds it for no
+    /// longer than a statement as a reference.
+    #[inline]
+    pub fn pointer(&self, index: usize) -> *mut Thread {
+        self.0[index].as_ptr()
+    }
+}
+
+impl Index<usize> for Threads {
+    type Output = Thread;
+
+    #[inline]
+    fn index(&self, index: usize) -> &Thread {
+        // SAFETY: made by `push` and freed with the list, which is borrowed; whoever keeps a pointer to the
+        // thread does not use it meanwhile.
+        unsafe { self.0[index].as_ref() }
+    }
+}
+
+impl IndexMut<usize> for Threads {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut Thread {
+        // SAFETY: as above.
+        unsafe { self.0[index].as_mut() }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        for thread in &self.0 {
+            // SAFETY: made from a box by `push`. The interpreters that pointed to it are gone.
+            drop(unsafe { Box::from_raw(thread.as_ptr()) });
+        }
+    }
+}
+
 impl Thread {
     pub fn new(registers: *mut u64) -> Thread {
         Thread {
@@ -174,7 +223,7 @@ impl Thread {
                 address: 0,
                 bytes: 0,
                 site: SiteId(0),
-                other: 0,
+                operand: unravel_trace::Operand::None,
                 atomic: false,
             },
             need: Need::Nothing,

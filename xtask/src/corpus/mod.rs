@@ -147,8 +147,7 @@ pub fn unrepaired(folder: &Path) -> Result<Option<String>, String> {
 }
 
 /// Runs the cases whose name contains `filter`. Prints a line for each that fails.
-pub fn run(filter: Option<&str>, depth: Depth) -> Result<Tally, Error> {
-    let tool = workspace::build_tool()?;
+pub fn run(tool: &Path, filter: Option<&str>, depth: Depth) -> Result<Tally, Error> {
     let cases = cases(filter)?;
     workspace::announce(&format!("corpus: {} cases", cases.len()));
     let next = AtomicUsize::new(0);
@@ -158,7 +157,7 @@ pub fn run(filter: Option<&str>, depth: Depth) -> Result<Tally, Error> {
         for _ in 0..cores {
             scope.spawn(|| {
                 while let Some(path) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let good = run_case(&tool, path, depth);
+                    let good = run_case(tool, path, depth);
                     let mut tally = tally.lock().expect("no case panics");
                     *tally += Tally { passed: u64::from(good), failed: u64::from(!good) };
                 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use unravel_trace::{Failure, FailureKind, Rng, SiteId, ThreadName};
+use unravel_trace::{Failure, FailureKind, Rng, Role, SiteId, ThreadName, Touch};
 
 use super::*;
 use crate::gather::{FailingMember, Member};
@@ -33,12 +33,13 @@ fn gather(threads: &[Vec<Act>], passes: impl Fn(&[u64]) -> bool) -> (Gathered, W
             let name = ThreadName::main().child(thread as u32 + 1);
             let key = words.keys.thread(&name);
             let site = SiteId(thread as u32 * 100 + at[thread] as u32);
-            let touched = Touched {
+            let touch = Touch {
                 address: 64 + variable * 8,
                 bytes: 4,
                 writes: written.is_some(),
-                says: Says::Data,
+                role: Role::Data,
             };
+            let touched = Touched { touch, says: Says::Data };
             course.steps.push(Step {
                 key: words.keys.key(key, site, 0),
                 thread: key,

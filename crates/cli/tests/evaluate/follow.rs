@@ -1,6 +1,6 @@
 //! A scheduler that executes steps one by one and looks at who could go on afterwards.
 
-use unravel_trace::{Candidate, Choice, Question, Scheduler, ThreadName, View};
+use unravel_trace::{Choice, Question, Ready, Scheduler, ThreadName, View};
 
 pub struct Follow<'a> {
     /// Whose step comes next.
@@ -11,7 +11,7 @@ pub struct Follow<'a> {
     /// The thread of step number `done` could not go on.
     pub stuck: bool,
     /// After all steps: who could go on, and with what.
-    pub enabled: Option<Vec<(ThreadName, Candidate)>>,
+    pub enabled: Option<Vec<(ThreadName, Ready)>>,
 }
 
 impl<'a> Follow<'a> {
@@ -34,9 +34,9 @@ impl Scheduler for Follow<'_> {
         if !self.stuck && self.done < self.steps.len() {
             let wanted = &self.steps[self.done];
             let found = view.enabled.iter().find(|c| view.names[c.thread.index()] == *wanted);
-            if let Some(candidate) = found {
+            if let Some(ready) = found {
                 self.done += 1;
-                return Choice { thread: candidate.thread, events: 1 };
+                return Choice { thread: ready.thread, events: 1 };
             }
             self.stuck = true;
         } else if !self.stuck && self.enabled.is_none() {

@@ -145,7 +145,7 @@ impl Lab {
         let vm = Vm::new(program, options).expect("a machine");
         let stdin = case.stdin.clone().map(String::into_bytes);
         let input = Input { args: case.args.clone(), stdin, ..Input::default() };
-        let mut lab = Lab { visible: vm.all_sites(), vm, input };
+        let mut lab = Lab { visible: vm.sites().all().clone(), vm, input };
         let mut visible = VisibleSet::default();
         for index in 0..LEARNING {
             let mut scheduler = Strategy::Random.scheduler(1, index, &Knowledge::default(), false);
@@ -156,7 +156,9 @@ impl Lab {
     }
 
     fn run(&mut self, scheduler: &mut dyn Scheduler, detail: Detail, learn: bool) -> Run {
-        self.vm.run(&self.input, &self.visible, scheduler, Want { learn, ..Want::only(detail) })
+        let want = Want { learn, ..Want::only(detail) };
+        let job = Job { input: &self.input, visible: &self.visible, want };
+        self.vm.run(&job, scheduler, &mut ()).expect("the machine is well")
     }
 
     /// The first failing runs.

@@ -110,12 +110,12 @@ impl Lab {
         let vm = Vm::new(program, options).expect("a machine");
         let stdin = case.stdin.clone().map(String::into_bytes);
         let input = Input { args: case.args.clone(), stdin, ..Input::default() };
-        let mut lab = Lab { visible: vm.all_sites(), vm, input };
+        let mut lab = Lab { visible: vm.sites().all().clone(), vm, input };
         let mut visible = VisibleSet::default();
         for index in 0..RUNS {
             let mut scheduler = Strategy::Random.scheduler(1, index, &Knowledge::default(), false);
             let want = Want { learn: true, ..Want::only(Detail::Outcome) };
-            let run = lab.vm.run(&lab.input, &lab.visible, &mut *scheduler, want);
+            let run = lab.execute(&mut *scheduler, want);
             visible.merge(&run.learned);
         }
         lab.visible = visible;
@@ -126,8 +126,12 @@ impl Lab {
         let strategies = [Strategy::Random, Strategy::Pct(Some(3)), Strategy::RoundRobin];
         let strategy = strategies[(index % 3) as usize];
         let mut scheduler = strategy.scheduler(2, index, &Knowledge::default(), false);
-        let want = Want::only(detail);
-        self.vm.run(&self.input, &self.visible, &mut *scheduler, want)
+        self.execute(&mut *scheduler, Want::only(detail))
+    }
+
+    fn execute(&mut self, scheduler: &mut dyn Scheduler, want: Want) -> Run {
+        let job = Job { input: &self.input, visible: &self.visible, want };
+        self.vm.run(&job, scheduler, &mut ()).expect("the machine is well")
     }
 
     fn examine(&mut self) {
@@ -155,8 +159,8 @@ impl Lab {
     fn diagnose(&mut self, found: Run) {
         let input = found.input(&self.input);
         let mut replay = Replay::new(&found.schedule);
-        let want = Want::only(Detail::Symbolic);
-        let run = self.vm.run(&input, &self.visible, &mut replay, want);
+        let job = Job { input: &input, visible: &self.visible, want: Want::only(Detail::Symbolic) };
+        let run = self.vm.run(&job, &mut replay, &mut ()).expect("the machine is well");
         assert_eq!(replay.divergence(), None);
         assert_eq!(run.outcome, found.outcome);
         assert_eq!(run.schedule.segments, found.schedule.segments);

@@ -8,8 +8,7 @@ use unravel_trace::SiteId;
 
 use super::guard::{Act, Guard, crossing};
 use super::objects::Objects;
-use crate::patch;
-use crate::{Body, Inst, Program, Reg, Switch, Target};
+use crate::{Body, Inst, Program, Reg, Switch, Target, patch};
 
 pub(super) struct BodyWeaver<'w> {
     program: &'w mut Program,

@@ -32,7 +32,7 @@ pub fn part(thread: u32, path: &[u32]) -> ThreadTrace {
             name: "x".into(),
             shape: Shape::Unsigned,
         }],
-        sites: vec![(site, Site { place, inlined_at: vec![] })],
+        sites: vec![(site, Site { place, inlined_at: vec![], key: None })],
         ..Trace::default()
     };
     let mut symbolic = Symbolic { order: KnownOrder::Unknown, ..Symbolic::default() };

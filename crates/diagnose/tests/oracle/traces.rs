@@ -101,13 +101,9 @@ fn run(trace: Trace, symbolic: Symbolic) -> Run {
     };
     Run {
         trace,
-        schedule: Schedule::default(),
         outcome: Outcome::Failed(Box::new(failure)),
-        steps: 0,
-        learned: VisibleSet::default(),
-        nondet: Vec::new(),
-        notes: Vec::new(),
         symbolic: Some(Box::new(symbolic)),
+        ..Run::default()
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 use unravel_strategies::Conflicts;
-use unravel_trace::{Executed, Op, SiteId, ThreadId};
+use unravel_trace::{Alarm, Executed, Observer, Observes, Op, SiteId, ThreadId};
 
 use super::Detector;
 
@@ -30,6 +30,17 @@ pub struct Collector {
     pairs: BTreeSet<(SiteId, SiteId)>,
 }
 
+impl Observer for Collector {
+    fn observes(&self) -> Observes {
+        Observes::Events
+    }
+
+    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+        self.take(executed);
+        None
+    }
+}
+
 impl Collector {
     /// Makes it the collector of a new run, keeping its memory.
     pub fn clear(&mut self) {
@@ -38,7 +49,7 @@ impl Collector {
         self.pairs.clear();
     }
 
-    pub fn observe(&mut self, executed: &Executed<'_>) {
+    fn take(&mut self, executed: &Executed<'_>) {
         let Executed { thread, ref what, .. } = *executed;
         let pairs = &mut self.pairs;
         let mut add = |a: SiteId, b: SiteId| {
@@ -52,7 +63,7 @@ impl Collector {
             _ => return,
         };
         // Who wakes on a condition variable acquires its mutex.
-        let object = if what.other != 0 { what.other } else { what.address };
+        let object = what.mutex().unwrap_or(what.address);
         let me = Contender { site: what.site, thread, writes };
         let others = self.contenders.entry(object).or_default();
         for other in others.iter().filter(|other| other.thread != thread) {

@@ -4,8 +4,8 @@
 //! everywhere, and none of them knows of it.
 
 use unravel_trace::{
-    Alarm, Choice, Executed, Executor, FreeInput, Guess, Guided, Input, Lead, Led, Observes,
-    Outcome, Paths, Place, Question, Rules, Run, Scheduler, SiteId, View, VisibleSet, Want,
+    Alarm, Capabilities, EngineError, Executed, Executor, Guide, Health, Job, Observer, Observes,
+    Rules, Run, Scheduler, SiteId, SiteTable,
 };
 
 use super::Detector;
@@ -29,103 +29,70 @@ impl<E> RaceChecked<E> {
     }
 }
 
+/// The first race ends the run. Whoever looks has seen the event already.
+struct First<'d> {
+    detector: &'d mut Detector,
+    /// Where its two accesses are.
+    sites: Option<[SiteId; 2]>,
+}
+
+impl Observer for First<'_> {
+    fn observes(&self) -> Observes {
+        self.detector.observes()
+    }
+
+    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+        let race = self.detector.first_race(executed)?;
+        self.sites = Some([race.what.site, executed.what.site]);
+        Some(race.into())
+    }
+}
+
 impl<E: Executor> Executor for RaceChecked<E> {
     fn run(
         &mut self,
-        input: &Input,
-        visible: &VisibleSet,
-        scheduler: &mut dyn Scheduler,
-        want: Want,
-    ) -> Run {
+        job: &Job<'_>,
+        by: &mut dyn Scheduler,
+        seen: &mut dyn Observer,
+    ) -> Result<Run, EngineError> {
         match &mut self.detector {
-            None => self.executor.run(input, visible, scheduler, want),
+            None => self.executor.run(job, by, seen),
             Some(detector) => {
                 detector.clear();
-                let listens = scheduler.observes() != Observes::Nothing;
-                let mut checking = Checking { scheduler, listens, detector };
-                self.executor.run(input, visible, &mut checking, want)
+                let mut first = First { detector, sites: None };
+                let mut run = self.executor.run(job, by, &mut (seen, &mut first))?;
+                // The run ended before the second of the two accesses, so the engine has not seen that they share.
+                let all = self.executor.sites().all();
+                let sites = first.sites.into_iter().flatten().filter(|site| all.contains(*site));
+                for site in sites.filter(|_| job.want.learn) {
+                    run.learned.insert(site);
+                }
+                Ok(run)
             }
         }
     }
 
-    fn all_sites(&self) -> VisibleSet {
-        self.executor.all_sites()
+    fn name(&self) -> &'static str {
+        self.executor.name()
     }
 
-    fn is_damaged(&self) -> bool {
-        self.executor.is_damaged()
+    fn sites(&self) -> &SiteTable {
+        self.executor.sites()
     }
 
-    fn paths(&self, failed: &Outcome) -> Option<Paths> {
-        self.executor.paths(failed)
+    fn can(&self) -> Capabilities {
+        self.executor.can()
     }
 
-    fn kin(&self, visible: &VisibleSet) -> VisibleSet {
-        self.executor.kin(visible)
+    fn guide(&mut self) -> Option<&mut dyn Guide> {
+        self.executor.guide()
     }
 
-    fn branches(&self) -> Vec<Vec<u32>> {
-        self.executor.branches()
-    }
-
-    fn guided(
-        &mut self,
-        input: &Input,
-        visible: &VisibleSet,
-        paths: &Paths,
-        guesses: &[Guess],
-    ) -> Option<Guided> {
-        self.executor.guided(input, visible, paths, guesses)
-    }
-
-    fn lead(
-        &mut self,
-        input: &Input,
-        visible: &VisibleSet,
-        lead: &Lead,
-        guesses: &[Guess],
-        free: FreeInput,
-    ) -> Option<Led> {
-        self.executor.lead(input, visible, lead, guesses, free)
-    }
-
-    fn stack(&self, number: u64, site: SiteId) -> Vec<Place> {
-        self.executor.stack(number, site)
+    fn health(&self) -> Health {
+        self.executor.health()
     }
 
     fn after_fork(&mut self) {
         self.executor.after_fork();
-    }
-}
-
-/// A scheduler that also looks for races. It decides nothing of its own.
-struct Checking<'a> {
-    scheduler: &'a mut dyn Scheduler,
-    /// Whether the scheduler itself wants to be told of events.
-    listens: bool,
-    detector: &'a mut Detector,
-}
-
-impl Scheduler for Checking<'_> {
-    fn next(&mut self, view: &View<'_>) -> Choice {
-        self.scheduler.next(view)
-    }
-
-    fn choose(&mut self, what: Question, options: u32) -> u32 {
-        self.scheduler.choose(what, options)
-    }
-
-    fn finish(&mut self, events: u64) {
-        self.scheduler.finish(events);
-    }
-
-    fn observes(&self) -> Observes {
-        Observes::EventsAndStacks
-    }
-
-    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
-        // The scheduler first: a race ends the run, and what it has not seen it could not learn from.
-        let alarm = if self.listens { self.scheduler.observe(executed) } else { None };
-        alarm.or_else(|| self.detector.observe(executed).map(Alarm::from))
     }
 }

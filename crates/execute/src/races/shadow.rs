@@ -9,13 +9,11 @@
 //! An access is looked at for its first 32 KiB only, as is what the machine learns to be shared: races further on are missed.
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{Op, Pending, SiteId, ThreadId};
+use unravel_trace::{Op, Operand, Pending, SiteId, ThreadId};
 
 use super::Race;
 use super::clock::Clock;
-
-/// A longer access is not followed further.
-const MOST_GRANULES: u64 = 4096;
+use crate::budgets::MOST_GRANULES;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
@@ -67,7 +65,7 @@ impl Access {
 
     fn race(&self) -> Race {
         let &Access { op, address, bytes, site, atomic, .. } = self;
-        let what = Pending { op, address, bytes, site, other: 0, atomic };
+        let what = Pending { op, address, bytes, site, operand: Operand::None, atomic };
         Race { earlier: self.number, thread: self.thread, what }
     }
 }

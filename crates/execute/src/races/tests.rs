@@ -1,6 +1,6 @@
 //! The detector on scripted events.
 
-use unravel_trace::{Executed, Op, Pending, SiteId, ThreadId};
+use unravel_trace::{Executed, Observer, Op, Operand, Pending, SiteId, ThreadId};
 
 use super::{Collector, Detector, Race};
 
@@ -32,7 +32,7 @@ impl Script {
     /// In the atomic section that the last step began.
     fn inside(&mut self, by: u32, what: Pending) -> Option<Race> {
         let thread = ThreadId(by);
-        self.detector.observe(&Executed { number: self.number, thread, what, names: &[] })
+        self.detector.first_race(&Executed { number: self.number, thread, what, names: &[] })
     }
 
     fn quiet(&mut self, by: u32, what: Pending) {
@@ -48,7 +48,7 @@ impl Script {
 }
 
 fn event(op: Op, address: u64, bytes: u32) -> Pending {
-    Pending { op, address, bytes, site: SiteId(op as u32), other: 0, atomic: false }
+    Pending { op, address, bytes, site: SiteId(op as u32), operand: Operand::None, atomic: false }
 }
 
 fn read() -> Pending {
@@ -67,12 +67,12 @@ fn sync(op: Op) -> Pending {
     event(op, LOCK, 40)
 }
 
-fn with(op: Op, address: u64, other: u64) -> Pending {
-    Pending { other, ..event(op, address, 48) }
+fn with(op: Op, address: u64, operand: Operand) -> Pending {
+    Pending { operand, ..event(op, address, 48) }
 }
 
-fn thread(op: Op, other: u64) -> Pending {
-    with(op, 0, other)
+fn thread(op: Op, other: u32) -> Pending {
+    with(op, 0, Operand::Thread(ThreadId(other)))
 }
 
 #[test]
@@ -237,11 +237,11 @@ fn a_condition_wait_gives_its_mutex_up_and_takes_it_again() {
     let mut run = Script::begin();
     run.quiet(1, sync(Op::Acquire));
     run.quiet(1, write());
-    run.quiet(1, with(Op::Wait, OTHER, LOCK));
+    run.quiet(1, with(Op::Wait, OTHER, Operand::Mutex(LOCK)));
     run.quiet(2, sync(Op::Acquire));
     run.quiet(2, write());
     run.quiet(2, sync(Op::Release));
-    run.quiet(1, with(Op::Acquire, OTHER, LOCK));
+    run.quiet(1, with(Op::Acquire, OTHER, Operand::Mutex(LOCK)));
     run.quiet(1, read());
 }
 
@@ -249,16 +249,16 @@ fn a_condition_wait_gives_its_mutex_up_and_takes_it_again() {
 fn a_signal_orders_with_who_waited_then() {
     let mut run = Script::begin();
     run.quiet(2, write());
-    run.quiet(1, with(Op::Wait, OTHER, LOCK));
+    run.quiet(1, with(Op::Wait, OTHER, Operand::Mutex(LOCK)));
     run.quiet(2, event(Op::Signal, OTHER, 48));
-    run.quiet(1, with(Op::Acquire, OTHER, LOCK));
+    run.quiet(1, with(Op::Acquire, OTHER, Operand::Mutex(LOCK)));
     run.quiet(1, read());
 
     let mut run = Script::begin();
     run.quiet(2, write());
     run.quiet(2, event(Op::Signal, OTHER, 48));
-    run.quiet(1, with(Op::Wait, OTHER, LOCK));
-    run.quiet(1, with(Op::Acquire, OTHER, LOCK));
+    run.quiet(1, with(Op::Wait, OTHER, Operand::Mutex(LOCK)));
+    run.quiet(1, with(Op::Acquire, OTHER, Operand::Mutex(LOCK)));
     assert_eq!(run.races(1, read()), 2);
 }
 
@@ -279,7 +279,7 @@ fn a_barrier_orders_phases_and_a_quick_thread_not_with_the_slow() {
     let arrive = || event(Op::Wait, LOCK, 32);
     let leave = || event(Op::Acquire, LOCK, 32);
     let mut run = Script::begin();
-    run.quiet(0, with(Op::Release, LOCK, 2));
+    run.quiet(0, with(Op::Release, LOCK, Operand::Parties(2)));
     run.quiet(1, write());
     run.quiet(1, arrive());
     run.quiet(2, arrive());

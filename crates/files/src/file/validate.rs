@@ -4,11 +4,11 @@
 mod symbolic;
 
 use postcard::ser_flavors::Size;
-
-use super::{FormatError, TraceFile};
 use unravel_trace::{
     EventKind, LocationId, Schedule, SiteId, ThreadId, ThreadTrace, Trace, VisibleSet, WakeCause,
 };
+
+use super::{FormatError, TraceFile};
 
 /// A visible set takes at least a byte for each 64 sites. Ids of sites have 32 bits, so a longer
 /// one would name sites that do not exist.

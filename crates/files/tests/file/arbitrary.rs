@@ -40,6 +40,7 @@ pub fn sample() -> TraceFile {
         rules: Rules { fail_on_exit: true, ..Rules::default() },
         strategy: "pct".into(),
         seed: Some(42),
+        engine: "machine".into(),
         run: Run {
             trace: Trace {
                 threads: vec![ThreadName::main(), ThreadName::main().child(1)],
@@ -64,8 +65,19 @@ pub fn sample() -> TraceFile {
                     shape: Shape::Unsigned,
                 }],
                 sites: vec![
-                    (SiteId(10), Site { place: place(20), inlined_at: vec![] }),
-                    (SiteId(12), Site { place: place(22), inlined_at: vec![place(30)] }),
+                    (SiteId(10), Site { place: place(20), inlined_at: vec![], key: None }),
+                    (
+                        SiteId(12),
+                        Site {
+                            place: place(22),
+                            inlined_at: vec![place(30)],
+                            key: Some(SiteKey {
+                                module: "bank".into(),
+                                function: "pay".into(),
+                                position: 3,
+                            }),
+                        },
+                    ),
                 ],
             },
             schedule: Schedule {
@@ -88,8 +100,9 @@ pub fn sample() -> TraceFile {
             steps: 1234,
             learned: visible,
             nondet: vec![3, u64::MAX],
-            notes: vec!["a note".into()],
+            notes: vec![Note::HeldBack, Note::Other("a note".into())],
             symbolic: Some(Box::new(symbolic::sample())),
+            ..Run::default()
         },
     }
 }
@@ -246,8 +259,13 @@ fn trace(counts: Counts) -> impl Strategy<Value = Trace> {
             shape: Shape::Signed,
         },
     );
-    let described =
-        (place(), vec(place(), 0..3)).prop_map(|(place, inlined_at)| Site { place, inlined_at });
+    let key = (text(), text(), any::<u32>()).prop_map(|(module, function, position)| SiteKey {
+        module: module.into(),
+        function: function.into(),
+        position,
+    });
+    let described = (place(), vec(place(), 0..3), option::of(key))
+        .prop_map(|(place, inlined_at, key)| Site { place, inlined_at, key });
     (
         vec(thread_name(), threads as usize),
         vec(event, 0..60),
@@ -334,6 +352,11 @@ fn rules() -> impl Strategy<Value = Rules> {
         })
 }
 
+/// Now and then one that is known.
+fn note(text: String) -> Note {
+    if text.is_empty() { Note::SignalsIgnored } else { Note::Other(text) }
+}
+
 /// Any trace file that is valid.
 pub fn trace_file() -> impl Strategy<Value = TraceFile> {
     let counts =
@@ -361,15 +384,17 @@ pub fn trace_file() -> impl Strategy<Value = TraceFile> {
             steps,
             learned,
             nondet,
-            notes,
+            notes: notes.into_iter().map(note).collect(),
+            ..Run::default()
         });
-    (program(), (input(), rules()), text(), option::of(any::<u64>()), run).prop_map(
-        |(program, (input, rules), strategy, seed, run)| TraceFile {
+    (program(), (input(), rules()), (text(), text()), option::of(any::<u64>()), run).prop_map(
+        |(program, (input, rules), (strategy, engine), seed, run)| TraceFile {
             program,
             input,
             rules,
             strategy,
             seed,
+            engine,
             run,
         },
     )

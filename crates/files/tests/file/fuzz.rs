@@ -13,7 +13,12 @@ use crate::arbitrary::{sample, trace_file};
 
 /// A file with this body, which is said to hold `payload` bytes, and a right checksum.
 pub fn seal(body: &[u8], payload: u64) -> Vec<u8> {
-    let mut fields = FormatVersion::CURRENT.0.to_le_bytes().to_vec();
+    seal_as(FormatVersion::CURRENT, body, payload)
+}
+
+/// The same as a file of this version.
+fn seal_as(version: FormatVersion, body: &[u8], payload: u64) -> Vec<u8> {
+    let mut fields = version.0.to_le_bytes().to_vec();
     fields.extend((body.len() as u64).to_le_bytes());
     fields.extend(payload.to_le_bytes());
     let mut hasher = crc32fast::Hasher::new();
@@ -28,7 +33,13 @@ pub fn seal(body: &[u8], payload: u64) -> Vec<u8> {
 
 /// A file that holds this payload.
 pub fn seal_payload(payload: &[u8]) -> Vec<u8> {
-    seal(&miniz_oxide::deflate::compress_to_vec(payload, 1), payload.len() as u64)
+    seal_version(FormatVersion::CURRENT, payload)
+}
+
+/// A file of this version that holds this payload.
+pub fn seal_version(version: FormatVersion, payload: &[u8]) -> Vec<u8> {
+    let body = miniz_oxide::deflate::compress_to_vec(payload, 1);
+    seal_as(version, &body, payload.len() as u64)
 }
 
 /// Xorshift: the same seed makes the same files.

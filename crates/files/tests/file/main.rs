@@ -53,8 +53,9 @@ fn every_truncation_is_noticed() {
     }
 }
 
-/// If this fails, a stored type has changed. Files of the old format can no longer be read:
-/// raise `FormatVersion::CURRENT`, and write the new numbers here.
+/// If this fails, a stored type has changed. Files of the old format can no longer be read: raise
+/// `FormatVersion::CURRENT`, write the new numbers here, and convert the old format
+/// (`file/version5.rs` says how).
 #[test]
 fn the_format_is_pinned() {
     let outcomes = [
@@ -64,10 +65,62 @@ fn the_format_is_pinned() {
     ];
     let nondet = [Nondet::Seed(1), Nondet::List(vec![2]), Nondet::ByThread(Vec::new())];
     let bugs = symbolic::every_bug();
-    let stored = (sample(), every_kind(), outcomes, nondet, FailureKind::ALL, bugs);
+    let other = Note::Other("x".into());
+    use Note::{CancellationDeferred, EndlessLoop, HeldBack, SignalsIgnored};
+    let notes = [SignalsIgnored, CancellationDeferred, EndlessLoop, HeldBack, other];
+    let stored = (sample(), every_kind(), outcomes, nondet, FailureKind::ALL, bugs, notes);
     let payload = postcard::to_stdvec(&stored).expect("encodes");
     let fingerprint = (FormatVersion::CURRENT.0, payload.len(), crc32fast::hash(&payload));
-    assert_eq!(fingerprint, (5, 644, 774_778_227));
+    assert_eq!(fingerprint, (6, 673, 1_189_118_008));
+}
+
+/// A run of `crates/cli/tests/data/version5.c`, in a file that an unravel of that time wrote.
+const VERSION_5: &[u8] = include_bytes!("../data/version5.trace");
+
+#[test]
+fn a_file_of_format_5_is_read() {
+    let file = TraceFile::decode(VERSION_5).expect("format 5 is read");
+    assert_eq!(file.program.sources, ["version5.c"]);
+    assert_eq!(file.run.notes, [Note::SignalsIgnored]);
+    let failure = file.run.outcome.failure().expect("it failed");
+    assert_eq!(failure.message, "assertion 'total == 2' failed");
+    assert_eq!(failure.id().to_string(), "assertion at version5.c:25");
+    assert_eq!(file.run.trace.events.len(), 15);
+    // It is written as what it is now.
+    let now = file.encode();
+    assert_eq!(now[8..12], FormatVersion::CURRENT.0.to_le_bytes());
+    assert_eq!(TraceFile::decode(&now), Ok(file));
+}
+
+/// Notes of format 5 are texts. Those that nobody knows any more stay what they are.
+#[test]
+fn an_unknown_note_of_format_5_is_kept() {
+    let known = b"signals from outside are ignored";
+    let mut payload = inflated(VERSION_5);
+    let at = payload.windows(known.len()).position(|bytes| bytes == known).expect("the note");
+    payload[at..at + known.len()].copy_from_slice(b"signals from inside  are ignored");
+    let bytes = fuzz::seal_version(FormatVersion(5), &payload);
+    let file = TraceFile::decode(&bytes).expect("is a trace");
+    assert_eq!(file.run.notes, [Note::Other("signals from inside  are ignored".into())]);
+}
+
+/// The conversion trusts no byte either.
+#[test]
+fn a_damaged_file_of_format_5_is_an_error_or_another_trace() {
+    let payload = inflated(VERSION_5);
+    for at in 0..payload.len() {
+        for value in [0, 1, 0x7f, 0x80, 0xff] {
+            let mut damaged = payload.clone();
+            damaged[at] = value;
+            if let Ok(file) = TraceFile::decode(&fuzz::seal_version(FormatVersion(5), &damaged)) {
+                file.validate().expect("what is read is checked");
+            }
+        }
+    }
+}
+
+fn inflated(file: &[u8]) -> Vec<u8> {
+    miniz_oxide::inflate::decompress_to_vec(&file[HEADER_BYTES..]).expect("inflates")
 }
 
 /// A directory for one test, and a sample written to a file in it.

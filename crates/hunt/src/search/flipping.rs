@@ -3,21 +3,19 @@
 use std::rc::Rc;
 
 use unravel_database::DatabaseError;
-use unravel_results::{Attempt, Flip, HuntBounds, TraceSource};
-use unravel_trace::{Combined, Executor, Exprs, ThreadId, ThreadName};
+use unravel_results::{Attempt, AttemptEnd, Flip, HuntBounds, HuntGap, TraceSource};
+use unravel_trace::{Combined, Exprs, ThreadId, ThreadName};
 
 use super::{Go, Search, Tried};
 use crate::agenda::{Base, Item, Start};
 use crate::ask::Asked;
-use crate::flips::{Candidate, What, candidates};
-use crate::goals::{Aim, Goal, flip, meet, other_answer};
+use crate::budgets::MOST_NOTED;
+use crate::flips::{Flippable, What, candidates};
 use crate::parts::{Combination, PartId};
+use crate::targets::{Aim, Target, flip, meet, other_answer};
 use crate::values::Values;
 
-/// Attempts that are written down.
-const MOST_NOTED: usize = 200;
-
-impl<E: Executor> Search<'_, '_, E> {
+impl Search<'_, '_> {
     /// Puts the flips of an execution on the agenda.
     pub(super) fn schedule_flips(&mut self, combination: &Combination, executed: bool) {
         if self.limits.bounds.flips == 0 || !self.based.insert(combination.parts.clone()) {
@@ -25,7 +23,7 @@ impl<E: Executor> Search<'_, '_, E> {
         }
         let combined = match combination.combine(&self.parts) {
             Ok(combined) => combined,
-            Err(why) => return self.gap(why.to_string()),
+            Err(why) => return self.gap(HuntGap::Incompatible(why)),
         };
         let values = Values::of(&combined.symbolic);
         let (found, ruled_out) = candidates(&combined, &values);
@@ -33,14 +31,12 @@ impl<E: Executor> Search<'_, '_, E> {
         let HuntBounds { depth, flips, .. } = self.limits.bounds;
         if combination.turned.len() >= flips as usize {
             if !found.is_empty() {
-                self.gap(format!(
-                    "executions with {flips} flipped branches were not changed further"
-                ));
+                self.gap(HuntGap::MostFlips { flips });
             }
             return;
         }
         if found.len() > depth as usize {
-            self.gap(format!("only the {depth} branches nearest to the assertions were flipped"));
+            self.gap(HuntGap::Depth { depth });
         }
         let base = Rc::new(Base { combination: combination.clone(), combined, values });
         for candidate in found.into_iter().filter(|candidate| candidate.rank <= depth) {
@@ -60,7 +56,7 @@ impl<E: Executor> Search<'_, '_, E> {
     }
 
     /// How a thread begins whose branch is flipped: up to there, and the way it does not go.
-    fn start(&self, base: &Combination, flip: &Candidate) -> Option<Start> {
+    fn start(&self, base: &Combination, flip: &Flippable) -> Option<Start> {
         let trace = self.parts.get(base.part(&self.parts, flip.thread)?);
         let path = match flip.what {
             // The way it went stands for any other. Behind the path is what nobody branched on any more.
@@ -95,14 +91,14 @@ impl<E: Executor> Search<'_, '_, E> {
             let together = match changed.combine(&self.parts) {
                 Ok(together) => together,
                 Err(why) => {
-                    self.gap(why.to_string());
+                    self.gap(HuntGap::Incompatible(why));
                     continue;
                 }
             };
             self.effort.from_database += 1;
             self.new_attempt = true;
             let go = self.explore(&changed, &together)?;
-            self.note(&changed.turned, TraceSource::Database, "no order fails");
+            self.note(&changed.turned, TraceSource::Database, AttemptEnd::NoOrderFails);
             if go == Go::Stop {
                 return Ok(Go::Stop);
             }
@@ -118,10 +114,10 @@ impl<E: Executor> Search<'_, '_, E> {
             self.effort.redundant += 1;
             return Ok(self.go());
         }
-        let goals = match candidate.what {
+        let targets = match candidate.what {
             What::Answer(_) => {
-                let goal = other_answer(combined, candidate.index as u32);
-                vec![(goal, combined.symbolic.exprs.clone())]
+                let target = other_answer(combined, candidate.index as u32);
+                vec![(target, combined.symbolic.exprs.clone())]
             }
             What::Branch(_) => flip(combined, values, candidate.index).into_iter().collect(),
             // An address that another thread uses promises more than any other.
@@ -130,9 +126,9 @@ impl<E: Executor> Search<'_, '_, E> {
                 meeting.into_iter().chain(flip(combined, values, candidate.index)).collect()
             }
         };
-        for (goal, exprs) in goals {
+        for (target, exprs) in targets {
             self.new_attempt = true;
-            let (go, result) = self.turn(&derived, combined, (&goal, &exprs), key.clone())?;
+            let (go, result) = self.turn(&derived, combined, (&target, &exprs), key.clone())?;
             self.note(&derived.turned, TraceSource::Execution, result);
             if go == Go::Stop {
                 return Ok(Go::Stop);
@@ -142,18 +138,18 @@ impl<E: Executor> Search<'_, '_, E> {
     }
 
     /// Writes an attempt into the journal, if the solver was asked at all.
-    pub fn note(&mut self, flips: &[Flip], traces: TraceSource, result: &'static str) {
+    pub fn note(&mut self, flips: &[Flip], traces: TraceSource, result: AttemptEnd) {
         let number = self.effort.attempts;
         let known = self.journal.last().is_some_and(|last| last.number == number);
         if std::mem::take(&mut self.new_attempt) || known || self.journal.len() >= MOST_NOTED {
             return;
         }
         let result = match self.caught.last() {
-            Some(caught) if caught.attempt == number => "fails",
+            Some(caught) if caught.attempt == number => AttemptEnd::Fails,
             _ => result,
         };
         let flips = flips.to_vec();
-        self.journal.push(Attempt { number, flips, traces, result: result.to_owned() });
+        self.journal.push(Attempt { number, flips, traces, result });
     }
 
     /// Asks for an order in which one thing goes another way, and executes it.
@@ -161,33 +157,31 @@ impl<E: Executor> Search<'_, '_, E> {
         &mut self,
         derived: &Combination,
         combined: &Combined,
-        (goal, exprs): (&Goal, &Exprs),
+        (target, exprs): (&Target, &Exprs),
         key: Tried,
-    ) -> Result<(Go, &'static str), DatabaseError> {
-        let mut result = "it passes, as was seen before";
+    ) -> Result<(Go, AttemptEnd), DatabaseError> {
+        let mut result = AttemptEnd::PassesAsBefore;
         let start = key.1.clone();
-        match self.ask(combined, exprs, goal) {
+        match self.ask(combined, exprs, target) {
             Asked::Never => {
                 self.tried.insert(key, false);
-                result = "no order makes it so";
+                result = AttemptEnd::Impossible;
             }
             Asked::Unknown(why) => {
                 self.tried.insert(key, true);
-                self.unknown(&why);
-                result = "nobody knows";
+                self.unknown(why);
+                result = AttemptEnd::Unknown;
             }
             Asked::Promised(promise) => {
                 if let What::Value(_) = key.1.2 {
-                    self.gap(
-                        "of values that are not followed only some others were tried".to_owned(),
-                    );
+                    self.gap(HuntGap::Values);
                 }
                 self.tried.insert(key, true);
                 if is_switch(&start) {
-                    self.gap("of the ways of a switch only some were tried".to_owned());
+                    self.gap(HuntGap::Switches);
                 }
                 if let Some(new) = self.keep_promise(derived, combined, Aim::Flip, &promise)? {
-                    result = "it passes, as does every other order";
+                    result = AttemptEnd::Passes;
                     self.adopt_flip(derived, new, &start.0)?;
                 }
             }
@@ -217,7 +211,7 @@ impl<E: Executor> Search<'_, '_, E> {
         let together = match changed.combine(&self.parts) {
             Ok(together) => together,
             Err(why) => {
-                self.gap(why.to_string());
+                self.gap(HuntGap::Incompatible(why));
                 return Ok(self.go());
             }
         };
@@ -235,7 +229,7 @@ impl<E: Executor> Search<'_, '_, E> {
     }
 
     /// Whether a single flip is known to have no order.
-    pub fn is_refuted(&self, base: &Combination, candidate: &Candidate) -> bool {
+    pub fn is_refuted(&self, base: &Combination, candidate: &Flippable) -> bool {
         let Some(start) = self.start(base, candidate) else { return true };
         let key = self.key(base, candidate.thread, start);
         self.tried.get(&key) == Some(&false)
@@ -256,7 +250,7 @@ impl<E: Executor> Search<'_, '_, E> {
         if before.len() != branch as usize {
             return Vec::new();
         }
-        let ids = self.database.with_prefix(name, before, &self.stage.visible);
+        let ids = self.database.with_prefix(name, before, self.stage.lab.visible());
         let turned = ids.into_iter().filter(|id| {
             let path = self.database.trace(*id).map(|trace| &trace.path);
             path.and_then(|path| path.get(branch as usize)).is_some_and(|way| way != last)

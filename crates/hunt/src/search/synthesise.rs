@@ -12,25 +12,21 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use unravel_database::DatabaseError;
-use unravel_results::TraceSource;
+use unravel_results::{AttemptEnd, HuntGap, TraceSource};
 use unravel_trace::{
-    Executor, Lead, LedThread, Outcome, Then, ThreadId, ThreadName, ThreadTrace, separate,
+    EngineError, Lead, LedThread, Outcome, Then, ThreadId, ThreadName, ThreadTrace, separate,
 };
 
 use super::{Go, Search};
-use crate::flips::{Candidate, What, candidates};
+use crate::budgets::{MOST_LEADS, MOST_SETS};
+use crate::flips::{Flippable, What, candidates};
 use crate::parts::{Combination, PartId};
 use crate::values::Values;
-
-/// Sets of flips of one base that are tried.
-const MOST_SETS: usize = 300;
-/// Guided executions for one prefix.
-const MOST_LEADS: usize = 32;
 
 /// Traces that were made, by thread and prefix.
 pub type Made = FxHashMap<(ThreadName, Vec<u32>), Vec<PartId>>;
 
-impl<E: Executor> Search<'_, '_, E> {
+impl Search<'_, '_> {
     /// Flips so many branches of each base at once.
     pub fn flip_together(
         &mut self,
@@ -43,14 +39,12 @@ impl<E: Executor> Search<'_, '_, E> {
             let values = Values::of(&combined.symbolic);
             let (found, _) = candidates(&combined, &values);
             let depth = self.limits.bounds.depth;
-            let is_near = |c: &Candidate| c.rank <= depth && matches!(c.what, What::Branch(_));
-            let near: Vec<Candidate> = found.into_iter().filter(is_near).collect();
+            let is_near = |c: &Flippable| c.rank <= depth && matches!(c.what, What::Branch(_));
+            let near: Vec<Flippable> = found.into_iter().filter(is_near).collect();
             let mut sets = subsets(&near, many);
             sets.sort_by_key(|set| set.iter().map(|candidate| candidate.distance).sum::<u32>());
             if sets.len() > MOST_SETS {
-                self.gap(format!(
-                    "of sets of {many} branches only the nearest were flipped together"
-                ));
+                self.gap(HuntGap::Sets { branches: many as u32 });
             }
             for set in sets.into_iter().take(MOST_SETS) {
                 if set.iter().all(|candidate| self.is_refuted(base, candidate)) {
@@ -71,7 +65,7 @@ impl<E: Executor> Search<'_, '_, E> {
     fn flip_set(
         &mut self,
         base: &Combination,
-        set: &[Candidate],
+        set: &[Flippable],
         made: &mut Made,
     ) -> Result<Go, DatabaseError> {
         let mut choices: Vec<Vec<PartId>> = Vec::new();
@@ -99,7 +93,7 @@ impl<E: Executor> Search<'_, '_, E> {
             self.new_attempt = true;
             (self.progress)(&self.effort, "flipping branches together");
             let go = self.explore(&changed, &together)?;
-            self.note(&changed.turned, TraceSource::Symbolic, "no order fails");
+            self.note(&changed.turned, TraceSource::Symbolic, AttemptEnd::NoOrderFails);
             if go == Go::Stop {
                 return Ok(Go::Stop);
             }
@@ -118,7 +112,7 @@ impl<E: Executor> Search<'_, '_, E> {
     ) -> Vec<PartId> {
         let most = self.limits.bounds.traces as usize;
         let name = trace.name().clone();
-        let known = self.database.with_prefix(&name, &prefix, &self.stage.visible);
+        let known = self.database.with_prefix(&name, &prefix, self.stage.lab.visible());
         let known: Vec<PartId> = known
             .into_iter()
             .take(most)
@@ -154,10 +148,15 @@ impl<E: Executor> Search<'_, '_, E> {
                 break;
             }
             let lead = self.lead(base, trace, &next);
-            self.stage.executions += 1;
-            let (input, visible, free) = (&base.input, &self.stage.visible, self.stage.free);
-            let Some(led) = self.stage.executor.lead(input, visible, &lead, &[], free) else {
-                break;
+            let free = self.stage.free;
+            let led = match self.stage.lab.lead(&base.input, &lead, &[], free) {
+                Ok(led) => led,
+                Err(EngineError::Cannot(what)) => {
+                    self.gap(HuntGap::Lacking(what));
+                    break;
+                }
+                // The laboratory knows, and ends the hunt.
+                Err(_) => break,
             };
             if let Outcome::Inconclusive { .. } | Outcome::Discarded = led.run.outcome {
                 continue;
@@ -197,7 +196,7 @@ impl<E: Executor> Search<'_, '_, E> {
 }
 
 /// All sets of so many candidates.
-fn subsets(candidates: &[Candidate], many: usize) -> Vec<Vec<Candidate>> {
+fn subsets(candidates: &[Flippable], many: usize) -> Vec<Vec<Flippable>> {
     if many == 0 {
         return vec![Vec::new()];
     }
@@ -211,7 +210,7 @@ fn subsets(candidates: &[Candidate], many: usize) -> Vec<Vec<Candidate>> {
     all
 }
 
-fn by_thread(set: &[Candidate]) -> Vec<(ThreadId, Vec<u32>)> {
+fn by_thread(set: &[Flippable]) -> Vec<(ThreadId, Vec<u32>)> {
     let mut threads: Vec<(ThreadId, Vec<u32>)> = Vec::new();
     for candidate in set {
         let What::Branch(branch) = candidate.what else { continue };

@@ -1,12 +1,11 @@
 //! Runs clang and llvm-link.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::SystemTime;
+use std::{fs, thread};
 
 use super::flags::Language;
 use super::tools::Tools;
@@ -88,7 +87,7 @@ pub(super) fn make(plan: &Plan, tools: &Tools) -> Result<Made, BuildError> {
             linked
         }
     };
-    let bitcode = fs::read(&linked).map_err(|e| BuildError::file("read", &linked, e))?;
+    let bitcode = fs::read(&linked).map_err(|e| BuildError::reading(&linked, e))?;
     inputs.sort();
     inputs.dedup();
     Ok(Made { bitcode, warnings: printed, inputs, began })

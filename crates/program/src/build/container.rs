@@ -29,7 +29,9 @@ pub(super) fn write(built: &Built, path: &Path) -> Result<(), BuildError> {
         warnings: built.warnings.clone(),
     };
     sealed::write(path, KIND, &header, &built.bitcode).map_err(|problem| match problem {
-        sealed::SealError::Io(source) => BuildError::file("write", path, source),
+        sealed::SealError::Io(source) => {
+            BuildError::Io { action: "write", path: path.to_owned(), source }
+        }
         problem => BuildError::Container { path: path.to_path_buf(), problem },
     })
 }
@@ -43,7 +45,7 @@ pub(super) fn read(path: &Path) -> Result<Built, BuildError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::{Database, Optimise};
+    use crate::build::{CompilationDatabase, Optimise};
 
     /// If this fails, containers made before can no longer be read: raise the version above, and
     /// write the new bytes' checksum here.
@@ -56,7 +58,7 @@ mod tests {
                 flags: vec!["-DX".into()],
                 optimise: Some(Optimise::Full),
                 directory: Some("/d".into()),
-                database: Database::At("db".into()),
+                database: CompilationDatabase::At("db".into()),
             },
             notes: vec!["n".into()],
             warnings: "w".into(),

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 
-use super::{BuildError, Database};
+use super::{BuildError, CompilationDatabase};
 
 const NAME: &str = "compile_commands.json";
 
@@ -27,7 +27,7 @@ struct Entry {
 }
 
 /// The databases of one build, each read once.
-pub(super) struct Databases {
+pub(super) struct CompilationDatabases {
     /// The one the user gave.
     given: Option<PathBuf>,
     search: bool,
@@ -42,17 +42,17 @@ pub(super) struct Found {
     pub database: PathBuf,
 }
 
-impl Databases {
-    pub fn new(wanted: &Database, base: &Path) -> Self {
+impl CompilationDatabases {
+    pub fn new(wanted: &CompilationDatabase, base: &Path) -> Self {
         let given = match wanted {
-            Database::At(path) => {
+            CompilationDatabase::At(path) => {
                 let path = base.join(path);
                 Some(if path.is_dir() { path.join(NAME) } else { path })
             }
-            Database::Search | Database::Ignore => None,
+            CompilationDatabase::Search | CompilationDatabase::Ignore => None,
         };
-        let search = *wanted == Database::Search;
-        Databases { given, search, read: HashMap::new(), notes: Vec::new() }
+        let search = *wanted == CompilationDatabase::Search;
+        CompilationDatabases { given, search, read: HashMap::new(), notes: Vec::new() }
     }
 
     /// The flags for an existing source. A database that was given must be usable; of one that was
@@ -89,7 +89,7 @@ impl Databases {
         if let Some(entries) = self.read.get(path) {
             return Ok(entries.clone());
         }
-        let text = fs::read(path).map_err(|e| BuildError::file("read", path, e))?;
+        let text = fs::read(path).map_err(|e| BuildError::reading(path, e))?;
         let mut entries: Vec<Entry> = serde_json::from_slice(&text).map_err(|e| {
             BuildError::Database { path: path.to_path_buf(), problem: e.to_string() }
         })?;

@@ -37,12 +37,12 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// What went wrong with a file.
-    pub(super) fn file(action: &'static str, path: &Path, source: io::Error) -> BuildError {
+    /// What went wrong with reading a file.
+    pub(super) fn reading(path: &Path, source: io::Error) -> BuildError {
         let path = path.to_path_buf();
         match source.kind() {
-            io::ErrorKind::NotFound if action == "read" => BuildError::NotFound { path },
-            _ => BuildError::Io { action, path, source },
+            io::ErrorKind::NotFound => BuildError::NotFound { path },
+            _ => BuildError::Io { action: "read", path, source },
         }
     }
 }

@@ -6,6 +6,8 @@
 //! name of either.)
 
 use llvm_sys::LLVMOpcode as Op;
+use unravel_code::names::{Type, TypeId};
+use unravel_trace::Shape;
 
 use super::DebugInfo;
 use super::types::TypeBuilder;
@@ -13,8 +15,6 @@ use super::variables::Names;
 use crate::ir::Value;
 use crate::lower::gep;
 use crate::lower::gep::Term;
-use unravel_code::names::{Type, TypeId};
-use unravel_trace::Shape;
 
 /// How much of the object is meant.
 #[derive(Clone, Copy)]

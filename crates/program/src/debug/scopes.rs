@@ -128,13 +128,13 @@ impl<'m> DebugInfo<'m> {
             line: subprogram.subprogram_line(),
             column: 0,
         };
-        Site { place, inlined_at: Vec::new() }
+        Site { place, inlined_at: Vec::new(), key: None }
     }
 
     /// A place without debug information.
     pub(crate) fn unknown(&self, function: &str) -> Site {
         let place = Place { function: function.into(), file: "".into(), line: 0, column: 0 };
-        Site { place, inlined_at: Vec::new() }
+        Site { place, inlined_at: Vec::new(), key: None }
     }
 
     /// The place that a debug location says. What the compiler made up (line 0) belongs to the place
@@ -153,7 +153,7 @@ impl<'m> DebugInfo<'m> {
         if place.line == 0 && same_function {
             return current.clone();
         }
-        Site { place, inlined_at }
+        Site { place, inlined_at, key: None }
     }
 
     fn place(&mut self, location: Node<'m>) -> Option<Place> {

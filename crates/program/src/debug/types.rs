@@ -1,10 +1,10 @@
 //! The type table from debug information: typedefs and qualifiers resolved, recursion through pointers.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use unravel_code::names::{Field, Type, TypeId, TypeTable};
 
 use super::scopes::qualify;
 use crate::ir::{Module, Node};
-use unravel_code::names::{Field, Type, TypeId, TypeTable};
 
 /// DWARF tags, by their numbers in the standard.
 mod tag {

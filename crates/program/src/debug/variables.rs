@@ -2,11 +2,11 @@
 
 use llvm_sys::LLVMOpcode as Op;
 use rustc_hash::FxHashMap;
+use unravel_code::Local;
+use unravel_code::names::TypeId;
 
 use super::DebugInfo;
 use crate::ir::Value;
-use unravel_code::Local;
-use unravel_code::names::TypeId;
 
 #[derive(Clone, Debug)]
 pub(super) struct Variable {

@@ -15,15 +15,19 @@ impl<'m> Value<'m> {
     }
 
     pub(crate) fn block(self) -> Option<Block<'m>> {
+        if !self.is_instruction() {
+            return None;
+        }
         // SAFETY: it is an instruction.
-        self.is_instruction()
-            .then(|| Block::new(unsafe { LLVMGetInstructionParent(self.raw()) }))?
+        Block::new(unsafe { LLVMGetInstructionParent(self.raw()) })
     }
 
     pub(crate) fn debug_location(self) -> Option<Node<'m>> {
+        if !self.is_instruction() {
+            return None;
+        }
         // SAFETY: it is an instruction.
-        self.is_instruction()
-            .then(|| Node::new(unsafe { LLVMInstructionGetDebugLoc(self.raw()) }))?
+        Node::new(unsafe { LLVMInstructionGetDebugLoc(self.raw()) })
     }
 
     pub(crate) fn icmp_predicate(self) -> LLVMIntPredicate {

@@ -160,8 +160,8 @@ impl<'m> DataLayout<'m> {
     }
 
     pub(crate) fn align(self, ty: Type<'m>) -> u64 {
-        // SAFETY: only sized types are asked about.
         if ty.is_sized() {
+            // SAFETY: a sized type has an alignment.
             u64::from(unsafe { LLVMABIAlignmentOfType(self.0, ty.raw()) })
         } else {
             1

@@ -1,9 +1,10 @@
 //! Inline assembly. The harmless kinds are understood: nothing at all (a compiler barrier), memory fences, and
 //! hints to a spinning processor. Anything else is compiled (see [`super::machine_code`]).
 
+use unravel_code::Inst;
+
 use super::function::FunctionLowering;
 use crate::ir::Value;
-use unravel_code::Inst;
 
 /// What a piece of assembly does.
 #[derive(Debug, PartialEq, Eq)]

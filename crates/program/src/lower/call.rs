@@ -1,10 +1,11 @@
 //! Calls.
 
+use unravel_code::{Abi, AccessKind, Arg, Body, CallId, CallSite, FunctionId, Inst, Reg, Target};
+
 use super::function::FunctionLowering;
 use super::{ModuleLowering, types};
 use crate::debug::{Named, Spot};
 use crate::ir::{Block, Type, Value};
-use unravel_code::{Abi, AccessKind, Arg, Body, CallId, CallSite, FunctionId, Inst, Reg, Target};
 
 /// Whom a call calls.
 pub(super) enum Callee {

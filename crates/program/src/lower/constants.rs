@@ -1,12 +1,11 @@
 //! Constants: numbers, addresses and aggregates, as bytes and relocations.
 
 use llvm_sys::LLVMOpcode as Op;
-
-use super::ModuleLowering;
-use super::gep;
-use super::types::{self, Shape};
-use crate::ir::Value;
 use unravel_code::layout::{BLOCKS, BLOCKS_PER_FUNCTION};
+
+use super::types::{self, Shape};
+use super::{ModuleLowering, gep};
+use crate::ir::Value;
 
 /// What a constant number is relative to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,13 +2,13 @@
 
 use llvm_sys::{LLVMIntPredicate as Pred, LLVMOpcode as Op};
 use rustc_hash::FxHashMap;
+use unravel_code::{Clause, Inst, LandingPad, Reg, Switch, Target, TypeInfo};
+use unravel_trace::SiteId;
 
 use super::constants::Symbol;
 use super::function::{FunctionLowering, Label};
 use super::types::{self, Shape};
 use crate::ir::{Block, Value};
-use unravel_code::{Clause, Inst, LandingPad, Reg, Switch, Target, TypeInfo};
-use unravel_trace::SiteId;
 
 /// Code between two blocks: the copies that the phis of `to` need when control comes from `from`.
 pub(super) struct Stub<'m> {

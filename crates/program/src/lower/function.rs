@@ -4,6 +4,10 @@ use std::mem;
 
 use llvm_sys::LLVMOpcode as Op;
 use rustc_hash::FxHashMap;
+use unravel_code::{
+    Access, AccessKind, Body, FunctionId, Inst, Reg, RelocationPlace, Target, patch,
+};
+use unravel_trace::{Site, SiteId};
 
 use super::ModuleLowering;
 use super::constants::{Data, Number, Symbol};
@@ -13,9 +17,6 @@ use super::pool::{CONSTANT, ConstantPool};
 use super::types::{self, Lanes, Shape};
 use crate::debug::{Named, Names, Spot};
 use crate::ir::{Block, Node, Type, Value};
-use unravel_code::patch;
-use unravel_code::{Access, AccessKind, Body, FunctionId, Inst, Reg, RelocationPlace, Target};
-use unravel_trace::{Site, SiteId};
 
 /// A place in the code that is not known yet: an index into [`FunctionLowering::labels`].
 pub(super) type Label = u32;

@@ -1,10 +1,10 @@
 //! The table of functions: every function of the module, and those that lowering adds.
 
-use super::ModuleLowering;
-use super::constants::{Number, Symbol};
-use super::types;
-use crate::ir::{Type, Value};
 use unravel_code::{Abi, Function, FunctionId, Signature};
+
+use super::constants::{Number, Symbol};
+use super::{ModuleLowering, types};
+use crate::ir::{Type, Value};
 
 impl<'m> ModuleLowering<'m> {
     /// Gives every function its id, and with it its address.

@@ -1,10 +1,11 @@
 //! Global variables: addresses, initial bytes, relocations; constructors and destructors.
 
+use unravel_code::layout::{GLOBALS, GLOBALS_MAX, RED_ZONE};
+use unravel_code::{ExternalData, FunctionId, Global, Relocation, RelocationPlace};
+
 use super::ModuleLowering;
 use super::constants::{Data, Number, Symbol};
 use crate::ir::{LoadError, Value};
-use unravel_code::layout::{GLOBALS, GLOBALS_MAX, RED_ZONE};
-use unravel_code::{ExternalData, FunctionId, Global, Relocation, RelocationPlace};
 
 /// Upper bound on a thread's block of thread-local variables.
 const THREAD_LOCALS_MAX: u64 = 1 << 24;

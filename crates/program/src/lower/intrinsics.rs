@@ -3,6 +3,7 @@
 //! vectors, which are taken apart.
 
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode as Op};
+use unravel_code::{AccessKind, Arg, Inst, Reg, Signature};
 
 use super::call::{Arity, CallResult, Callee};
 use super::constants::{Number, Symbol};
@@ -10,7 +11,6 @@ use super::function::FunctionLowering;
 use super::scalar::{binary, compare, short};
 use super::types::{self, Shape};
 use crate::ir::{Type, Value};
-use unravel_code::{AccessKind, Arg, Inst, Reg, Signature};
 
 /// Does the result of this intrinsic equal its first operand?
 pub(super) fn is_identity(name: &str) -> bool {

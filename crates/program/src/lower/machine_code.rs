@@ -9,6 +9,8 @@
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
+use unravel_code::layout::TIME_STAMP;
+use unravel_code::{Arg, Function, FunctionId, MachineCode, Signature};
 
 use super::assembly::without_comments;
 use super::call::{Arity, CallResult, Callee};
@@ -16,8 +18,6 @@ use super::function::FunctionLowering;
 use super::{ModuleLowering, types};
 use crate::debug::Spot;
 use crate::ir::{Assembler, Type, Value};
-use unravel_code::layout::TIME_STAMP;
-use unravel_code::{Arg, Function, FunctionId, MachineCode, Signature};
 
 /// What is known about assembly so far.
 #[derive(Default)]

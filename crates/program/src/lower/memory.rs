@@ -1,6 +1,8 @@
 //! Memory: locals, addresses, loads, stores, atomics.
 
 use llvm_sys::LLVMAtomicRMWBinOp as Rmw;
+use unravel_code::code::RmwOp;
+use unravel_code::{AccessKind, Inst, Reg};
 
 use super::frame::Frame;
 use super::function::FunctionLowering;
@@ -9,8 +11,6 @@ use super::scalar::short;
 use super::types::{self, Shape};
 use crate::debug::Spot;
 use crate::ir::{DataLayout, Type, Value};
-use unravel_code::code::RmwOp;
-use unravel_code::{AccessKind, Inst, Reg};
 
 impl<'l, 'm> FunctionLowering<'l, 'm> {
     pub(super) fn alloca(&mut self, inst: Value<'m>) {

@@ -22,11 +22,11 @@ mod types;
 mod vector;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use unravel_code::{FunctionId, Program};
 
 use crate::debug::DebugInfo;
 use crate::ir::{DataLayout, LoadError, Module, Value};
 use constants::Number;
-use unravel_code::{FunctionId, Program};
 
 /// What lowering keeps while it works through a module.
 struct ModuleLowering<'m> {

@@ -4,10 +4,10 @@
 //! constant's register is marked by its top bit ([`CONSTANT`]), and [`super::patch`] moves it.
 
 use rustc_hash::FxHashMap;
+use unravel_code::Reg;
 
 use super::constants::PendingRelocation;
 use crate::ir::Value;
-use unravel_code::Reg;
 
 /// Marks a register as an index into the pool.
 pub(super) const CONSTANT: Reg = 1 << 31;

@@ -2,13 +2,13 @@
 //! each lane.
 
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode as Op};
+use unravel_code::code::{BinOp, Convert, FloatOp, FloatPred, Pred};
+use unravel_code::{Inst, Reg};
 
 use super::function::FunctionLowering;
 use super::memory::is_folded_index;
 use super::types::{self, Shape};
 use crate::ir::Value;
-use unravel_code::code::{BinOp, Convert, FloatOp, FloatPred, Pred};
-use unravel_code::{Inst, Reg};
 
 impl<'l, 'm> FunctionLowering<'l, 'm> {
     /// Any instruction that computes a number from numbers, on scalars or lane by lane.

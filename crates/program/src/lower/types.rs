@@ -1,10 +1,10 @@
 //! How a value of an LLVM type lies in slots and is passed in calls.
 
 use llvm_sys::LLVMTypeKind as Kind;
-
-use crate::ir::{DataLayout, Type};
 use unravel_code::Abi;
 use unravel_code::code::FloatKind;
+
+use crate::ir::{DataLayout, Type};
 
 /// What lowering needs to know of a type to choose an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,12 +4,13 @@
 //! whole slots are used in place; narrower ones are taken out and put back. Bytes of the last slot behind
 //! the last lane are zero.
 
+use unravel_code::code::BinOp;
+use unravel_code::{Inst, Reg};
+
 use super::function::FunctionLowering;
 use super::scalar::short;
 use super::types::{self, Lanes};
 use crate::ir::{Type, Value};
-use unravel_code::code::BinOp;
-use unravel_code::{Inst, Reg};
 
 impl<'l, 'm> FunctionLowering<'l, 'm> {
     /// The slots that hold one lane of the vector in `vector`.

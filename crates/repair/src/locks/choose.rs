@@ -1,10 +1,8 @@
 //! Which locks of the program could keep stretches apart.
 
 use super::{Act, Holding, Lock, holding, is_held, operations};
+use crate::budgets::MOST_LOCKS;
 use crate::spots::{Files, Stretch};
-
-/// Locks that are tried for one group of stretches.
-const MOST_LOCKS: usize = 4;
 
 /// A lock for all stretches of a group, in the words of each.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -7,7 +7,7 @@
 use unravel_causes::Analysis;
 use unravel_results::{CauseClass, Pattern};
 
-use super::{Candidate, MOST_CAUSES};
+use super::{MOST_CAUSES, Proposal};
 use crate::lock_order::{Acquisition, CallFor, LockOrder, Taken};
 use crate::measures::Measure;
 use crate::source::{Language, Position, Region, Source};
@@ -38,7 +38,7 @@ pub(super) fn lock_orders(
     class: &CauseClass,
     analysis: &Analysis,
     files: &mut Files,
-) -> Vec<Candidate> {
+) -> Vec<Proposal> {
     if class.pattern != Pattern::Deadlock {
         return Vec::new();
     }
@@ -52,7 +52,7 @@ pub(super) fn lock_orders(
                 files.open(&file);
                 let at = [(&pair[0], held), (&pair[1], wanted)].map(|(spot, place)| At {
                     position: position(place),
-                    takes: matches!(spot.verb.as_str(), "locks" | "acquires" | "trylocks"),
+                    takes: spot.verb.takes_lock(),
                 });
                 let Some(nesting) = files.get(&file).and_then(|source| nesting(file, source, at))
                 else {
@@ -71,7 +71,7 @@ pub(super) fn lock_orders(
     }
     let candidate = |order: LockOrder| {
         let cost = order.cost();
-        Candidate { measure: Measure::LockOrder(Box::new(order)), covers: vec![index], cost }
+        Proposal { measure: Measure::LockOrder(Box::new(order)), covers: vec![index], cost }
     };
     orders.into_iter().map(candidate).collect()
 }

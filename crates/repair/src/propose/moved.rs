@@ -10,7 +10,10 @@ use unravel_causes::Analysis;
 use unravel_results::{Cause, CauseClass, Pattern};
 use unravel_trace::ThreadName;
 
-use super::{Candidate, MOST_ORDERS};
+use super::{MOST_ORDERS, Proposal};
+use crate::budgets::{
+    DISTURBED_THREAD, MOST_MOVES, PAST_CHECK, PAST_OWN, PAST_THREAD, THREAD_PAST_THREAD,
+};
 use crate::graph::Graph;
 use crate::measures::Measure;
 use crate::moved::{Move, Side};
@@ -18,25 +21,13 @@ use crate::source::{Region, Source};
 use crate::spots::{Files, Spot, Stretch, parting, position, spot, spots};
 use crate::threads::{creations, joins};
 
-/// What a move costs, by how much it takes from the program.
-const PAST_OWN: u64 = 36;
-/// Looking before it goes wrong is seldom a repair.
-const PAST_CHECK: u64 = 80;
-const PAST_THREAD: u64 = 12;
-/// Threads that were there at the same time no longer are: right where one needs what the other makes, and the last
-/// thing to do where they only disturb each other.
-const THREAD_PAST_THREAD: u64 = 45;
-const DISTURBED_THREAD: u64 = 95;
-/// Moves of one class.
-const MOST_MOVES: usize = 12;
-
 /// The moves that may help against a class.
 pub(super) fn moves(
     index: usize,
     class: &CauseClass,
     analysis: &Analysis,
     files: &mut Files,
-) -> Vec<Candidate> {
+) -> Vec<Proposal> {
     let Some(cause) = class.causes.first().filter(|_| class.pattern != Pattern::Deadlock) else {
         return Vec::new();
     };
@@ -47,11 +38,11 @@ pub(super) fn moves(
     }
     let mut found = own_order(cause, analysis, files);
     found.extend(past_threads(cause, analysis, files));
-    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut candidates: Vec<Proposal> = Vec::new();
     for (change, cost) in found {
         let measure = Measure::Move(change);
         if !candidates.iter().any(|known| known.measure == measure) {
-            candidates.push(Candidate { measure, covers: vec![index], cost });
+            candidates.push(Proposal { measure, covers: vec![index], cost });
         }
     }
     candidates.truncate(MOST_MOVES);

@@ -5,7 +5,7 @@
 use unravel_causes::Analysis;
 use unravel_results::CauseClass;
 
-use super::Candidate;
+use super::Proposal;
 use crate::measures::{Measure, Rewording};
 use crate::source::{Call, Source};
 use crate::spots::{Files, position, spots};
@@ -33,11 +33,7 @@ struct Signal {
 type Edit = Option<(std::ops::Range<usize>, String)>;
 
 /// Candidates against lost wake-ups.
-pub fn signalling(
-    classes: &[CauseClass],
-    analysis: &Analysis,
-    files: &mut Files,
-) -> Vec<Candidate> {
+pub fn signalling(classes: &[CauseClass], analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
     let mut conditions: Vec<(String, Vec<usize>)> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
     for (index, class) in classes.iter().enumerate() {
@@ -76,7 +72,7 @@ pub fn signalling(
         {
             let cost = LINE * rewordings.len() as u64;
             let measure = Measure::Signalling { rewordings, title };
-            candidates.push(Candidate { measure, covers: covers.clone(), cost });
+            candidates.push(Proposal { measure, covers: covers.clone(), cost });
         }
     }
     candidates

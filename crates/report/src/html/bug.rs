@@ -12,13 +12,14 @@ use super::{cause, embed, facts, panes, row};
 use crate::escape::visible;
 use crate::source::Sources;
 use crate::stepper::history::History;
-use crate::words;
+use crate::{FileNames, file_names, words};
 
 /// Frames shown of a stack.
 const MOST_FRAMES: usize = 8;
 
 pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &Sources) -> Markup {
     let diagnosis = bug.verdict.diagnosis();
+    let names = FileNames::of_failures(all.bugs.iter().map(|bug| &bug.failure));
     html! {
         article.card.bug id=(format!("bug-{}", index + 1)) {
             header {
@@ -28,7 +29,7 @@ pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &So
             }
             div.story {
                 div.why {
-                    (stack(&bug.failure, diagnosis))
+                    (stack(&bug.failure, diagnosis, &names))
                     @if let Some(earlier) = bug.same_cause_as {
                         p.same-cause {
                             "Its root cause is in the same lines as that of "
@@ -54,7 +55,7 @@ pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &So
                     (facts::notes(&diagnosis.notes))
                 }
             }
-            (facts::suppress(bug))
+            (facts::suppress(bug, &file_names::of_explanation(all)))
         }
     }
 }
@@ -88,28 +89,28 @@ fn trust(verdict: &Verdict) -> Markup {
 }
 
 /// Where it failed, innermost first, and the other places that belong to it.
-pub fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>) -> Markup {
+pub fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>, names: &FileNames) -> Markup {
     let cause = diagnosis.and_then(|d| d.root_cause.as_ref()).map_or("", |cause| &cause.sentence);
     let related =
         failure.related.iter().filter(|r| r.message.is_empty() || !cause.contains(&r.message));
     html! {
-        (frames(&failure.stack, Some(&failure.thread)))
+        (frames(&failure.stack, Some(&failure.thread), names))
         @for related in related {
             // Of a race, neither stack says more than the other.
             @if failure.kind == FailureKind::DataRace {
                 p.related { (visible(&related.message)) }
-                (frames(&related.stack, None))
+                (frames(&related.stack, None, names))
             } @else {
                 p.related {
                     (visible(&related.message))
-                    @if let Some(place) = user_place(&related.stack) { " (" (whereabouts(place)) ")" }
+                    @if let Some(place) = user_place(&related.stack) { " (" (whereabouts(place, names)) ")" }
                 }
             }
         }
     }
 }
 
-fn frames(stack: &[Place], thread: Option<&ThreadName>) -> Markup {
+fn frames(stack: &[Place], thread: Option<&ThreadName>, names: &FileNames) -> Markup {
     // What happens inside the libraries' headers says little.
     let own: Vec<&Place> = stack.iter().filter(|place| !place.is_system()).collect();
     let frames = if own.is_empty() { stack.iter().collect() } else { own };
@@ -117,7 +118,7 @@ fn frames(stack: &[Place], thread: Option<&ThreadName>) -> Markup {
         ul.stack {
             @for (depth, place) in frames.iter().take(MOST_FRAMES).enumerate() {
                 li {
-                    (whereabouts(place))
+                    (whereabouts(place, names))
                     @if let Some(thread) = thread.filter(|_| depth == 0) { ", thread " b { (thread) } }
                 }
             }
@@ -127,12 +128,12 @@ fn frames(stack: &[Place], thread: Option<&ThreadName>) -> Markup {
 }
 
 /// `bank.c:31 in main`.
-fn whereabouts(place: &Place) -> Markup {
+fn whereabouts(place: &Place, names: &FileNames) -> Markup {
     html! {
         @if place.line == 0 || place.function.is_empty() {
-            code { (visible(&words::at(place))) }
+            code { (visible(&names.place(place))) }
         } @else {
-            code { (visible(&words::at(place))) } " in " code { (visible(&place.function)) }
+            code { (visible(&names.place(place))) } " in " code { (visible(&place.function)) }
         }
     }
 }

@@ -5,10 +5,9 @@ use unravel_results::{Diagnosis, Participant, RootCause};
 use unravel_trace::Place;
 
 use crate::escape::visible;
-use crate::evidence;
 use crate::side::{self, RegionKind};
 use crate::source::Sources;
-use crate::words;
+use crate::{evidence, words};
 
 /// Lines of a region that are shown in full; of a longer one the ends.
 const LONGEST_REGION: u32 = 12;
@@ -45,7 +44,7 @@ fn participant(
     sources: &Sources,
 ) -> Markup {
     html! {
-        div { b { (who.key.thread) } " " (visible(&who.verb)) " " b { (visible(object)) } " " span.dim { (visible(&words::at(&who.place))) } }
+        div { b { (who.key.thread) } " " (who.verb) " " b { (visible(object)) } " " span.dim { (visible(&words::at(&who.place))) } }
         @if let Some(source) = sources.line(&who.place) { code { (visible(&source)) } }
         @if who.event.is_none() { div.absent { (words::absent(who, Some(&diagnosis.failure))) " in the failing run" } }
     }

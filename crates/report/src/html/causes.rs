@@ -6,10 +6,10 @@ use unravel_results::{CauseClass, Causes, CausesVerdict, replay_command};
 
 use super::{bug, cause_graph, facts};
 use crate::cause_graph::CauseGraph;
-use crate::causes as said;
 use crate::escape::visible;
 use crate::source::Sources;
 use crate::words::{self, count};
+use crate::{FileNames, causes as said, file_names};
 
 /// Classes that are drawn; more would make a page that nobody reads.
 const MOST_CLASSES: usize = 60;
@@ -78,6 +78,7 @@ fn failures(causes: &Causes) -> Markup {
     let repair = (causes.verdict == CausesVerdict::Concurrent)
         .then(|| said::repair_command(&causes.command))
         .flatten();
+    let names = FileNames::of_failures(causes.bugs.iter().map(|bug| &bug.failure));
     html! {
         @for (index, bug) in causes.bugs.iter().enumerate() {
             article.card.bug id=(format!("bug-{}", index + 1)) {
@@ -89,7 +90,7 @@ fn failures(causes: &Causes) -> Markup {
                     }
                 }
                 div.story {
-                    div.why { (bug::stack(&bug.failure, None)) }
+                    div.why { (bug::stack(&bug.failure, None, &names)) }
                     div.then {
                         @if let Some(trace) = &bug.trace {
                             section.replay { h3 { "Replay" } (facts::command(&replay_command(trace))) }
@@ -118,7 +119,7 @@ fn section(causes: &Causes, index: usize, class: &CauseClass, sources: &Sources)
                 @if graph.events.len() <= MOST_EVENTS && !graph.events.is_empty() {
                     figure { (cause_graph::draw(&graph, sources, &class.sentence)) }
                 } @else {
-                    ol { @for (a, b) in said::lines(class) { li { code { (visible(&a)) } " before " code { (visible(&b)) } } } }
+                    ol { @for (a, b) in said::shown_lines(class, &file_names::of_orders(causes)) { li { code { (visible(&a)) } " before " code { (visible(&b)) } } } }
                 }
             }
             @if !class.advice.is_empty() {
@@ -136,9 +137,11 @@ fn in_numbers(causes: &Causes) -> Markup {
             div.facts {
                 section {
                     ul.line-orders {
+                        @let names = file_names::of_orders(causes);
                         @for order in &causes.unique {
                             li {
-                                code { (visible(&order.first)) } " → " code { (visible(&order.second)) }
+                                code { (visible(&names.line(&order.first))) } " → "
+                                code { (visible(&names.line(&order.second))) }
                                 " " span.dim { (visible(&order.object)) }
                             }
                         }

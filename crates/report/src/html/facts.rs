@@ -3,11 +3,10 @@
 use maud::{Markup, html};
 use unravel_results::{Diagnosis, ExplainedBug, Explanation, Verdict};
 
-use crate::differences;
 use crate::escape::visible;
 use crate::names::Names;
-use crate::numbers;
 use crate::words::count;
+use crate::{FileNames, differences, numbers};
 
 /// Alternates and branches told of.
 const MOST_TOLD: usize = 5;
@@ -124,7 +123,7 @@ pub fn notes(notes: &[String]) -> Markup {
 }
 
 /// What to write into `unravel.toml` so that searches pass this bug over.
-pub fn suppress(bug: &ExplainedBug) -> Markup {
+pub fn suppress(bug: &ExplainedBug, names: &FileNames) -> Markup {
     let Some(site) = bug.id.places.first() else { return html! {} };
     html! {
         details.suppress {
@@ -133,7 +132,7 @@ pub fn suppress(bug: &ExplainedBug) -> Markup {
             pre {
                 (visible("[[suppress]]")) "\n"
                 (visible(&format!("kind = {}", quoted(bug.id.kind.name())))) "\n"
-                (visible(&format!("site = {}", quoted(site)))) "\n"
+                (visible(&format!("site = {}", quoted(&names.line(site))))) "\n"
                 "reason = \"…\"\n"
             }
         }

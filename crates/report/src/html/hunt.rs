@@ -6,6 +6,7 @@ use unravel_results::{Attempt, Exposed, How, Hunt, replay_command, shell_word};
 
 use super::timeline::Timeline;
 use super::{bug, cause, facts};
+use crate::FileNames;
 use crate::escape::visible;
 use crate::hunts::{self as said, Weight};
 use crate::source::Sources;
@@ -18,6 +19,7 @@ const MOST_ATTEMPTS: usize = 300;
 pub fn overview(hunt: &Hunt) -> Markup {
     let weight = said::weight(hunt);
     let found = if weight == Weight::Found { "found" } else { "nothing" };
+    let names = FileNames::of_failures(hunt.exposed.iter().map(|exposed| &exposed.failure));
     html! {
         section.overview aria-label="Summary" {
             p.verdict.(found) { (visible(&hunt.program)) ": " (visible(&said::headline(hunt))) }
@@ -31,7 +33,7 @@ pub fn overview(hunt: &Hunt) -> Markup {
             @if hunt.exposed.len() > 1 {
                 ol.bugs {
                     @for (index, exposed) in hunt.exposed.iter().enumerate() {
-                        li { a href=(format!("#failure-{}", index + 1)) { (visible(&said::failure(exposed))) } }
+                        li { a href=(format!("#failure-{}", index + 1)) { (visible(&said::failure(exposed, &names))) } }
                     }
                 }
             }
@@ -44,6 +46,7 @@ pub fn overview(hunt: &Hunt) -> Markup {
 pub fn section(hunt: &Hunt, index: usize, typed: Option<&String>, sources: &Sources) -> Markup {
     let exposed = &hunt.exposed[index];
     let diagnosis = exposed.diagnosis.as_deref();
+    let names = FileNames::of_failures(hunt.exposed.iter().map(|exposed| &exposed.failure));
     html! {
         article.card.bug id=(format!("failure-{}", index + 1)) {
             header {
@@ -53,7 +56,7 @@ pub fn section(hunt: &Hunt, index: usize, typed: Option<&String>, sources: &Sour
             }
             div.story {
                 div.why {
-                    (bug::stack(&exposed.failure, diagnosis))
+                    (bug::stack(&exposed.failure, diagnosis, &names))
                     (how(exposed))
                     @if let Some((diagnosis, cause)) = diagnosis.and_then(|d| Some((d, d.root_cause.as_ref()?))) {
                         (cause::root_cause(diagnosis, cause, sources))
@@ -181,7 +184,7 @@ fn journal(attempts: &[Attempt]) -> Markup {
                                 @for flip in &attempt.flips { div { (visible(&said::flip(flip))) } }
                             }
                             td { (said::source(attempt.traces)) }
-                            td { (visible(&attempt.result)) }
+                            td { (said::result(attempt.result)) }
                         }
                     }
                 }

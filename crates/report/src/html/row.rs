@@ -161,7 +161,7 @@ impl Writer<'_, '_> {
                 data-place=[self.timeline.key(&who.place)] {
                 span.lanes {}
                 span.line { bdi { (visible(&label)) } }
-                code.source { (visible(source.as_deref().unwrap_or(&who.verb))) }
+                code.source { (visible(&source.unwrap_or_else(|| who.verb.to_string()))) }
                 span.what { span.thread { (who.key.thread) } " " b { (missing.why) } }
             }
         }

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use unravel_results::{ExplainedBug, Explanation, Explored, PutAside, Stopped, Verdict};
 
+use crate::FileNames;
 use crate::escape::visible;
 use crate::searched::searched;
 use crate::words::{self, count};
@@ -23,13 +24,14 @@ pub fn header(program: &str, keys: bool) -> Markup {
 /// What came of the search, in words, and the way to each bug.
 pub fn overview(all: &Explanation) -> Markup {
     let said = searched(&all.program, &all.explored, all.bugs.len());
+    let names = FileNames::of_failures(all.bugs.iter().map(|bug| &bug.failure));
     html! {
         section.overview aria-label="Summary" {
             p.verdict.(if all.bugs.is_empty() { "nothing" } else { "found" }) { (visible(&said.headline)) }
             p.command-line { span { "Made by" } " " code { (visible(&all.command)) } }
             @if all.bugs.len() > 1 {
                 ol.bugs {
-                    @for (index, bug) in all.bugs.iter().enumerate() { li { (link(index, bug)) } }
+                    @for (index, bug) in all.bugs.iter().enumerate() { li { (link(index, bug, &names)) } }
                 }
             }
             @let notes: Vec<&String> = said.notes.iter().chain(&all.notes).collect();
@@ -94,11 +96,11 @@ fn ended(stopped: Stopped) -> &'static str {
 }
 
 /// A line about a bug that leads to it.
-fn link(index: usize, bug: &ExplainedBug) -> Markup {
+fn link(index: usize, bug: &ExplainedBug, names: &FileNames) -> Markup {
     let cause = bug.verdict.diagnosis().and_then(|diagnosis| diagnosis.root_cause.as_ref());
     html! {
         a href=(format!("#bug-{}", index + 1)) { (visible(&words::failure(&bug.failure))) }
-        @if let Some(place) = bug.failure.place() { " " span.dim { (visible(&words::at(place))) } }
+        @if let Some(place) = bug.failure.place() { " " span.dim { (visible(&names.place(place))) } }
         @match (&bug.verdict, cause, bug.same_cause_as) {
             (Verdict::Undiagnosed { .. }, ..) => { " " span.chip.unsure { "not diagnosed" } }
             (_, _, Some(earlier)) => { " " span.chip { "same cause as bug " (earlier + 1) } }

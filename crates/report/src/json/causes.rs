@@ -9,7 +9,7 @@ use super::diagnosis::Order;
 use super::explanation::milliseconds;
 use super::run::{Failure, Place, Segment, segments};
 use super::{CAUSES, MEMORY_MODEL};
-use crate::words;
+use crate::{FileNames, file_names, notes, words};
 
 /// Every cause of a program's failures, up to a bound. Within version 1 fields are added, never changed or removed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -166,9 +166,11 @@ pub struct CauseCounts {
 
 impl From<&results::Causes> for CausesDocument {
     fn from(causes: &results::Causes) -> CausesDocument {
+        let names = file_names::of_causes(causes);
+        let lines = file_names::of_orders(causes);
         let unique = causes.unique.iter().map(|order| LineOrder {
-            first_line: order.first.clone(),
-            second_line: order.second.clone(),
+            first_line: lines.line(&order.first),
+            second_line: lines.line(&order.second),
             object: order.object.clone(),
         });
         CausesDocument {
@@ -182,7 +184,7 @@ impl From<&results::Causes> for CausesDocument {
                 results::CausesVerdict::Concurrent => CausesVerdict::Concurrent,
             },
             extent: (&causes.extent).into(),
-            bugs: causes.bugs.iter().map(CausedBug::from).collect(),
+            bugs: causes.bugs.iter().map(|bug| CausedBug::of(bug, &names)).collect(),
             classes: causes.classes.iter().map(CauseClass::from).collect(),
             unique_orders: unique.collect(),
             counts: (&causes.counts).into(),
@@ -202,16 +204,16 @@ impl From<&results::Extent> for Extent {
             max_steps: extent.max_steps,
             most_events: extent.most_events,
             fixed_inputs: extent.fixed_inputs,
-            left_out: extent.left_out.clone(),
+            left_out: notes::all_left_out(&extent.left_out),
         }
     }
 }
 
-impl From<&results::CausedBug> for CausedBug {
-    fn from(bug: &results::CausedBug) -> CausedBug {
+impl CausedBug {
+    fn of(bug: &results::CausedBug, names: &FileNames) -> CausedBug {
         CausedBug {
-            bug: bug.id.to_string(),
-            failure: (&bug.failure).into(),
+            bug: names.bug(&bug.id),
+            failure: Failure::of(&bug.failure, names),
             failing_classes: bug.classes,
             schedule: segments(&bug.schedule),
             trace: bug.trace.clone(),

@@ -7,7 +7,7 @@ use unravel_results as results;
 use super::projection::Projection;
 use super::run::{Failure, Place, Run, Segment, places, segments};
 use super::{DIAGNOSIS, MEMORY_MODEL};
-use crate::words;
+use crate::{FileNames, words};
 
 /// Why a run failed, and the nearest schedules that pass. Within version 1 fields are added, never changed or removed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -167,6 +167,14 @@ pub struct Effort {
 
 impl From<&results::Diagnosis> for DiagnosisDocument {
     fn from(diagnosis: &results::Diagnosis) -> DiagnosisDocument {
+        let names = FileNames::of_bugs([&diagnosis.failure.id()]);
+        DiagnosisDocument::of(diagnosis, &names)
+    }
+}
+
+impl DiagnosisDocument {
+    /// The diagnosis of one failure among others, from whose files `names` tells its own.
+    pub(super) fn of(diagnosis: &results::Diagnosis, names: &FileNames) -> DiagnosisDocument {
         let failing = &diagnosis.failing;
         let first = diagnosis.alternates.first().map(|a| (&a.projection, &a.run.trace));
         DiagnosisDocument {
@@ -174,7 +182,7 @@ impl From<&results::Diagnosis> for DiagnosisDocument {
             program: diagnosis.program.clone(),
             status: (&diagnosis.status).into(),
             memory_model: MEMORY_MODEL.to_owned(),
-            failure: (&diagnosis.failure).into(),
+            failure: Failure::of(&diagnosis.failure, names),
             failing: failing.into(),
             context_switches: ContextSwitches {
                 given: diagnosis.switches_given as u64,
@@ -232,7 +240,7 @@ impl From<&results::Participant> for Participant {
     fn from(who: &results::Participant) -> Participant {
         Participant {
             thread: who.key.thread.to_string(),
-            verb: who.verb.clone(),
+            verb: who.verb.to_string(),
             place: (&who.place).into(),
             occurrence: who.key.occurrence,
             event: who.event,

@@ -13,6 +13,7 @@ use super::diagnosis::DiagnosisDocument;
 use super::repairs::Repair;
 use super::run::Failure;
 use super::{EXPLANATION, MEMORY_MODEL};
+use crate::{FileNames, file_names, notes};
 
 /// What a search explored, the bugs it found, why they happen, and what repairs them. Within version 1 fields are added,
 /// never changed or removed.
@@ -97,7 +98,8 @@ pub struct Bug {
     pub bug: String,
     /// The kind of failure. More may be added.
     pub kind: String,
-    /// Where, as `file:line`; more than one for a deadlock, none if unknown.
+    /// Where, as `file:line`; more than one for a deadlock, none if unknown. The file has as many folders as tell it from
+    /// those of the other bugs.
     pub places: Vec<String>,
     /// The failure of the first run that failed so.
     pub failure: Failure,
@@ -152,7 +154,7 @@ pub struct Suppress {
 pub struct PutAside {
     /// The kind of failure.
     pub kind: String,
-    /// `file:line`; a bug at any of them is put aside.
+    /// `file:line` or a file, as written; a bug at any of them is put aside.
     pub sites: Vec<String>,
     /// Why, as the file says.
     pub reason: String,
@@ -164,18 +166,19 @@ impl From<&results::Explanation> for ExplanationDocument {
     fn from(explanation: &results::Explanation) -> ExplanationDocument {
         let put_aside = explanation.put_aside.iter().map(|known| PutAside {
             kind: known.bug.kind.name().to_owned(),
-            sites: known.bug.places.clone(),
+            sites: vec![known.bug.site.to_string()],
             reason: known.reason.clone(),
             times: known.times,
         });
         let repairs = explanation.repairs.as_deref();
+        let names = file_names::of_explanation(explanation);
         ExplanationDocument {
             schema: EXPLANATION.to_owned(),
             program: explanation.program.clone(),
             command: explanation.command.clone(),
             memory_model: MEMORY_MODEL.to_owned(),
             explored: (&explanation.explored).into(),
-            bugs: explanation.bugs.iter().map(|bug| Bug::of(bug, repairs)).collect(),
+            bugs: explanation.bugs.iter().map(|bug| Bug::of(bug, repairs, &names)).collect(),
             causes: repairs.map(|repairs| (&repairs.causes).into()),
             repairs: repairs.map(|known| known.repairs.iter().map(Repair::from).collect()),
             put_aside: put_aside.collect(),
@@ -199,7 +202,7 @@ impl From<&results::Explored> for Explored {
             seconds: milliseconds(explored.elapsed),
             stopped: explored.stopped.name().to_owned(),
             inconclusive: tally.inconclusive,
-            reason: tally.reason.clone(),
+            reason: tally.reason.as_ref().map(ToString::to_string),
             discarded: tally.discarded,
             failed: tally.failed.iter().map(|(_, runs)| runs).sum(),
             nonzero_exits: tally.nonzero_exits,
@@ -212,31 +215,37 @@ impl From<&results::Explored> for Explored {
             reads_from: explored.covered.reads_from,
             recent_classes: explored.covered.recent_classes,
             recent_schedules: explored.covered.recent_schedules,
-            notes: tally.notes.clone(),
+            notes: notes::notes(&tally.notes),
         }
     }
 }
 
 impl Bug {
-    fn of(bug: &results::ExplainedBug, repairs: Option<&results::Repairs>) -> Bug {
+    fn of(
+        bug: &results::ExplainedBug,
+        repairs: Option<&results::Repairs>,
+        names: &FileNames,
+    ) -> Bug {
         let (diagnosis, undiagnosed) = match &bug.verdict {
-            Verdict::Diagnosed(diagnosis) => (Some((&**diagnosis).into()), None),
+            Verdict::Diagnosed(diagnosis) => (Some(DiagnosisDocument::of(diagnosis, names)), None),
             Verdict::Undiagnosed { reason } => (None, Some(reason.clone())),
         };
         let kind = bug.id.kind.name();
-        let suppress = bug.id.places.first();
+        let places: Vec<String> = bug.id.places.iter().map(|place| names.line(place)).collect();
         Bug {
-            bug: bug.id.to_string(),
+            bug: names.bug(&bug.id),
             kind: kind.to_owned(),
-            places: bug.id.places.clone(),
-            failure: (&bug.failure).into(),
+            failure: Failure::of(&bug.failure, names),
             found: (&bug.found).into(),
             trace: bug.trace.clone(),
             replay: bug.replay.clone(),
             diagnosis,
             undiagnosed,
             same_cause_as: bug.same_cause_as.map(|number| number as u64),
-            suppress: suppress.map(|site| Suppress { kind: kind.to_owned(), site: site.clone() }),
+            suppress: places
+                .first()
+                .map(|site| Suppress { kind: kind.to_owned(), site: site.clone() }),
+            places,
             causes: repairs.map(|known| leading_to(&bug.id, &known.causes)),
             // Nothing fails in a repaired program, so each repair is one of every bug.
             repairs: repairs.map(|known| (0..known.repairs.len() as u64).collect()),

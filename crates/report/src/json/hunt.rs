@@ -9,7 +9,7 @@ use super::diagnosis::{Alternate, DiagnosisDocument};
 use super::explanation::milliseconds;
 use super::run::{Failure, Place, Run};
 use super::{HUNT, MEMORY_MODEL};
-use crate::hunts;
+use crate::{FileNames, file_names, hunts};
 
 /// Failures exposed from runs that passed, and what was searched for them. Within version 1 fields are added, never
 /// changed or removed.
@@ -262,6 +262,7 @@ impl From<&results::Hunt> for HuntDocument {
         let results::RunsSeen { executed, passing, failing, unusable, distinct, known_before } =
             hunt.runs;
         let results::HuntBounds { depth, traces, flips } = hunt.bounds;
+        let names = file_names::of_hunt(hunt);
         HuntDocument {
             schema: HUNT.to_owned(),
             program: hunt.program.clone(),
@@ -276,7 +277,11 @@ impl From<&results::Hunt> for HuntDocument {
             headline: hunts::headline(hunt),
             runs: HuntRuns { executed, passing, failing, unusable, distinct, known_before },
             bounds: HuntBounds { depth, traces, flips },
-            exposed: hunt.exposed.iter().map(ExposedFailure::from).collect(),
+            exposed: hunt
+                .exposed
+                .iter()
+                .map(|exposed| ExposedFailure::of(exposed, &names))
+                .collect(),
             end: (&hunt.end).into(),
             effort: (&hunt.effort).into(),
             journal: hunt.journal.iter().map(HuntAttempt::from).collect(),
@@ -286,8 +291,8 @@ impl From<&results::Hunt> for HuntDocument {
     }
 }
 
-impl From<&results::Exposed> for ExposedFailure {
-    fn from(exposed: &results::Exposed) -> ExposedFailure {
+impl ExposedFailure {
+    fn of(exposed: &results::Exposed, names: &FileNames) -> ExposedFailure {
         let derived = exposed.derived.as_deref().map(|derived| DerivedFrom {
             failing: (&derived.failing).into(),
             passing: Alternate::new(&derived.passing, &derived.failing),
@@ -297,7 +302,7 @@ impl From<&results::Exposed> for ExposedFailure {
             value: value.clone(),
         };
         ExposedFailure {
-            failure: (&exposed.failure).into(),
+            failure: Failure::of(&exposed.failure, names),
             how: match exposed.how {
                 results::How::ByItself => ExposedHow::ByItself,
                 results::How::BySchedule => ExposedHow::BySchedule,
@@ -313,7 +318,7 @@ impl From<&results::Exposed> for ExposedFailure {
             events: exposed.events,
             executed_again: hunts::failed_again(exposed),
             derived,
-            diagnosis: exposed.diagnosis.as_deref().map(DiagnosisDocument::from),
+            diagnosis: exposed.diagnosis.as_deref().map(|d| DiagnosisDocument::of(d, names)),
             undiagnosed: exposed.undiagnosed.clone(),
             trace: exposed.trace.clone(),
             replay: exposed.trace.as_deref().map(replay_command),
@@ -341,9 +346,11 @@ impl From<&results::HuntEnd> for HuntEnd {
         let (kind, why, left) = match end {
             results::HuntEnd::Found => (HuntEndKind::Found, vec![], 0),
             results::HuntEnd::Exhausted => (HuntEndKind::Exhausted, vec![], 0),
-            results::HuntEnd::Incomplete { why } => (HuntEndKind::Incomplete, why.clone(), 0),
+            results::HuntEnd::Incomplete { why } => {
+                (HuntEndKind::Incomplete, why.iter().map(hunts::gap).collect(), 0)
+            }
             results::HuntEnd::Stopped { why, left } => {
-                (HuntEndKind::Stopped, vec![why.clone()], *left)
+                (HuntEndKind::Stopped, vec![hunts::stop(*why).to_owned()], *left)
             }
         };
         HuntEnd { kind, why, left }
@@ -383,7 +390,7 @@ impl From<&results::Attempt> for HuntAttempt {
                 results::TraceSource::Execution => HuntTraces::Execution,
                 results::TraceSource::Symbolic => HuntTraces::Symbolic,
             },
-            result: attempt.result.clone(),
+            result: hunts::result(attempt.result).to_owned(),
         }
     }
 }

@@ -7,6 +7,7 @@ use unravel_results as results;
 use super::REPAIRS;
 use super::causes::CausesDocument;
 use super::explanation::milliseconds;
+use crate::notes;
 
 /// The causes of a program's failures, and the patches that stood every check. Within version 1 fields are added, never
 /// changed or removed.
@@ -183,7 +184,7 @@ impl From<&results::Check> for Check {
             complete: check.complete,
             schedules: check.schedules,
             passing: check.classes,
-            left_out: check.left_out.clone(),
+            left_out: notes::all_left_out(&check.left_out),
         }
     }
 }

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unravel_trace::{self as trace, user_place};
 
+use crate::FileNames;
+
 /// A place in the source.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Place {
@@ -69,6 +71,13 @@ pub struct Related {
 
 impl From<&trace::Failure> for Failure {
     fn from(failure: &trace::Failure) -> Failure {
+        Failure::of(failure, &FileNames::of_bugs([&failure.id()]))
+    }
+}
+
+impl Failure {
+    /// A failure among others, from whose files `names` tells its own.
+    pub(super) fn of(failure: &trace::Failure, names: &FileNames) -> Failure {
         let related = failure.related.iter().map(|related| Related {
             message: related.message.clone(),
             at: user_place(&related.stack).map(Place::from),
@@ -78,7 +87,7 @@ impl From<&trace::Failure> for Failure {
             kind: failure.kind.name().to_owned(),
             message: failure.message.clone(),
             thread: failure.thread.to_string(),
-            bug: failure.id().to_string(),
+            bug: names.bug(&failure.id()),
             at: failure.place().map(Place::from),
             stack: places(&failure.stack),
             related: related.collect(),

@@ -11,14 +11,19 @@ use super::log::{
 use super::place::{Places, uri};
 use super::{fingerprint, fix, flow, message, sentence};
 use crate::escape::visible;
-use crate::words;
+use crate::{FileNames, words};
 
 /// A bug that was found.
-pub fn bug(explanation: &Explanation, bug: &ExplainedBug, places: &mut Places<'_>) -> Finding {
+pub fn bug(
+    explanation: &Explanation,
+    bug: &ExplainedBug,
+    names: &FileNames,
+    places: &mut Places<'_>,
+) -> Finding {
     let diagnosis = bug.verdict.diagnosis();
     let best = explanation.repairs.as_ref().and_then(|known| known.repairs.first());
     Finding {
-        message: message(&text(explanation, bug)),
+        message: message(&text(explanation, bug, names)),
         related_locations: related(bug, places),
         stacks: stacks(&bug.failure, places),
         code_flows: diagnosis.map_or_else(Vec::new, |d| flow::code_flows(d, places)),
@@ -30,7 +35,7 @@ pub fn bug(explanation: &Explanation, bug: &ExplainedBug, places: &mut Places<'_
         }],
         // Nothing fails in a repaired program, so the best repair is one of every bug.
         fixes: best.and_then(|repair| fix::fix(repair, places.sources())).into_iter().collect(),
-        properties: properties(bug),
+        properties: properties(bug, names),
         ..finding(bug.id.kind, shown_at(bug), places)
     }
 }
@@ -106,7 +111,7 @@ fn finding(kind: FailureKind, place: Option<&Place>, places: &mut Places<'_>) ->
 }
 
 /// The failure; why it happens; what to do; how to see it.
-fn text(explanation: &Explanation, bug: &ExplainedBug) -> String {
+fn text(explanation: &Explanation, bug: &ExplainedBug, names: &FileNames) -> String {
     let mut parts = vec![sentence(&words::failure(&bug.failure))];
     let cause = bug.verdict.diagnosis().and_then(|diagnosis| diagnosis.root_cause.as_ref());
     if let Some(cause) = cause {
@@ -119,7 +124,8 @@ fn text(explanation: &Explanation, bug: &ExplainedBug) -> String {
         parts.push(sentence(&format!("Why it happens is not known: {reason}")));
     }
     if let Some(earlier) = bug.same_cause_as.and_then(|number| explanation.bugs.get(number)) {
-        parts.push(format!("The root cause is in the same lines as that of {}.", earlier.id));
+        let earlier = names.bug(&earlier.id);
+        parts.push(format!("The root cause is in the same lines as that of {earlier}."));
     }
     parts.push(format!("Replay: {}", bug.replay));
     parts.join(" ")
@@ -156,9 +162,9 @@ fn related(bug: &ExplainedBug, places: &mut Places<'_>) -> Vec<Location> {
     found
 }
 
-fn properties(bug: &ExplainedBug) -> FindingProperties {
+fn properties(bug: &ExplainedBug, names: &FileNames) -> FindingProperties {
     let common = FindingProperties {
-        bug: visible(&bug.id.to_string()).into_owned(),
+        bug: visible(&names.bug(&bug.id)).into_owned(),
         status: "undiagnosed",
         first_schedule: Some(bug.found.schedule),
         replayed: Some(bug.found.replayed),

@@ -4,7 +4,7 @@
 //! A line is stopped at when a thread comes to it, not at each of its events: `total += amount` reads and writes. Sites
 //! are numbered in the order of the code, so a thread that is at the same line at an earlier site has come again.
 
-use unravel_trace::{Event, EventKind, LocationId, ThreadId};
+use unravel_trace::{Event, EventKind, LocationId, ThreadId, is_path_end};
 
 use super::history::History;
 use super::names::{self, LineOf};
@@ -21,9 +21,18 @@ pub struct Breakpoint {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What {
-    Line { file: String, line: u32 },
+    /// A file that was not `typed` is that of the position: then the whole path is meant, and its end shown.
+    Line {
+        file: String,
+        typed: bool,
+        line: u32,
+    },
     Function(String),
-    Variable { name: String, locations: Vec<LocationId>, on: On },
+    Variable {
+        name: String,
+        locations: Vec<LocationId>,
+        on: On,
+    },
 }
 
 /// Which accesses a watchpoint stops at. Operations on a sync object count as either.
@@ -76,7 +85,8 @@ impl Breakpoint {
     /// `bank.c:54`, `deposit`, `write of BankTotal`, with the thread.
     pub fn text(&self, history: &History<'_>) -> String {
         let what = match &self.what {
-            What::Line { file, line } => format!("{file}:{line}"),
+            What::Line { file, typed: true, line } => format!("{file}:{line}"),
+            What::Line { file, typed: false, line } => format!("{}:{line}", last_part(file)),
             What::Function(name) => name.clone(),
             What::Variable { name, on, .. } => match on {
                 On::Reads => format!("reads of {name}"),
@@ -109,7 +119,7 @@ fn at_line(history: &History<'_>, wanted: &LineOf, here: Option<&str>) -> Result
     let mut others: Vec<&str> = Vec::new();
     for event in (0..history.len()).filter(|event| !is_exit(history, *event)) {
         for place in names::places(history.trace, event).filter(|place| place.line != 0) {
-            if names::is_file(&place.file, file) {
+            if is_path_end(file, &place.file) {
                 lines.push(place.line);
             } else if !place.is_system() && !others.contains(&&*place.file) && others.len() < 8 {
                 others.push(&place.file);
@@ -125,11 +135,11 @@ fn at_line(history: &History<'_>, wanted: &LineOf, here: Option<&str>) -> Result
         });
     }
     match lines.binary_search(&wanted.line) {
-        Ok(_) => {
-            // As it was typed, but short where the position says which file.
-            let file = if wanted.file.is_none() { last_part(file) } else { file };
-            Ok(What::Line { file: file.to_owned(), line: wanted.line })
-        }
+        Ok(_) => Ok(What::Line {
+            file: file.to_owned(),
+            typed: wanted.file.is_some(),
+            line: wanted.line,
+        }),
         Err(at) => {
             let before = at.checked_sub(1).map(|before| lines[before].to_string());
             let near: Vec<String> =
@@ -173,10 +183,9 @@ fn positions(history: &History<'_>, what: &What) -> Vec<usize> {
                 found.extend(history.lives(at).iter().filter(|_| *on != On::Reads));
             }
         }
-        What::Line { file, line } => {
+        What::Line { file, line, .. } => {
             let is_there = |event: usize| {
-                names::places(trace, event)
-                    .any(|p| p.line == *line && names::is_file(&p.file, file))
+                names::places(trace, event).any(|p| p.line == *line && is_path_end(file, &p.file))
             };
             arrivals(history, is_there, Again::ThanLast, &mut found);
         }

@@ -1,12 +1,11 @@
 //! The source around a line: where the run stands, where it would stop, where the other threads are.
 
-use unravel_trace::{Place, ThreadId};
+use unravel_trace::{Place, ThreadId, is_path_end};
 
-use super::Stepper;
 use super::breakpoints::What;
-use super::names;
 use super::output::Output;
 use super::threads::Stage;
+use super::{Stepper, names};
 use crate::terminal::line::{Line, Tone};
 
 /// Lines shown at once.
@@ -79,8 +78,8 @@ impl Stepper<'_> {
 
     fn list_line(&self, file: &str, line: u32, text: &str, is_here: bool, out: &mut Output) {
         let stops = self.breakpoints.iter().any(|breakpoint| {
-            matches!(&breakpoint.what, What::Line { file: name, line: own }
-                if *own == line && names::is_file(file, name))
+            matches!(&breakpoint.what, What::Line { file: name, line: own, .. }
+                if *own == line && is_path_end(name, file))
         });
         let mark = if stops { "b" } else { " " };
         let pointer = if is_here { out.arrow() } else { "" };
@@ -115,7 +114,7 @@ impl Stepper<'_> {
     fn whole_name(&self, name: &str) -> String {
         let sites = self.history.trace.sites.iter().map(|(_, site)| site);
         let mut places = sites.flat_map(|s| std::iter::once(&s.place).chain(&s.inlined_at));
-        let found = places.find(|place| names::is_file(&place.file, name));
+        let found = places.find(|place| is_path_end(name, &place.file));
         found.map_or_else(|| name.to_owned(), |place| place.file.to_string())
     }
 }

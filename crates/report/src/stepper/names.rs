@@ -99,12 +99,6 @@ pub fn line(text: &str) -> Option<LineOf> {
     (!file.is_empty()).then(|| LineOf { file: Some(file.to_owned()), line })
 }
 
-/// Whether a file is meant by a name, which may lack its first directories.
-pub fn is_file(file: &str, name: &str) -> bool {
-    let name = name.strip_prefix("./").unwrap_or(name);
-    file == name || file.strip_suffix(name).is_some_and(|front| front.ends_with('/'))
-}
-
 /// All the places of an event, innermost first: its own, where that was inlined, and the call from the user's code.
 pub fn places(trace: &Trace, event: usize) -> impl Iterator<Item = &Place> {
     let event = &trace.events[event];
@@ -140,7 +134,5 @@ mod tests {
         assert_eq!(line("a.c:53"), Some(LineOf { file: Some("a.c".into()), line: 53 }));
         assert_eq!(line("std::f"), None);
         assert_eq!(line(":7"), None);
-        assert!(is_file("src/bank.c", "bank.c") && is_file("src/bank.c", "src/bank.c"));
-        assert!(!is_file("src/bank.c", "ank.c"));
     }
 }

@@ -5,11 +5,9 @@ use unravel_trace::{Failure, Place};
 
 use super::line::{Line, Tone, columns};
 use super::page::Page;
-use crate::escape;
-use crate::evidence;
 use crate::side::{self, RegionKind};
 use crate::source::Sources;
-use crate::words;
+use crate::{escape, evidence, words};
 
 /// Lines of a region that are shown in full; of a longer one the ends.
 const LONGEST_REGION: u32 = 12;

@@ -7,9 +7,9 @@ use super::line::{Line, Tone};
 use super::page::Page;
 use super::{cause, cause_graph, headline, notes};
 use crate::cause_graph::CauseGraph;
-use crate::causes as said;
 use crate::source::Sources;
 use crate::words::count;
+use crate::{causes as said, file_names};
 
 /// Classes drawn; more are counted.
 const MOST_CLASSES: usize = 12;
@@ -101,8 +101,10 @@ fn unique(page: &mut Page, causes: &Causes) {
     }
     page.section("Orders between lines, of all causes");
     let arrow = page.glyphs.before;
+    let names = file_names::of_orders(causes);
     for order in causes.unique.iter().take(MOST_LISTED) {
-        let text = format!("  {} {arrow} {}  ", order.first, order.second);
+        let (first, second) = (names.line(&order.first), names.line(&order.second));
+        let text = format!("  {first} {arrow} {second}  ");
         page.line(Line::new().with(&text, Tone::Plain).with(&order.object, Tone::Dim));
     }
     if let Some(more) = causes.unique.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {

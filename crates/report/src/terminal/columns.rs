@@ -316,7 +316,7 @@ impl Writer<'_, '_> {
             let label = self.columns.names.label(&who.place);
             let text = match self.columns.sources.line(&who.place) {
                 Some(source) => format!("{label}: {source}"),
-                None if label.is_empty() => who.verb.clone(),
+                None if label.is_empty() => who.verb.to_string(),
                 None => format!("{label}: {}", who.verb),
             };
             let room = self.text_room(thread);

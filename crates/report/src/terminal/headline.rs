@@ -16,7 +16,8 @@ const MOST_CALLS: usize = 6;
 pub fn failure(page: &mut Page, failure: &Failure, program: &str, diagnosis: Option<&Diagnosis>) {
     let lead = format!("{} ", page.glyphs.fail);
     page.prose(&lead, &words::failure(failure), Tone::Bad);
-    let place = failure.place().map_or(String::new(), |place| format!("{}, ", whereabouts(place)));
+    let place =
+        failure.place().map_or(String::new(), |place| format!("{}, ", whereabouts(page, place)));
     page.prose("  ", &format!("{place}thread {}, program {program}", failure.thread), Tone::Plain);
     // Of a race, neither place says more than the other.
     let is_race = failure.kind == FailureKind::DataRace;
@@ -29,8 +30,8 @@ pub fn failure(page: &mut Page, failure: &Failure, program: &str, diagnosis: Opt
         .filter(|related| related.message.is_empty() || !cause.contains(&related.message))
         .collect();
     for related in related.iter().take(MOST_RELATED) {
-        let place =
-            user_place(&related.stack).map_or(String::new(), |p| format!(" ({})", words::at(p)));
+        let place = user_place(&related.stack)
+            .map_or(String::new(), |p| format!(" ({})", page.names.place(p)));
         page.prose("  ", &format!("{}{place}", related.message), Tone::Plain);
         if is_race {
             calls(page, &related.stack);
@@ -44,7 +45,8 @@ pub fn failure(page: &mut Page, failure: &Failure, program: &str, diagnosis: Opt
 /// The calls that led to the innermost place of a stack.
 fn calls(page: &mut Page, stack: &[Place]) {
     for place in stack.iter().filter(|place| !place.is_system()).skip(1).take(MOST_CALLS) {
-        page.prose("    ", &format!("called at {}", whereabouts(place)), Tone::Plain);
+        let text = format!("called at {}", whereabouts(page, place));
+        page.prose("    ", &text, Tone::Plain);
     }
 }
 
@@ -58,10 +60,10 @@ pub fn status(page: &mut Page, status: &Status) {
 }
 
 /// `bank.c:31 in main`.
-fn whereabouts(place: &Place) -> String {
+fn whereabouts(page: &Page, place: &Place) -> String {
     if place.line == 0 || place.function.is_empty() {
-        words::at(place)
+        page.names.place(place)
     } else {
-        format!("{} in {}", words::at(place), place.function)
+        format!("{} in {}", page.names.place(place), place.function)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::line::{Line, Tone, columns, wrap};
 use super::{NARROWEST, Style};
-use crate::escape;
+use crate::{FileNames, escape};
 
 /// The signs of a report.
 #[derive(Clone, Copy, Debug)]
@@ -81,14 +81,16 @@ const NAMES: usize = 11;
 pub struct Page {
     pub style: Style,
     pub glyphs: Glyphs,
+    /// How the files of the failures on this page are called.
+    pub names: FileNames,
     text: String,
 }
 
 impl Page {
-    pub fn new(style: Style) -> Page {
+    pub fn new(style: Style, names: FileNames) -> Page {
         let style = Style { width: style.width.max(NARROWEST), ..style };
         let glyphs = if style.unicode { DRAWN } else { PLAIN };
-        Page { style, glyphs, text: String::new() }
+        Page { style, glyphs, names, text: String::new() }
     }
 
     pub fn width(&self) -> usize {

@@ -6,9 +6,9 @@ use unravel_results::{Causes, CausesVerdict, Repair, Repairs};
 use super::line::{Line, Tone};
 use super::page::Page;
 use super::{causes, notes};
-use crate::causes as all_causes;
 use crate::repairs::{self as said, DiffLine};
 use crate::words::count;
+use crate::{causes as all_causes, file_names};
 
 /// Causes that are named, and candidates that are told of.
 const MOST_LISTED: usize = 8;
@@ -73,8 +73,9 @@ fn in_short(page: &mut Page, causes: &Causes) {
 /// A line a cause.
 fn listed(page: &mut Page, causes: &Causes) {
     let arrow = page.glyphs.before;
+    let names = file_names::of_orders(causes);
     for (index, class) in causes.classes.iter().take(MOST_LISTED).enumerate() {
-        let orders = all_causes::lines(class);
+        let orders = all_causes::shown_lines(class, &names);
         let orders: Vec<String> = orders.iter().map(|(a, b)| format!("{a} {arrow} {b}")).collect();
         let text = format!("{}: {}", class.pattern, orders.join(", "));
         page.prose(&format!("  {}  ", index + 1), &text, Tone::Plain);

@@ -5,12 +5,11 @@ use unravel_results::{Alternate, BranchChange, Diagnosis, Observed};
 use super::columns::{Columns, Verdict};
 use super::line::{Line, Tone};
 use super::page::Page;
-use crate::differences;
 use crate::names::{self, Names};
-use crate::numbers;
 use crate::side::{self, Item, RegionKind, Side};
 use crate::source::Sources;
 use crate::words::{self, count};
+use crate::{differences, numbers};
 
 /// Events shown of each run.
 const MOST_EVENTS: usize = 60;

@@ -11,10 +11,11 @@ mod support;
 mod tab;
 
 use serde_json::json;
-use support::explained;
-use tab::Tab;
 use unravel_report::{Sources, html};
 use unravel_results::{Diagnosis, Explanation};
+
+use support::explained;
+use tab::Tab;
 
 fn open((explanation, sources): (Explanation, Sources)) -> Tab {
     Tab::open(&html::explanation(&explanation, &sources))

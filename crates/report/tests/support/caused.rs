@@ -6,9 +6,9 @@ use super::pages::INJECTION;
 use super::*;
 
 /// An event: thread, line, verb; `event` is its number in the failing run.
-pub fn who(name: &str, line: u32, verb: &str, event: Option<u32>) -> Participant {
+pub fn who(name: &str, line: u32, verb: Verb, event: Option<u32>) -> Participant {
     let key = EventKey { thread: thread(name), site: SiteId(line), occurrence: 0 };
-    Participant { key, place: place(line), verb: verb.into(), event }
+    Participant { key, place: place(line), verb, event }
 }
 
 pub fn before(first: Participant, second: Participant, object: &str) -> CausalOrder {
@@ -48,7 +48,7 @@ pub fn causes(failure: Failure, classes: Vec<CauseClass>) -> Causes {
     let failing = classes.iter().flat_map(|class| &class.causes).map(|cause| cause.blocks).sum();
     let mut unique = Vec::new();
     for order in classes.iter().flat_map(|c| &c.causes).flat_map(|c| &c.orders) {
-        let (first, second) = (order.first.place.short(), order.second.place.short());
+        let (first, second) = order.lines();
         let line = LineOrder { first, second, object: order.object.clone() };
         if !unique.contains(&line) {
             unique.push(line);
@@ -85,7 +85,7 @@ pub fn causes(failure: Failure, classes: Vec<CauseClass>) -> Causes {
 /// ConcBugAssist's figure 3.2: `x` and `y` are written together by each of two threads, and have to stay equal.
 pub fn figure_3_2() -> (Causes, Sources) {
     let failure = failure(FailureKind::Assertion, "assertion 'x == y' failed", "T0", 19);
-    let write = |name, line, event| who(name, line, "writes", Some(event));
+    let write = |name, line, event| who(name, line, Verb::Writes, Some(event));
     let one_way = cause(vec![
         before(write("T0.1", 5, 3), write("T0.2", 10, 4), "x"),
         before(write("T0.2", 11, 5), write("T0.1", 6, 6), "y"),
@@ -106,8 +106,8 @@ pub fn figure_3_2() -> (Causes, Sources) {
 pub fn too_early() -> (Causes, Sources) {
     let failure = failure(FailureKind::NullDereference, "null pointer is read", "T0.1", 20);
     let orders = vec![before(
-        who("T0.1", 20, "reads", Some(4)),
-        who("T0", 41, "writes", None),
+        who("T0.1", 20, Verb::Reads, Some(4)),
+        who("T0", 41, Verb::Writes, None),
         "session->band",
     )];
     let mut class = class(Pattern::OrderViolation, vec![cause(orders)]);
@@ -145,9 +145,21 @@ pub fn crossing() -> (Causes, Sources) {
 pub fn three_threads() -> (Causes, Sources) {
     let failure = failure(FailureKind::Assertion, "assertion 'done' failed", "T0.3", 32);
     let orders = vec![
-        before(who("T0.1", 5, "writes", Some(1)), who("T0.3", 30, "reads", Some(2)), "ready"),
-        before(who("T0.3", 31, "writes", Some(3)), who("T0.2", 10, "updates", Some(4)), "done"),
-        before(who("T0.2", 10, "updates", Some(4)), who("T0.3", 32, "reads", Some(5)), "done"),
+        before(
+            who("T0.1", 5, Verb::Writes, Some(1)),
+            who("T0.3", 30, Verb::Reads, Some(2)),
+            "ready",
+        ),
+        before(
+            who("T0.3", 31, Verb::Writes, Some(3)),
+            who("T0.2", 10, Verb::Updates, Some(4)),
+            "done",
+        ),
+        before(
+            who("T0.2", 10, Verb::Updates, Some(4)),
+            who("T0.3", 32, Verb::Reads, Some(5)),
+            "done",
+        ),
     ];
     let source = lines(&[
         (5, "ready = true;"),
@@ -192,7 +204,7 @@ pub fn incomplete() -> (Causes, Sources) {
         failing: 34,
         fixed_inputs: true,
         inputs: 1,
-        left_out: vec!["the time was up".into(), "T0.2 waits with a timeout".into()],
+        left_out: vec![LeftOut::PartsMissing, LeftOut::ManyThreads { most: 128 }],
         ..made.extent
     };
     made.notes = vec!["one worker ended early".into()];
@@ -226,7 +238,7 @@ pub fn repaired() -> (Repairs, Sources) {
         complete,
         schedules: 2000,
         classes,
-        left_out: if complete { vec![] } else { vec!["the time was up".into()] },
+        left_out: if complete { vec![] } else { vec![LeftOut::PartsMissing] },
     };
     let lock = Repair {
         title: "a new mutex around bank.c:5 to 6 and bank.c:10 to 11".into(),
@@ -281,7 +293,7 @@ pub fn injected_repairs() -> (Repairs, Sources) {
     causes.program = bad();
     causes.command = bad();
     causes.notes = vec![bad()];
-    causes.extent.left_out = vec![bad()];
+    causes.extent.left_out = vec![LeftOut::Inconclusive { reason: bad() }];
     causes.extent.complete = false;
     for bug in &mut causes.bugs {
         bug.failure.message = bad();
@@ -289,7 +301,8 @@ pub fn injected_repairs() -> (Repairs, Sources) {
         bug.trace = Some(bad());
     }
     for order in &mut causes.unique {
-        *order = LineOrder { first: bad(), second: bad(), object: bad() };
+        let line = SourceLine { file: bad().into(), line: 3, function: "".into() };
+        *order = LineOrder { first: line.clone(), second: line, object: bad() };
     }
     for class in &mut causes.classes {
         class.sentence = bad();
@@ -297,7 +310,6 @@ pub fn injected_repairs() -> (Repairs, Sources) {
         for order in class.causes.iter_mut().flat_map(|cause| &mut cause.orders) {
             order.object = bad();
             for who in [&mut order.first, &mut order.second] {
-                who.verb = bad();
                 who.place = place(who.place.line);
             }
         }
@@ -306,7 +318,7 @@ pub fn injected_repairs() -> (Repairs, Sources) {
         repair.title = bad();
         repair.notes = vec![bad()];
         repair.diff += &format!("{}\n@@ -1 +1 @@\n-{}\n+{}\n", bad(), bad(), bad());
-        repair.checks[1].left_out = vec![bad()];
+        repair.checks[1].left_out = vec![LeftOut::Inconclusive { reason: bad() }];
     }
     made.rejected[0] = Rejected { title: bad(), reason: bad() };
     made.notes = vec![bad()];

@@ -16,6 +16,7 @@ pub fn explored(schedules: u64, stopped: Stopped) -> Explored {
     let covered = Covered { classes: 40, reads_from: 12, recent_schedules: 64, recent_classes: 3 };
     Explored {
         strategy: "portfolio".into(),
+        variety: Variety::Portfolio,
         seed: 7,
         tally,
         stopped,
@@ -74,7 +75,7 @@ pub fn explanation(bugs: Vec<ExplainedBug>) -> Explanation {
 }
 
 pub fn put_aside(site: &str, times: u64) -> PutAside {
-    let bug = BugId { kind: FailureKind::Deadlock, places: vec![site.into()] };
+    let bug = KnownBug { kind: FailureKind::Deadlock, site: site.parse().expect("a place") };
     PutAside { bug, reason: "known, see ticket 17".into(), times }
 }
 
@@ -109,7 +110,8 @@ pub fn all_inconclusive() -> Explanation {
     let mut nothing = explanation(vec![]);
     nothing.explored = explored(5, Stopped::AllInconclusive);
     nothing.explored.tally.inconclusive = 5;
-    nothing.explored.tally.reason = Some("it calls 'fork'".into());
+    nothing.explored.tally.reason =
+        Some(Unfollowed::Inconclusive { reason: "it calls 'fork'".into(), at: None });
     nothing
 }
 

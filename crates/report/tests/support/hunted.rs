@@ -76,16 +76,11 @@ pub fn by_path() -> (Hunt, Sources) {
     let (mut found, sources) = exposed(How::ByPath);
     found.inputs = vec![("argument 1".into(), "-7".into())];
     let mut hunt = hunt(vec![found], HuntEnd::Found);
-    let attempt = |number, flips, traces, result: &str| Attempt {
-        number,
-        flips,
-        traces,
-        result: result.into(),
-    };
+    let attempt = |number, flips, traces, result| Attempt { number, flips, traces, result };
     let turned = || vec![flip("T0.1", 12, FlipKind::Branch)];
     hunt.journal = vec![
-        attempt(4, turned(), TraceSource::Database, "no order fails"),
-        attempt(5, turned(), TraceSource::Execution, "fails"),
+        attempt(4, turned(), TraceSource::Database, AttemptEnd::NoOrderFails),
+        attempt(5, turned(), TraceSource::Execution, AttemptEnd::Fails),
     ];
     (hunt, sources)
 }
@@ -142,9 +137,8 @@ pub fn injected() -> (Hunt, Sources) {
     hunt.program = bad();
     hunt.command = bad();
     hunt.notes = vec![bad()];
-    hunt.end = HuntEnd::Incomplete { why: vec![bad()] };
+    hunt.end = HuntEnd::Incomplete { why: vec![HuntGap::Unanswered { why: bad() }] };
     hunt.effort.refused = vec![Refused { reason: bad(), count: 2 }];
-    hunt.journal[0].result = bad();
     hunt.journal[0].flips[0].place.file = INJECTION.into();
     let exposed = &mut hunt.exposed[0];
     exposed.failure.message = bad();
@@ -163,11 +157,8 @@ pub fn all() -> Vec<(&'static str, Hunt, Sources)> {
     add("by itself", by_itself());
     add("several", several());
     add("exhausted", nothing(HuntEnd::Exhausted));
-    add(
-        "incomplete",
-        nothing(HuntEnd::Incomplete { why: vec!["a question had no answer".into()] }),
-    );
-    add("stopped", nothing(HuntEnd::Stopped { why: "the time was up".into(), left: 12 }));
+    add("incomplete", nothing(HuntEnd::Incomplete { why: vec![HuntGap::LongLoops] }));
+    add("stopped", nothing(HuntEnd::Stopped { why: HuntStop::Time, left: 12 }));
     add("empty", empty());
     add("injected", injected());
     all

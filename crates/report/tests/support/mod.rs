@@ -50,7 +50,9 @@ impl RunBuilder {
         let verb: u32 = kind.verb().bytes().map(u32::from).sum();
         let site = SiteId(line * 10_000 + verb);
         if let Err(at) = self.trace.sites.binary_search_by_key(&site, |(id, _)| *id) {
-            self.trace.sites.insert(at, (site, Site { place: place(line), inlined_at: vec![] }));
+            self.trace
+                .sites
+                .insert(at, (site, Site { place: place(line), inlined_at: vec![], key: None }));
         }
         let thread = self.trace.threads.iter().position(|n| *n == thread(name)).unwrap();
         self.trace.events.push(Event { thread: ThreadId(thread as u32), site, caller: None, kind });
@@ -124,7 +126,7 @@ pub fn participant(run: &Observed, event: u32, known: bool) -> Participant {
             occurrence: same.count() as u32,
         },
         place: run.trace.site(own.site).unwrap().place.clone(),
-        verb: own.kind.verb_third_person().into(),
+        verb: own.kind.does(),
         event: known.then_some(event),
     }
 }
@@ -451,7 +453,6 @@ pub fn hostile() -> (Diagnosis, Sources) {
     cause.advice = bad.into();
     for order in &mut cause.orders {
         order.object = bad.into();
-        order.first.verb = bad.into();
     }
     for change in &mut diagnosis.alternates[0].projection.flows {
         change.location = bad.into();

@@ -34,7 +34,6 @@ pub fn injected() -> (Explanation, Sources) {
     for order in &mut cause.orders {
         order.object = bad();
         for who in [&mut order.first, &mut order.second] {
-            who.verb = bad();
             who.place = injected_place(who.place.line);
         }
     }
@@ -52,7 +51,7 @@ pub fn injected() -> (Explanation, Sources) {
     all.command = bad();
     all.notes = vec![bad()];
     all.explored.strategy = bad();
-    all.explored.tally.notes = vec![bad()];
+    all.explored.tally.notes = vec![Note::Other(bad())];
     all.put_aside = vec![PutAside { reason: bad(), ..put_aside(INJECTION, 1) }];
     let mut unknown = explained::undiagnosed();
     unknown.verdict = Verdict::Undiagnosed { reason: bad() };

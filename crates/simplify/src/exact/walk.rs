@@ -5,9 +5,8 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::FxHasher;
 use unravel_execute::Class;
 use unravel_strategies::BlindSpots;
-use unravel_trace::depend;
 use unravel_trace::{
-    Alarm, Candidate, Choice, Executed, Observes, Op, Pending, Question, Scheduler, ThreadId, View,
+    Choice, Executed, Op, Pending, Question, Ready, Scheduler, ThreadId, View, depend,
 };
 
 use super::node::{Key, Leg};
@@ -83,7 +82,7 @@ pub(super) struct Walk<'a> {
     askers: Vec<(u64, u32)>,
     number: u64,
     /// Threads that have ended.
-    exited: Vec<u64>,
+    exited: Vec<ThreadId>,
     /// Who is to run, or everyone that it makes sense for.
     wanted: Option<ThreadId>,
     pub options: Vec<ThreadId>,
@@ -147,7 +146,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a thread could as well have executed its next event before it was cut.
-    fn is_pruned(&self, candidate: &Candidate) -> bool {
+    fn is_pruned(&self, candidate: &Ready) -> bool {
         let cut = self.way.iter().rposition(|leg| leg.thread == candidate.thread);
         let Some(cut) = cut.filter(|cut| self.way[*cut].could_go_on) else { return false };
         let pending = &candidate.pending;
@@ -173,8 +172,11 @@ impl<'a> Walk<'a> {
         match event.op {
             Op::End => self.hazards.ends = true,
             Op::Cancel => self.hazards.cancels = true,
-            Op::Exit => self.exited.push(event.other),
-            Op::Join => self.hazards.asks_early |= !self.exited.contains(&event.other),
+            Op::Exit => self.exited.extend(event.thread()),
+            Op::Join => {
+                let ended = event.thread().is_none_or(|thread| self.exited.contains(&thread));
+                self.hazards.asks_early |= !ended;
+            }
             _ => {}
         }
     }
@@ -224,11 +226,11 @@ impl Scheduler for Walk<'_> {
         answer
     }
 
-    fn observes(&self) -> Observes {
-        Observes::Events
+    fn watches(&self) -> bool {
+        true
     }
 
-    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+    fn watch(&mut self, executed: &Executed<'_>) {
         for name in &executed.names[self.askers.len()..] {
             self.askers.push((hash_of(name), 0));
         }
@@ -252,7 +254,6 @@ impl Scheduler for Walk<'_> {
             self.log.push((executed.thread, *event));
         }
         self.class.add(executed);
-        None
     }
 }
 

@@ -6,13 +6,9 @@
 
 use super::atoms::{Meaning, Term};
 use super::theory::Search;
+use crate::budgets::{FEW_SOURCES, FIRST_SOURCES};
 use crate::sat::{Keep, Lit, Said};
 use crate::{SlotId, Source};
-
-/// Candidates in the first clause.
-const FIRST: usize = 6;
-/// Literals of one read up to which choosing one rules out the others at once.
-const FEW: usize = 64;
 
 /// The candidates of one slot.
 #[derive(Debug)]
@@ -79,7 +75,7 @@ impl Search<'_, '_> {
             None => {}
         }
         let known = candidates.literals.len();
-        let end = (known + FIRST.max(known)).min(candidates.sources.len());
+        let end = (known + FIRST_SOURCES.max(known)).min(candidates.sources.len());
         for &source in &candidates.sources[known..end] {
             let literal = self.state.atoms.reads_from(self.model, said, slot, source, true);
             candidates.literals.push(literal);
@@ -128,7 +124,7 @@ impl Search<'_, '_> {
     /// A slot has one source.
     pub fn rule_out_others(&mut self, slot: SlotId, chosen: Lit, said: &mut Said<'_>) {
         let Some(candidates) = self.state.candidates.get(&slot) else { return };
-        if candidates.literals.len() > FEW {
+        if candidates.literals.len() > FEW_SOURCES {
             return;
         }
         // What is in a later clause is further away than the earlier ones reach.

@@ -12,13 +12,9 @@
 use rustc_hash::FxHashMap;
 use unravel_trace::{BinaryOp, ExprId, Node, mask};
 
+use crate::budgets::{CONDITIONS, VALUES};
 use crate::sat::Lit;
 use crate::{Cell, Model, SlotId, Source};
-
-/// Values that are tried to see what a condition needs.
-const VALUES: i128 = 4096;
-/// Conditions over one cell that are looked at.
-const CONDITIONS: usize = 16;
 
 /// One condition over the end of a chain.
 #[derive(Debug)]

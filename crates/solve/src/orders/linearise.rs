@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::graph::{Graph, Walk};
 use super::sections::{Sections, excludes, is_section_op};
 use super::values::Values;
+use crate::budgets::{ENOUGH_OBSTACLES, STANDSTILLS};
 use crate::constraints::End;
 use crate::{Cell, Model, Op, SlotId, Source, StepId, SyncId};
 
@@ -26,10 +27,6 @@ pub(super) enum Obstacle {
     /// Two sections, by index, that overlap.
     Locked { first: u32, second: u32 },
 }
-
-/// Obstacles of one cell that are said at one standstill, and standstills in one pass.
-const ENOUGH: usize = 24;
-const STANDSTILLS: usize = 40;
 
 /// Who goes on directly after whom.
 pub(super) trait Glue {
@@ -283,15 +280,15 @@ impl<G: Glue> Linear<'_, G> {
     fn explain(&self, progress: &Progress, obstacles: &mut Vec<Obstacle>) {
         let start = obstacles.len();
         for (&cell, steps) in &progress.by_cell {
-            let slots: Vec<SlotId> = self.awaiting(progress, cell).take(ENOUGH).collect();
-            for (index, &by) in steps.iter().take(ENOUGH).enumerate() {
+            let slots: Vec<SlotId> = self.awaiting(progress, cell).take(ENOUGH_OBSTACLES).collect();
+            for (index, &by) in steps.iter().take(ENOUGH_OBSTACLES).enumerate() {
                 // Each step with the first read of another, and the first step with all of them.
                 let others = slots.iter().filter(|slot| self.model.read(**slot).step != by);
-                let most = if index == 0 { ENOUGH } else { 1 };
+                let most = if index == 0 { ENOUGH_OBSTACLES } else { 1 };
                 let new = others.take(most).map(|slot| Obstacle::Overwritten { slot: *slot, by });
                 obstacles.extend(new);
             }
-            if obstacles.len() - start > 4 * ENOUGH {
+            if obstacles.len() - start > 4 * ENOUGH_OBSTACLES {
                 break;
             }
         }

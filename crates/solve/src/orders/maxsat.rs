@@ -13,16 +13,8 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use super::session::Open;
+use crate::budgets::{FEW_CONFLICTS, MANY_CORES, SMALL_CORE, TRIMS};
 use crate::sat::{Budget, Ended, Keep, Lit, Said, Stop};
-
-/// Searches that make one core smaller.
-const TRIMS: usize = 3;
-/// Members above which a core is not taken apart member by member.
-const SMALL_CORE: usize = 40;
-/// Disjoint cores after which any answer is looked for.
-const MANY_CORES: usize = 8;
-/// Conflicts that leaving one member out may take.
-const FEW_CONFLICTS: u64 = 60;
 
 /// Wishes with their weights, in a fixed order.
 pub(super) type Wishes = BTreeMap<Lit, u64>;

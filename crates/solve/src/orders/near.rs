@@ -11,12 +11,10 @@ use rustc_hash::FxHashMap;
 use super::atoms::{Meaning, Term};
 use super::linearise::{Glue, Linear, Obstacle};
 use super::theory::{Conflict, Search};
+use crate::budgets::ENOUGH_ORDERS;
 use crate::constraints::Atom;
 use crate::sat::{Keep, Lit, Said, Variables};
 use crate::{Model, StepId, criteria};
-
-/// Steps that break one segment or switch and are said at once.
-const ENOUGH: usize = 16;
 
 /// An order that follows, with its literals.
 type Follows = (StepId, StepId, Vec<Lit>);
@@ -330,7 +328,7 @@ impl Search<'_, '_> {
             let same = owner == self.model.owner(last);
             let between = order.get(from + 1..to).unwrap_or_default().iter().copied();
             let foreign = between.filter(|step| !same || self.model.owner(*step) != owner);
-            for step in foreign.take(ENOUGH) {
+            for step in foreign.take(ENOUGH_ORDERS) {
                 let mut clause = vec![!literal];
                 for (a, b) in [(step, first), (last, step)] {
                     if let Term::Is(order) = self.state.atoms.before(self.model, said, a, b) {

@@ -20,13 +20,11 @@ use super::near::Shape;
 use super::sections::{Sections, formula_objects, is_regular_lock};
 use super::values::Values;
 use super::writers::Writers;
+use crate::budgets::LOOKS;
 use crate::constraints::{Atom, Constraints, End, Formula, Point};
 use crate::measure::{is_as_wished, with_initial};
 use crate::sat::{Keep, Lit, Said, Theory};
 use crate::{Cell, CheckId, Evaluator, Model, SlotId, Source, StepId, SyncId, Verdict, Wish};
-
-/// Looks at orders that an edge may imply.
-const LOOKS: usize = 400;
 
 /// A condition that must have this value, where it is executed.
 #[derive(Clone, Copy, Debug)]

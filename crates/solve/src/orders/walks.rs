@@ -6,22 +6,16 @@
 
 use unravel_trace::{Rng, ThreadId};
 
+use crate::budgets::{LEAST_WALKED, MOST_WALKED, WALK_EFFORT, WALKS};
 use crate::measure::is_as_wished;
 use crate::{Before, Evaluator, Model, Query, StepId, Verdict};
-
-/// Walks, and steps that all of them may execute, for each step of the model.
-const WALKS: u64 = 8;
-const EFFORT: usize = 24;
-/// Never more than this, and not fewer.
-const MOST: usize = 400_000;
-const LEAST: usize = 4_000;
 
 /// An order that ends as wished and obeys the query, if chance finds one.
 pub(super) fn find(query: &Query<'_>) -> Option<Vec<StepId>> {
     if query.model.is_deadlock() || query.free.is_some() {
         return None;
     }
-    let mut left = (EFFORT * query.model.len()).clamp(LEAST, MOST);
+    let mut left = (WALK_EFFORT * query.model.len()).clamp(LEAST_WALKED, MOST_WALKED);
     let share = left / WALKS as usize;
     for walk in 0..WALKS {
         let mut rng = Rng::new(Rng::derive(17, walk));

@@ -2,9 +2,7 @@
 
 use super::clauses::Watch;
 use super::{Budget, Keep, Lit, Said, Sat, Theory};
-
-/// Literals that the theory is told between two looks at the clock.
-const LOOK_WHILE_TELLING: u32 = 128;
+use crate::budgets::LOOK_WHILE_TELLING;
 
 impl Sat {
     /// Assigns what follows, until nothing does. A clause that is false, if there is one.

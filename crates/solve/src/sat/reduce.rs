@@ -1,17 +1,12 @@
 //! Forgetting clauses that were of no use.
 
 use super::Sat;
-
-/// Clauses that join so few levels are kept.
-const GLUE: u32 = 3;
-/// Forgettable clauses before the first reduction, and how many more there may be before each next one.
-const FIRST: usize = 4_000;
-const MORE: usize = 500;
+use crate::budgets::{FIRST_CLAUSES, GLUE, MORE_CLAUSES};
 
 impl Sat {
     /// Forgets half of what was learnt and not used since the last time, once there is much of it.
     pub(super) fn reduce_if_due(&mut self) {
-        if self.clauses.forgettable < FIRST + MORE * self.reductions as usize {
+        if self.clauses.forgettable < FIRST_CLAUSES + MORE_CLAUSES * self.reductions as usize {
             return;
         }
         self.reductions += 1;

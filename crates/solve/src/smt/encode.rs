@@ -4,6 +4,9 @@
 //! Program order, forks and joins hold for all steps: `o1 < o2` for two steps of a thread, `fork < start`,
 //! `exit < join`. All else holds for steps that are executed. Where a run ends early, at its failure, steps after
 //! the end are free: [`Constraints::after_end`].
+//!
+//! After Symbiosis (§3.3, figure 2d): an integer a step, the conjunction of all families. Deviates as the families say; where it
+//! errs, an order that it allows is refused by evaluation, which every answer passes.
 
 use unravel_trace::Bug;
 

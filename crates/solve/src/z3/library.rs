@@ -11,7 +11,8 @@ use std::ptr::{NonNull, null};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+
+use crate::budgets::POLL;
 
 /// Reference-counted objects of a context, and the context itself.
 type Object = *mut c_void;
@@ -100,11 +101,13 @@ pub(crate) fn version() -> String {
     unsafe { copied(Z3_get_full_version()) }
 }
 
-/// SAFETY: `text` must be null or end with a null byte, and stay valid during the call.
+/// # Safety
+/// `text` is null, or ends with a null byte and stays valid during the call.
 unsafe fn copied(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
     }
+    // SAFETY: per the contract.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
@@ -225,9 +228,6 @@ impl Context {
         })
     }
 }
-
-/// How often the flag for interrupts is looked at.
-const POLL: Duration = Duration::from_millis(10);
 
 /// A context, to be interrupted.
 #[derive(Clone, Copy)]

@@ -11,15 +11,13 @@ use std::time::Instant;
 
 use super::answer::{self, Value};
 use super::library::{Context, Decider, LibraryError, Optimizer, Setting, Status, TUNING, version};
+use crate::budgets::RESOURCES_PER_CONFLICT;
 use crate::constraints::NoEncoding;
 use crate::measure::measured;
 use crate::smt::encode::assumption_name;
 use crate::smt::memory::initial_name;
 use crate::smt::{Encoding, Question, encode};
 use crate::{Answer, Bounds, Cell, Found, Goal, Nearest, Query, Solver, StepId};
-
-/// Z3's measure of work that a conflict stands for, roughly, in queries of this kind.
-const RESOURCES_PER_CONFLICT: u64 = 2_000;
 
 /// How Z3 optimises: by cores, or by branch and bound. The paper found the second better for sums; here the first
 /// is for both goals, three times over at 300 steps.

@@ -3,20 +3,20 @@
 //! The relation is that of `dependence.rs`, over all events of a step: an atomic section is one step with many. Beyond
 //! it, three kinds of steps depend on everything: the end of the process, a cancellation (the other thread looks at it
 //! without an event), and a timeout (it happens only when nothing else can, so whatever enables somebody prevents it).
+//!
+//! Dependence as Source-DPOR needs it: one pair too many costs runs, one too few would cost classes.
 
-use unravel_trace::{Op, Pending};
-
-use unravel_trace::{Touch, touches};
+use unravel_trace::{Op, Pending, Role, Touch, touches};
 
 /// A part of memory that a step touches, and what that means for a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Access {
     pub touch: Touch,
-    pub role: Role,
+    pub role: LockRole,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
+pub(super) enum LockRole {
     Acquires,
     Releases,
     Other,
@@ -24,20 +24,13 @@ pub(super) enum Role {
 
 /// The accesses of an event.
 pub(super) fn accesses(event: &Pending) -> impl Iterator<Item = Access> + use<> {
-    let (own, mutex) = match event.op {
-        // The second half of a condition wait, which takes the mutex again.
-        Op::Acquire if event.other != 0 => (Role::Other, Role::Acquires),
-        Op::Acquire | Op::AcquireShared => (Role::Acquires, Role::Other),
-        Op::Release => (Role::Releases, Role::Other),
-        Op::Wait => (Role::Other, Role::Releases),
-        _ => (Role::Other, Role::Other),
-    };
-    // A sync object is one thing, wherever it is touched.
-    let is_sync =
-        matches!(event.op, Op::Acquire | Op::AcquireShared | Op::Release | Op::Wait | Op::Signal);
-    touches(event).enumerate().map(move |(index, touch)| {
-        let bytes = if is_sync { 1 } else { touch.bytes };
-        Access { touch: Touch { bytes, ..touch }, role: if index == 0 { own } else { mutex } }
+    touches(event).map(|touch| {
+        let role = match touch.role {
+            Role::Acquire | Role::AcquireShared => LockRole::Acquires,
+            Role::Release => LockRole::Releases,
+            _ => LockRole::Other,
+        };
+        Access { touch, role }
     })
 }
 

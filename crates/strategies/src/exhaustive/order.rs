@@ -7,10 +7,9 @@
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{Op, SiteId};
+use unravel_trace::{Op, SiteId, Touch};
 
-use super::footprint::{Access, Footprint, Role};
-use unravel_trace::Touch;
+use super::footprint::{Access, Footprint, LockRole};
 
 #[derive(Debug, Default)]
 pub(super) struct Order {
@@ -48,7 +47,7 @@ pub(super) struct Entry {
     /// A bit a byte.
     mask: u8,
     pub writes: bool,
-    pub role: Role,
+    pub role: LockRole,
     /// So far all steps here took a lock and gave it back in turn. The first may have set it up.
     pub in_turn: bool,
 }
@@ -239,17 +238,17 @@ impl Order {
 }
 
 /// Whether a thread that does this with a lock does it in its turn.
-fn is_in_turn(before: Option<&Entry>, role: Role, thread: u32, steps: &[Step]) -> bool {
+fn is_in_turn(before: Option<&Entry>, role: LockRole, thread: u32, steps: &[Step]) -> bool {
     match (before, role) {
-        (None, _) => role != Role::Other,
-        (Some(before), Role::Acquires) => before.in_turn && before.role == Role::Releases,
-        (Some(before), Role::Releases) => {
+        (None, _) => role != LockRole::Other,
+        (Some(before), LockRole::Acquires) => before.in_turn && before.role == LockRole::Releases,
+        (Some(before), LockRole::Releases) => {
             before.in_turn
-                && before.role == Role::Acquires
+                && before.role == LockRole::Acquires
                 // Within one step it is the same thread.
                 && steps.get(before.step as usize).is_none_or(|step| step.thread == thread)
         }
-        (Some(_), Role::Other) => false,
+        (Some(_), LockRole::Other) => false,
     }
 }
 

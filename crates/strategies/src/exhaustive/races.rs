@@ -1,4 +1,4 @@
-//! Races, and the source sets that reverse them (Abdulla, Aronis, Jonsson, Sagonas: *Optimal dynamic partial order
+//! Races, and the source sets that reverse them: Source-DPOR (Abdulla, Aronis, Jonsson, Sagonas: *Optimal dynamic partial order
 //! reduction*, POPL 2014, algorithm 1).
 //!
 //! Two steps race if they depend on each other and nothing orders them but that. To try the other order, some thread
@@ -13,7 +13,7 @@
 use rustc_hash::FxHashSet;
 use unravel_trace::{Op, SiteId};
 
-use super::footprint::Role;
+use super::footprint::LockRole;
 use super::order::{Entry, Order, Walk};
 use super::threads::ThreadSet;
 use super::tree::Node;
@@ -89,10 +89,10 @@ impl Races {
         if step.op != Op::Acquire || step.since == 0 || !nodes[step.since as usize].blocked {
             return;
         }
-        for access in order.accesses(last).iter().filter(|a| a.role == Role::Acquires) {
+        for access in order.accesses(last).iter().filter(|a| a.role == LockRole::Acquires) {
             let mut first = true;
             order.earlier(&access.touch, step.since, |entry, _| {
-                if std::mem::take(&mut first) && entry.in_turn && entry.role == Role::Acquires {
+                if std::mem::take(&mut first) && entry.in_turn && entry.role == LockRole::Acquires {
                     self.exclusive.insert((access.touch.address, step.site));
                 }
                 Walk::Usual
@@ -177,7 +177,7 @@ impl Races {
         }
         match entry {
             Some((entry, lock)) if entry.in_turn && self.exclusive.contains(&(lock, step.site)) => {
-                if entry.role == Role::Releases {
+                if entry.role == LockRole::Releases {
                     Possible::No
                 } else {
                     Possible::Yes

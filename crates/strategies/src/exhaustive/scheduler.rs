@@ -1,8 +1,6 @@
 //! One run of the search: along the path that leads to what is to be explored, then on from there.
 
-use unravel_trace::{
-    Alarm, Choice, Executed, Observes, Op, Question, Scheduler, SiteId, ThreadId, View, Why,
-};
+use unravel_trace::{Choice, Executed, Op, Question, Scheduler, SiteId, ThreadId, View, Why};
 
 use super::footprint::{Access, accesses, is_global};
 use super::threads::ThreadSet;
@@ -69,11 +67,11 @@ impl Scheduler for Follow<'_> {
         }
     }
 
-    fn observes(&self) -> Observes {
-        Observes::Events
+    fn watches(&self) -> bool {
+        true
     }
 
-    fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
+    fn watch(&mut self, executed: &Executed<'_>) {
         let search = &mut *self.0;
         search.blind.observe(executed);
         let Executed { number, thread, what, .. } = executed;
@@ -90,7 +88,7 @@ impl Scheduler for Follow<'_> {
             {
                 search.stopped.get_or_insert(Stop::Diverged);
             }
-            return None;
+            return;
         }
         let underway = &mut search.underway;
         if is_first {
@@ -101,7 +99,6 @@ impl Scheduler for Follow<'_> {
         }
         underway.everything |= is_global(what.op);
         underway.accesses.extend(accesses(what));
-        None
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sleep sets (Godefroid): threads whose next step need not be explored, because what follows it was explored before.
+//! Sleep sets (Godefroid, 1996): threads whose next step need not be explored, because what follows it was explored before.
 //!
 //! Once a thread's step was explored from a state, it sleeps in what is explored from there afterwards, until a step
 //! that depends on it is executed. What the sleeping step would do is what it did then: it is the same step as long

@@ -4,7 +4,7 @@
 //! is offered that could go on anyway: one that was offered before, one whose event needs nothing, one that the last
 //! step let go on. Where this cannot be told apart it is taken for a timeout, which costs runs but no class.
 
-use unravel_trace::{Candidate, Op, View, Why};
+use unravel_trace::{Op, Ready, View, Why};
 
 use super::footprint::accesses;
 use super::order::Order;
@@ -17,10 +17,10 @@ pub(super) fn have_timed_out(view: &View<'_>, order: &Order, before: Option<&Nod
         Why::Blocked if view.current_is_enabled() => return true,
         Why::Blocked | Why::Ended | Why::Yielded => {}
     }
-    let could_before = |candidate: &Candidate| {
+    let could_before = |candidate: &Ready| {
         before.is_some_and(|node| !node.timeouts && node.enabled.contains(candidate.thread.0))
     };
-    let needs_nothing = |candidate: &Candidate| {
+    let needs_nothing = |candidate: &Ready| {
         !matches!(candidate.pending.op, Op::Acquire | Op::AcquireShared | Op::Join)
     };
     !view.enabled.iter().any(|candidate| {
@@ -29,7 +29,7 @@ pub(super) fn have_timed_out(view: &View<'_>, order: &Order, before: Option<&Nod
 }
 
 /// Whether the last step may be what a thread waited for.
-fn is_let_go_on(candidate: &Candidate, order: &Order) -> bool {
+fn is_let_go_on(candidate: &Ready, order: &Order) -> bool {
     let Some(last) = (order.len() as u32).checked_sub(1) else { return false };
     let pending = &candidate.pending;
     let touches = |step: u32, address: u64| {
@@ -38,7 +38,7 @@ fn is_let_go_on(candidate: &Candidate, order: &Order) -> bool {
     match order.step(last).op {
         Op::Acquire | Op::AcquireShared => false,
         Op::Cancel => true,
-        _ if pending.op == Op::Acquire && pending.other != 0 => {
+        _ if pending.op == Op::Acquire && pending.mutex().is_some() => {
             // A condition wait goes on if it was signalled, once the mutex is free.
             let since = order.last_of(candidate.thread.0);
             let signalled =

@@ -1,7 +1,7 @@
 //! The path from the root of the search tree to where it is now. A node is a state in which a thread was chosen; what
 //! hangs below it is explored by executing the program again.
 
-use unravel_trace::{Candidate, ThreadId};
+use unravel_trace::{Ready, ThreadId};
 
 use super::footprint::{Access, Footprint};
 use super::order::Order;
@@ -114,9 +114,9 @@ pub(super) fn backtrack(nodes: &mut Vec<Node>, order: &mut Order) -> bool {
 }
 
 /// The threads of candidates; `None` if there are more threads than a set has room for.
-pub(super) fn threads_of(candidates: &[Candidate]) -> Option<ThreadSet> {
+pub(super) fn threads_of(candidates: &[Ready]) -> Option<ThreadSet> {
     let mut set = ThreadSet::default();
-    for Candidate { thread: ThreadId(thread), .. } in candidates {
+    for Ready { thread: ThreadId(thread), .. } in candidates {
         if *thread >= ThreadSet::MOST {
             return None;
         }

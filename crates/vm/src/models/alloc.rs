@@ -57,7 +57,8 @@ impl Machine {
             (false, false) => libc::EINVAL,
             (false, true) => {
                 let slot = self.threads[self.current].slot;
-                match self.memory.allocate(slot, bytes, align, self.own_site(site)) {
+                let own_site = self.own_site(site);
+                match self.memory.allocate(slot, bytes, align, own_site) {
                     0 => self.finish_inconclusive(format!(
                         "there is no room for {bytes} more bytes of heap in one thread"
                     )),
@@ -112,7 +113,8 @@ pub(crate) fn free(m: &mut Machine, address: u64, site: SiteId) -> Flow {
         if flags & LEARN != 0
             && let Some((_, _, object)) = m.memory.heap_object(address)
         {
-            m.sharing.access(address, object.bytes, true, m.current as u32, site);
+            let current = m.current as u32;
+            m.sharing.access(address, object.bytes, true, current, site);
         }
         let bytes = m.memory.heap_object(address).map_or(1, |(_, _, object)| object.bytes.max(1));
         m.point(Op::Free, address, bytes.min(u64::from(u32::MAX)) as u32, site, Need::Nothing);
@@ -121,7 +123,8 @@ pub(crate) fn free(m: &mut Machine, address: u64, site: SiteId) -> Flow {
         m.tell(Op::Free, address, object.bytes.clamp(1, u64::from(u32::MAX)) as u32, site);
     }
     let location = m.recorder.is_on().then(|| m.location(address, 1, site));
-    match m.memory.free(address, m.current as u32, m.own_site(site)) {
+    let (current, own_site) = (m.current as u32, m.own_site(site));
+    match m.memory.free(address, current, own_site) {
         Ok(_) => {
             if let Some(at) = location {
                 m.record(site, EventKind::Free { at });
@@ -201,25 +204,21 @@ extern "C" fn unravel_owns(pointer: *const libc::c_void) -> i32 {
 /// A library frees what the program allocated.
 #[unsafe(no_mangle)]
 extern "C" fn unravel_free(pointer: *mut libc::c_void) {
-    let machine = guard::machine();
-    if !machine.is_null() {
-        // SAFETY: called on the running fiber of this process's machine.
-        unsafe {
-            let site = (*machine).current_site();
-            free(&mut *machine, pointer as u64, site);
-        }
+    // SAFETY: called by native code on the running fiber, which holds no borrow across a native call.
+    if let Some(mut machine) = unsafe { guard::machine() } {
+        let site = machine.current_site();
+        free(&mut machine, pointer as u64, site);
     }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn unravel_realloc(pointer: *mut libc::c_void, bytes: usize) -> *mut libc::c_void {
-    let machine = guard::machine();
-    // SAFETY: as for `unravel_free`; arena memory exists only with a machine.
-    unsafe {
-        let site = (*machine).current_site();
-        match realloc(&mut *machine, pointer as u64, bytes as u64, site) {
-            Flow::Return(address) => address as *mut _,
-            _ => std::ptr::null_mut(),
-        }
+    // SAFETY: as for `unravel_free`.
+    let machine = unsafe { guard::machine() };
+    let mut machine = machine.expect("arena memory exists only with a machine");
+    let site = machine.current_site();
+    match realloc(&mut machine, pointer as u64, bytes as u64, site) {
+        Flow::Return(address) => address as *mut _,
+        _ => std::ptr::null_mut(),
     }
 }

@@ -63,7 +63,8 @@ impl Machine {
             self.point(Op::Update, address, bytes as u32, site, Need::Nothing);
             // SAFETY: the table covers all sites.
             if unsafe { *self.site_flags.add(site.index()) } & LEARN != 0 {
-                self.sharing.access(address, bytes, true, self.current as u32, site);
+                let current = self.current as u32;
+                self.sharing.access(address, bytes, true, current, site);
             }
         } else {
             self.tell(Op::Update, address, bytes as u32, site);
@@ -107,6 +108,7 @@ fn truncate(value: u128, bytes: u64) -> u128 {
 /// `bytes` bytes, at most 16, are there.
 unsafe fn read(address: u64, bytes: u64) -> u128 {
     let mut value = [0u8; 16];
+    // SAFETY: per the contract.
     unsafe {
         std::ptr::copy_nonoverlapping(address as *const u8, value.as_mut_ptr(), bytes as usize)
     };
@@ -117,6 +119,7 @@ unsafe fn read(address: u64, bytes: u64) -> u128 {
 /// As for [`read`].
 unsafe fn write(address: u64, bytes: u64, value: u128) {
     let value = value.to_le_bytes();
+    // SAFETY: per the contract.
     unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), address as *mut u8, bytes as usize) };
 }
 

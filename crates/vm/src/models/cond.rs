@@ -4,7 +4,7 @@
 use unravel_trace::{EventKind, Op, Question, SiteId, ThreadId, WakeCause};
 
 use super::{Args, Family, Flow, OK, error, mutex as mutex_model};
-use crate::machine::Machine;
+use crate::machine::{Machine, State};
 use crate::sync::{DESTROYED, cond, mutex};
 use crate::thread::Need;
 
@@ -92,7 +92,7 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
             mutex: lock_location,
         });
     }
-    let thread = &mut m.threads[m.current];
+    let thread = m.current_thread();
     thread.woken_by = if spurious || early { Some(me) } else { None };
     thread.timed = timed;
     thread.timed_out = early;
@@ -115,10 +115,11 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
     }
     m.check_sync(lock, mutex::USED, true);
     mutex_model::take(m, lock, held);
-    let thread = &mut m.threads[m.current];
+    let State { threads, current, clock, .. } = &mut **m;
+    let thread = &mut threads[*current];
     let timed_out = std::mem::take(&mut thread.timed_out);
     if timed_out {
-        m.clock = m.clock.max(thread.deadline);
+        *clock = (*clock).max(thread.deadline);
     }
     let by = match thread.woken_by.take() {
         _ if timed_out => WakeCause::Timeout,

@@ -114,12 +114,12 @@ fn wait(m: &mut Machine, a: Args) -> Flow {
 fn futex_wait(m: &mut Machine, a: Args) -> Flow {
     let (address, value, timed) = (a.word(1), a.word(2) as u32, a.word(3) & 1 != 0);
     m.check_sync(address, 4, false);
-    let thread = &mut m.threads[m.current];
+    let thread = m.current_thread();
     thread.timed = timed;
     thread.timed_out = false;
     thread.deadline = a.word(4).saturating_mul(1_000_000_000).saturating_add(a.word(5));
     m.point(Op::Acquire, address, 4, a.site(), Need::Changed(address, value));
-    let timed_out = std::mem::take(&mut m.threads[m.current].timed_out);
+    let timed_out = std::mem::take(&mut m.current_thread().timed_out);
     m.record_read(address, 4, a.site());
     m.shadow_look(address, 4);
     Flow::Return(u64::from(!timed_out))

@@ -56,7 +56,7 @@ fn selector_of(type_info: u64) -> u64 {
 fn throw(m: &mut Machine, a: Args) -> Flow {
     // SAFETY: an object from __cxa_allocate_exception.
     let exception = unsafe { unravel_exception_init(a.word(0), a.word(1), a.word(2)) };
-    m.threads[m.current].thrown = Thrown { exception, selector: 0 };
+    m.current_thread().thrown = Thrown { exception, selector: 0 };
     Flow::Throw
 }
 
@@ -66,7 +66,7 @@ fn rethrow(m: &mut Machine, _: Args) -> Flow {
     if exception == 0 {
         return terminate(m);
     }
-    m.threads[m.current].thrown = Thrown { exception, selector: 0 };
+    m.current_thread().thrown = Thrown { exception, selector: 0 };
     Flow::Throw
 }
 
@@ -92,7 +92,7 @@ impl Machine {
     pub fn rethrow_native(&mut self, exception: u64) -> Flow {
         // SAFETY: the shim gave the exception to us, uncaught.
         unsafe { unravel_exception_again() };
-        self.threads[self.current].thrown = Thrown { exception, selector: 0 };
+        self.current_thread().thrown = Thrown { exception, selector: 0 };
         Flow::Throw
     }
 
@@ -115,7 +115,7 @@ impl Machine {
 
     /// A cleanup is done: the exception goes on.
     pub fn resume_exception(&mut self, exception: u64) {
-        self.threads[self.current].thrown = Thrown { exception, selector: 0 };
+        self.current_thread().thrown = Thrown { exception, selector: 0 };
     }
 
     /// Lands the current exception in the next frame that wants it. Fails, with the thread's frames as
@@ -153,7 +153,7 @@ impl Machine {
                 if let Some(frame) = top_frame {
                     self.pop_to(landing.depth, landing.at, frame.caller_top);
                 }
-                let thread = &mut self.threads[self.current];
+                let thread = self.current_thread();
                 thread.at = landing.at;
                 thread.thrown.selector = landing.selector;
                 // SAFETY: the exception is alive.
@@ -169,12 +169,12 @@ impl Machine {
     /// Drops frames from `depth` on, with their atomic sections and stack memory.
     fn pop_to(&mut self, depth: usize, at: Cursor, top: u64) {
         while self.threads[self.current].frames.len() > depth {
-            let frame = self.threads[self.current].frames.pop().expect("not empty");
+            let frame = self.current_thread().frames.pop().expect("not empty");
             if frame.atomic {
                 self.leave_atomic();
             }
         }
-        let thread = &mut self.threads[self.current];
+        let thread = self.current_thread();
         thread.at = at;
         let slot = thread.slot;
         self.memory.set_stack_top(slot, top);

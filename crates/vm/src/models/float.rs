@@ -33,8 +33,7 @@ pub(crate) const MODELS: Family = &[
     ("llvm.tanh", |m, a| unary(m, a, f32::tanh, f64::tanh, "tanhl")),
     ("llvm.exp", |m, a| unary(m, a, f32::exp, f64::exp, "expl")),
     ("llvm.exp2", |m, a| unary(m, a, f32::exp2, f64::exp2, "exp2l")),
-    // SAFETY (both): functions of numbers.
-    ("llvm.exp10", |m, a| unary(m, a, |x| unsafe { exp10f(x) }, |x| unsafe { exp10(x) }, "exp10l")),
+    ("llvm.exp10", |m, a| unary(m, a, |x| exp10f(x), |x| exp10(x), "exp10l")),
     ("llvm.log", |m, a| unary(m, a, f32::ln, f64::ln, "logl")),
     ("llvm.log2", |m, a| unary(m, a, f32::log2, f64::log2, "log2l")),
     ("llvm.log10", |m, a| unary(m, a, f32::log10, f64::log10, "log10l")),
@@ -60,10 +59,10 @@ pub(crate) const MODELS: Family = &[
 ];
 
 unsafe extern "C" {
-    fn exp10f(x: f32) -> f32;
-    fn exp10(x: f64) -> f64;
-    fn ldexpf(x: f32, exponent: i32) -> f32;
-    fn ldexp(x: f64, exponent: i32) -> f64;
+    safe fn exp10f(x: f32) -> f32;
+    safe fn exp10(x: f64) -> f64;
+    safe fn ldexpf(x: f32, exponent: i32) -> f32;
+    safe fn ldexp(x: f64, exponent: i32) -> f64;
     fn frexp(x: f64, exponent: *mut i32) -> f64;
     /// Calls a native function of `count` long doubles.
     fn unravel_f80_call(function: u64, count: i32, result: *mut Long, arguments: *const Long);

@@ -41,12 +41,12 @@ fn wait(m: &mut Machine, a: Args, absolute: bool) -> Flow {
     if time != 0 {
         m.set_deadline(time);
         if !absolute {
-            m.threads[m.current].deadline += m.clock;
+            m.current_thread().deadline += m.clock;
         }
     }
     let me = ThreadId(m.current as u32);
     m.sync.waiting.entry(address).or_default().push(me);
-    let thread = &mut m.threads[m.current];
+    let thread = m.current_thread();
     thread.woken_by = None;
     thread.timed = time != 0;
     thread.timed_out = false;
@@ -55,7 +55,7 @@ fn wait(m: &mut Machine, a: Args, absolute: bool) -> Flow {
         waiting.retain(|t| *t != me);
     }
     record(m, a.site(), "futex wait");
-    let thread = &mut m.threads[m.current];
+    let thread = m.current_thread();
     thread.woken_by = None;
     if std::mem::take(&mut thread.timed_out) {
         fail_with_errno(libc::ETIMEDOUT)

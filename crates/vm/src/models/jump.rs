@@ -2,10 +2,11 @@
 //!
 //! A jump must stay within the innermost call from native code or from Rust; others are inconclusive.
 
+use unravel_code::{Inst, Reg};
+
 use super::{Args, Family, Flow, OK};
 use crate::machine::Machine;
 use crate::thread::Cursor;
-use unravel_code::{Inst, Reg};
 
 pub(crate) const MODELS: Family = &[
     ("setjmp", set_jump),
@@ -51,7 +52,7 @@ pub(crate) fn long_jump(m: &mut Machine, buffer: u64, value: i32) -> Flow {
         m.finish_inconclusive("longjmp without setjmp".into());
     };
     let slot = m.threads[m.current].slot;
-    let thread = &mut m.threads[m.current];
+    let thread = m.current_thread();
     let crosses =
         thread.frames.get(target.depth..).is_none_or(|above| above.iter().any(|f| f.entry));
     if target.thread != thread.id.index() || crosses {

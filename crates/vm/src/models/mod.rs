@@ -82,7 +82,7 @@ impl Args {
     }
 
     pub fn call(&self) -> &CallSite {
-        // SAFETY: call sites belong to the program, which outlives the run.
+        // SAFETY: call sites belong to the program, which outlives the run, or to whoever called the model.
         unsafe { &*self.call }
     }
 
@@ -152,30 +152,33 @@ pub(crate) fn bits_of(abi: &Abi) -> u8 {
 /// # Safety
 /// `dst` is a slot of the caller's frame with room for the call's result.
 pub(crate) unsafe fn store_result(call: &CallSite, flow: Flow, dst: Reg, fp: *mut u64) {
-    let at = unsafe { fp.add(dst as usize) };
-    match flow {
-        Flow::Return(value) if call.result_slots >= 1 => unsafe {
-            *at = match call.result {
-                Abi::Int { bits, .. } => value & crate::arith::mask(bits),
-                Abi::F32 => value & 0xffff_ffff,
-                _ => value,
-            };
-            if call.result_slots >= 2 {
-                *at.add(1) = 0;
+    // SAFETY: per the contract.
+    unsafe {
+        let at = fp.add(dst as usize);
+        match flow {
+            Flow::Return(value) if call.result_slots >= 1 => {
+                *at = match call.result {
+                    Abi::Int { bits, .. } => value & crate::arith::mask(bits),
+                    Abi::F32 => value & 0xffff_ffff,
+                    _ => value,
+                };
+                if call.result_slots >= 2 {
+                    *at.add(1) = 0;
+                }
             }
-        },
-        Flow::Pair(low, high) if call.result_slots >= 1 => unsafe {
-            *at = low;
-            if call.result_slots >= 2 {
-                *at.add(1) = high;
+            Flow::Pair(low, high) if call.result_slots >= 1 => {
+                *at = low;
+                if call.result_slots >= 2 {
+                    *at.add(1) = high;
+                }
             }
-        },
-        Flow::Wide(value, flag) => unsafe {
-            *at = value as u64;
-            *at.add(1) = (value >> 64) as u64;
-            *at.add(2) = flag;
-        },
-        _ => {}
+            Flow::Wide(value, flag) => {
+                *at = value as u64;
+                *at.add(1) = (value >> 64) as u64;
+                *at.add(2) = flag;
+            }
+            _ => {}
+        }
     }
 }
 

@@ -123,7 +123,7 @@ pub(crate) fn destroy(m: &mut Machine, a: Args) -> Flow {
 impl Machine {
     /// Whether another thread is blocked because its pending event needs this.
     pub fn is_awaited(&self, need: Need) -> bool {
-        self.threads[..self.thread_count].iter().any(|t| {
+        self.threads_of_run().any(|t| {
             !t.ended
                 && t.need == need
                 && t.id.index() != self.current
@@ -148,12 +148,12 @@ pub(crate) fn lock(m: &mut Machine, address: u64, site: SiteId, timed: bool) -> 
             return error(libc::EDEADLK);
         }
     }
-    m.threads[m.current].timed = timed;
-    m.threads[m.current].timed_out = false;
+    m.current_thread().timed = timed;
+    m.current_thread().timed_out = false;
     m.point(Op::Acquire, address, mutex::BYTES as u32, site, Need::Mutex(address));
     m.check_mutex(address, site);
     if m.threads[m.current].timed_out {
-        m.threads[m.current].timed_out = false;
+        m.current_thread().timed_out = false;
         m.record_sync(site, (address, mutex::BYTES), |at| EventKind::TryLock {
             at,
             shared: false,
@@ -259,6 +259,7 @@ fn spin_try_lock(m: &mut Machine, a: Args) -> Flow {
     // SAFETY: checked.
     let free = m.guided_answer(unsafe { *spin_word(address) == 0 });
     if free {
+        // SAFETY: as above.
         unsafe { *spin_word(address) = m.me() };
     }
     m.record_sync(a.site(), (address, SPIN_BYTES), |at| EventKind::TryLock {

@@ -27,7 +27,8 @@ impl Machine {
         self.point(Op::Acquire, address, BYTES as u32, site, Need::Once(address));
         let won = self.guided_answer(!is_done(address));
         if won {
-            self.once_running.insert(address, self.current as u32);
+            let current = self.current as u32;
+            self.once_running.insert(address, current);
             self.made_progress();
         }
         self.record_sync(site, (address, BYTES), |at| EventKind::Once { at, won });
@@ -46,7 +47,7 @@ impl Machine {
 
 fn once(m: &mut Machine, a: Args) -> Flow {
     let control = a.word(0);
-    // SAFETY (both): `begin_once` checks the memory.
+    // SAFETY: `begin_once` checks the memory.
     let done = |at: u64| unsafe { (at as *const u32).read_unaligned() == DONE };
     if !m.begin_once(control, a.site(), done) {
         return OK;
@@ -54,6 +55,7 @@ fn once(m: &mut Machine, a: Args) -> Flow {
     let thrown = m.try_call_address(a.word(1), &[]).is_err();
     m.end_once(control, a.site(), || {
         if !thrown {
+            // SAFETY: as above.
             unsafe { (control as *mut u32).write_unaligned(DONE) };
         }
     });

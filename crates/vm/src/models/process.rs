@@ -124,6 +124,6 @@ impl Machine {
 
 fn thread_at_exit(m: &mut Machine, a: Args) -> Flow {
     let entry = (a.word(0), a.word(1));
-    m.threads[m.current].at_exit.push(entry);
+    m.current_thread().at_exit.push(entry);
     OK
 }

@@ -8,36 +8,42 @@ use super::{Args, Family, Flow, OK};
 use crate::machine::Machine;
 use crate::thread::Need;
 
-// SAFETY (all): functions of the C library, on numbers or on memory of the program that was checked.
 pub(crate) const MODELS: Family = &[
-    ("rand", |m, a| integer(m, a, || unsafe { rand() }.into())),
-    ("random", |m, a| integer(m, a, || unsafe { random() })),
-    ("srand", |m, a| seed(m, a, || unsafe { srandom(a.word(0) as u32) })),
-    ("srandom", |m, a| seed(m, a, || unsafe { srandom(a.word(0) as u32) })),
+    ("rand", |m, a| integer(m, a, || rand().into())),
+    ("random", |m, a| integer(m, a, || random())),
+    ("srand", |m, a| seed(m, a, || srandom(a.word(0) as u32))),
+    ("srandom", |m, a| seed(m, a, || srandom(a.word(0) as u32))),
     ("initstate", |m, a| {
         m.check_sync(a.word(1), a.word(2).max(1), true);
+        // SAFETY: the program's memory, just checked; the program keeps it as long as `random` uses it.
         integer(m, a, || unsafe { initstate(a.word(0) as u32, a.word(1), a.word(2)) } as i64)
     }),
-    ("setstate", |m, a| integer(m, a, || unsafe { setstate(a.word(0)) } as i64)),
+    ("setstate", |m, a| {
+        // SAFETY: a state from `initstate`, as the program promises; if it is not, a crash is caught.
+        integer(m, a, || unsafe { setstate(a.word(0)) } as i64)
+    }),
     ("rand_r", |m, a| {
         // Its state is the caller's: read and written as plain memory.
         m.shadow_look(a.word(0), 4);
         m.check_sync(a.word(0), 4, true);
+        // SAFETY: just checked.
         Flow::Return(unsafe { rand_r(a.word(0)) } as u64)
     }),
     ("drand48", |m, a| {
         touch(m, a);
-        Flow::Return(unsafe { drand48() }.to_bits())
+        Flow::Return(drand48().to_bits())
     }),
-    ("lrand48", |m, a| integer(m, a, || unsafe { lrand48() })),
-    ("mrand48", |m, a| integer(m, a, || unsafe { mrand48() })),
-    ("srand48", |m, a| seed(m, a, || unsafe { srand48(a.word(0) as i64) })),
+    ("lrand48", |m, a| integer(m, a, || lrand48())),
+    ("mrand48", |m, a| integer(m, a, || mrand48())),
+    ("srand48", |m, a| seed(m, a, || srand48(a.word(0) as i64))),
     ("seed48", |m, a| {
         m.check_sync(a.word(0), 6, false);
+        // SAFETY: three numbers, just checked.
         integer(m, a, || unsafe { seed48(a.word(0) as *const _) } as i64)
     }),
     ("lcong48", |m, a| {
         m.check_sync(a.word(0), 14, false);
+        // SAFETY: seven numbers, just checked.
         seed(m, a, || unsafe { lcong48(a.word(0)) })
     }),
     ("_ZNSt13random_device9_M_getvalEv", |m, a| {
@@ -79,17 +85,18 @@ pub(crate) const STATEFUL: &[&str] = &[
     "getrandom",
 ];
 
+// The safe ones take no memory, and use the C library's own from this one native thread.
 unsafe extern "C" {
-    fn rand() -> i32;
-    fn random() -> i64;
-    fn srandom(seed: u32);
+    safe fn rand() -> i32;
+    safe fn random() -> i64;
+    safe fn srandom(seed: u32);
     fn initstate(seed: u32, state: u64, bytes: u64) -> u64;
     fn setstate(state: u64) -> u64;
     fn rand_r(seed: u64) -> u32;
-    fn drand48() -> f64;
-    fn lrand48() -> i64;
-    fn mrand48() -> i64;
-    fn srand48(seed: i64);
+    safe fn drand48() -> f64;
+    safe fn lrand48() -> i64;
+    safe fn mrand48() -> i64;
+    safe fn srand48(seed: i64);
     fn seed48(state: *const [u16; 3]) -> u64;
     fn lcong48(parameters: u64);
 }

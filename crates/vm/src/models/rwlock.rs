@@ -82,11 +82,11 @@ fn lock(m: &mut Machine, a: Args, shared: bool, timed: bool) -> Flow {
     } else {
         (Op::Acquire, Need::WriteLock(address))
     };
-    m.threads[m.current].timed = timed;
-    m.threads[m.current].timed_out = false;
+    m.current_thread().timed = timed;
+    m.current_thread().timed_out = false;
     m.point(op, address, rwlock::BYTES as u32, a.site(), need);
     m.check_rwlock(address, a.site());
-    let timed_out = std::mem::take(&mut m.threads[m.current].timed_out);
+    let timed_out = std::mem::take(&mut m.current_thread().timed_out);
     if timed_out {
         m.record_sync(a.site(), (address, rwlock::BYTES), |at| EventKind::TryLock {
             at,

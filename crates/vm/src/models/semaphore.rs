@@ -105,12 +105,12 @@ fn wait(m: &mut Machine, a: Args, timed: bool) -> Flow {
     let address = a.word(0);
     m.test_cancel();
     m.check_semaphore(address, a.site());
-    m.threads[m.current].timed = timed;
-    m.threads[m.current].timed_out = false;
+    m.current_thread().timed = timed;
+    m.current_thread().timed_out = false;
     m.point(Op::Acquire, address, BYTES as u32, a.site(), Need::Semaphore(address));
     m.test_cancel();
     m.check_semaphore(address, a.site());
-    let timed_out = std::mem::take(&mut m.threads[m.current].timed_out);
+    let timed_out = std::mem::take(&mut m.current_thread().timed_out);
     if timed_out {
         m.record_sync(a.site(), (address, BYTES), |at| EventKind::SemTryWait {
             at,

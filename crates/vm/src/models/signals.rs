@@ -1,7 +1,7 @@
 //! Signals come only from the program itself: `raise` calls the handler at once. Those from outside (`alarm`,
 //! other processes, other threads) are not delivered, and waiting for one blocks for good.
 
-use unravel_trace::{FailureKind, Op};
+use unravel_trace::{FailureKind, Note, Op};
 
 use super::process::PROCESS;
 use super::{Args, Family, Flow, OK, fail_with_errno};
@@ -48,7 +48,7 @@ const ACTION_FLAGS: u64 = 136;
 const ACTION_BYTES: u64 = 152;
 
 fn ignored(m: &mut Machine, _: Args) -> Flow {
-    m.note("signals from outside are ignored");
+    m.note(Note::SignalsIgnored);
     OK
 }
 
@@ -121,7 +121,7 @@ fn is_harmless(number: i32) -> bool {
 }
 
 fn wait_forever(m: &mut Machine, a: Args) -> Flow {
-    m.note("signals from outside are ignored");
+    m.note(Note::SignalsIgnored);
     m.test_cancel();
     m.point(Op::Wait, 0, 0, a.site(), Need::Never);
     m.test_cancel();

@@ -114,8 +114,10 @@ impl Machine {
         // SAFETY: the table covers all sites; the source was checked when it was read.
         let is_point = unsafe { *self.site_flags.add(site.index()) } & POINT != 0;
         if is_point {
-            self.threads[me].copied.clear();
-            self.threads[me].copied.extend_from_slice(self::bytes(from, bytes));
+            let mut copied = std::mem::take(&mut self.threads[me].copied);
+            copied.clear();
+            copied.extend_from_slice(self.bytes(from, bytes));
+            self.threads[me].copied = copied;
         }
         let mut flags = self.range(to, bytes, true, site);
         if flags & RECORD == 0 && self.copies_input(from, bytes) {
@@ -160,6 +162,13 @@ impl Machine {
             length += 1;
         }
         length
+    }
+
+    /// Bytes of the program's memory that were checked just before. They are borrowed with the machine, so that no
+    /// other thread runs and writes them meanwhile.
+    fn bytes(&self, address: u64, count: u64) -> &[u8] {
+        // SAFETY: callers have checked the range; nobody writes it, as said above.
+        unsafe { std::slice::from_raw_parts(address as *const u8, count as usize) }
     }
 
     /// A string of the program, for our own use.
@@ -208,19 +217,13 @@ fn ordering(left: &[u8], right: &[u8]) -> Flow {
     Flow::Return(order.unwrap_or(0) as u32 as u64)
 }
 
-/// Bytes of the program's memory that were checked.
-fn bytes<'a>(address: u64, count: u64) -> &'a [u8] {
-    // SAFETY: callers have checked the range just before.
-    unsafe { std::slice::from_raw_parts(address as *const u8, count as usize) }
-}
-
 fn compare(m: &mut Machine, a: Args, count: u64) -> Flow {
     if count == 0 {
         return OK;
     }
     m.look_at(a.word(0), count, a.site());
     m.look_at(a.word(1), count, a.site());
-    ordering(bytes(a.word(0), count), bytes(a.word(1), count))
+    ordering(m.bytes(a.word(0), count), m.bytes(a.word(1), count))
 }
 
 fn find_byte(m: &mut Machine, a: Args) -> Flow {
@@ -228,7 +231,7 @@ fn find_byte(m: &mut Machine, a: Args) -> Flow {
         return OK;
     }
     m.look_at(a.word(0), a.word(2), a.site());
-    let found = bytes(a.word(0), a.word(2)).iter().position(|b| *b == a.word(1) as u8);
+    let found = m.bytes(a.word(0), a.word(2)).iter().position(|b| *b == a.word(1) as u8);
     Flow::Return(found.map_or(0, |i| a.word(0) + i as u64))
 }
 
@@ -271,7 +274,7 @@ fn compare_strings(m: &mut Machine, a: Args, limit: u64, fold: bool) -> Flow {
     let right = m.read_string(a.word(1), limit, a.site());
     let take = |address, length: u64| {
         let byte = |b: u8| if fold { b.to_ascii_lowercase() } else { b };
-        bytes(address, length)
+        m.bytes(address, length)
             .iter()
             .map(move |b| byte(*b))
             .chain(std::iter::once(0))
@@ -286,7 +289,7 @@ fn compare_strings(m: &mut Machine, a: Args, limit: u64, fold: bool) -> Flow {
 
 fn find_char(m: &mut Machine, a: Args, last: bool) -> Flow {
     let length = m.read_string(a.word(0), u64::MAX, a.site());
-    let text = bytes(a.word(0), length + 1);
+    let text = m.bytes(a.word(0), length + 1);
     let wanted = a.word(1) as u8;
     let found = if last {
         text.iter().rposition(|b| *b == wanted)
@@ -299,7 +302,7 @@ fn find_char(m: &mut Machine, a: Args, last: bool) -> Flow {
 fn find_string(m: &mut Machine, a: Args) -> Flow {
     let text = m.read_string(a.word(0), u64::MAX, a.site());
     let wanted = m.read_string(a.word(1), u64::MAX, a.site());
-    let (text, wanted) = (bytes(a.word(0), text), bytes(a.word(1), wanted));
+    let (text, wanted) = (m.bytes(a.word(0), text), m.bytes(a.word(1), wanted));
     let found = if wanted.is_empty() {
         Some(0)
     } else {

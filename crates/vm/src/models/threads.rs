@@ -5,10 +5,10 @@
 
 use unravel_code::FunctionId;
 use unravel_code::layout::{STACK_SIZE, STACKS};
-use unravel_trace::{EventKind, FailureKind, Op, SiteId, ThreadId};
+use unravel_trace::{EventKind, FailureKind, Note, Op, SiteId, ThreadId};
 
 use super::{Args, Family, Flow, OK, error};
-use crate::machine::Machine;
+use crate::machine::{Machine, State};
 use crate::thread::Need;
 
 pub(crate) const MODELS: Family = &[
@@ -112,7 +112,7 @@ pub(crate) fn fork(
         m.finish_inconclusive("a thread is started in native code".into());
     };
     m.point(Op::Fork, 0, 0, site, Need::Nothing);
-    let parent = &mut m.threads[m.current];
+    let parent = m.current_thread();
     parent.children += 1;
     let name = parent.name.child(parent.children);
     let body = move |machine: &mut Machine| run_thread(machine, function, argument, finish);
@@ -135,30 +135,44 @@ fn run_thread(m: &mut Machine, function: FunctionId, argument: u64, finish: Opti
     m.end_thread(result)
 }
 
+impl State {
+    /// Whether a blocked thread is at a cancellation point.
+    pub fn is_cancellable(&self, index: usize) -> bool {
+        let thread = &self.threads[index];
+        !thread.cancellation.disabled
+            && match thread.need {
+                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
+                Need::Ended(_) | Need::Semaphore(_) | Need::Never => true,
+                _ => false,
+            }
+    }
+}
+
 impl Machine {
     /// The first event of a thread: it was chosen, so this needs no point.
     pub fn start_event(&mut self) {
         self.count_event();
         self.tell_scheduler();
-        let thread = &mut self.threads[self.current];
+        let events = self.events;
+        let thread = self.current_thread();
         if thread.handle == 0 {
             thread.handle = HANDLES;
         }
-        thread.last_event = self.events;
+        thread.last_event = events;
         let site = thread.pending.site;
         self.record(site, EventKind::Start);
     }
 
     /// Destructors of thread-local objects and of thread-specific data.
     pub fn run_thread_destructors(&mut self) {
-        while let Some((function, object)) = self.threads[self.current].at_exit.pop() {
+        while let Some((function, object)) = self.current_thread().at_exit.pop() {
             self.call_address(function, &[object]);
         }
         // A destructor may set values again; POSIX gives them four rounds.
         for _ in 0..4 {
             let mut again = false;
             for key in 0..self.threads[self.current].keys.len() {
-                let value = std::mem::take(&mut self.threads[self.current].keys[key]);
+                let value = std::mem::take(&mut self.current_thread().keys[key]);
                 let destructor = self.key_destructors.get(key).copied().flatten();
                 if let (true, Some(function)) = (value != 0, destructor.filter(|f| *f != 0)) {
                     again = true;
@@ -227,11 +241,11 @@ pub(crate) fn join(
     if m.threads[child].detached {
         return error(libc::EINVAL);
     }
-    m.threads[m.current].timed = timed;
-    m.threads[m.current].timed_out = false;
+    m.current_thread().timed = timed;
+    m.current_thread().timed_out = false;
     m.point(Op::Join, 0, 0, site, Need::Ended(ThreadId(child as u32)));
     m.test_cancel();
-    if std::mem::take(&mut m.threads[m.current].timed_out) {
+    if std::mem::take(&mut m.current_thread().timed_out) {
         return error(libc::ETIMEDOUT);
     }
     m.threads[child].joined = true;
@@ -272,8 +286,8 @@ pub(crate) fn detach(m: &mut Machine, handle: u64) -> Flow {
 fn exit_thread(m: &mut Machine, a: Args) -> Flow {
     let shadow = m.shadow_argument(a, 0);
     m.shadow_thread_result(shadow);
-    m.threads[m.current].result = a.word(0);
-    m.threads[m.current].cancellation.disabled = true;
+    m.current_thread().result = a.word(0);
+    m.current_thread().cancellation.disabled = true;
     next_cleanup(m)
 }
 
@@ -345,7 +359,7 @@ pub(crate) fn set_specific(m: &mut Machine, a: Args) -> Flow {
     if m.key_destructors.get(key).is_none_or(Option::is_none) {
         return error(libc::EINVAL);
     }
-    let keys = &mut m.threads[m.current].keys;
+    let keys = &mut m.current_thread().keys;
     if keys.len() <= key {
         keys.resize(key + 1, 0);
     }
@@ -360,7 +374,7 @@ pub(crate) fn get_specific(m: &mut Machine, a: Args) -> Flow {
 
 fn cancel(m: &mut Machine, a: Args) -> Flow {
     let Some(target) = m.find_thread(a.word(0)) else { return error(libc::ESRCH) };
-    m.point_on(Op::Cancel, target as u64, a.site());
+    m.point_on(Op::Cancel, ThreadId(target as u32), a.site());
     m.threads[target].cancellation.requested = true;
     m.made_progress();
     m.record(a.site(), EventKind::Cancel { target: ThreadId(target as u32) });
@@ -373,24 +387,13 @@ impl Machine {
         cancellation.requested && !cancellation.disabled
     }
 
-    /// Whether a blocked thread is at a cancellation point.
-    pub fn is_cancellable(&self, index: usize) -> bool {
-        let thread = &self.threads[index];
-        !thread.cancellation.disabled
-            && match thread.need {
-                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
-                Need::Ended(_) | Need::Semaphore(_) | Need::Never => true,
-                _ => false,
-            }
-    }
-
     /// A cancellation point: does not return if the thread was cancelled. The cleanup handlers run on a
     /// fresh interpreter above this one, whose frames are never returned to.
     pub fn test_cancel(&mut self) {
         if !self.cancel_is_due() {
             return;
         }
-        let thread = &mut self.threads[self.current];
+        let thread = self.current_thread();
         thread.cancellation.disabled = true;
         thread.result = u64::MAX; // PTHREAD_CANCELED
         self.shadow_thread_result(None);
@@ -404,7 +407,7 @@ impl Machine {
 
 /// Jumps to the innermost cleanup handler; without one, the thread ends.
 fn next_cleanup(m: &mut Machine) -> Flow {
-    match m.threads[m.current].cancellation.cleanup.pop() {
+    match m.current_thread().cancellation.cleanup.pop() {
         Some(buffer) => super::jump::long_jump(m, buffer, 1),
         None => {
             let result = m.threads[m.current].result;
@@ -414,12 +417,12 @@ fn next_cleanup(m: &mut Machine) -> Flow {
 }
 
 fn register_cleanup(m: &mut Machine, a: Args) -> Flow {
-    m.threads[m.current].cancellation.cleanup.push(a.word(0));
+    m.current_thread().cancellation.cleanup.push(a.word(0));
     OK
 }
 
 fn unregister_cleanup(m: &mut Machine, _: Args) -> Flow {
-    m.threads[m.current].cancellation.cleanup.pop();
+    m.current_thread().cancellation.cleanup.pop();
     OK
 }
 
@@ -428,7 +431,7 @@ fn unwind_next(m: &mut Machine, _: Args) -> Flow {
 }
 
 fn set_cancel_state(m: &mut Machine, a: Args) -> Flow {
-    let cancellation = &mut m.threads[m.current].cancellation;
+    let cancellation = &mut m.current_thread().cancellation;
     let before = u32::from(cancellation.disabled);
     cancellation.disabled = a.int(0) == 1; // PTHREAD_CANCEL_DISABLE
     store_old(m, a.word(1), before)
@@ -436,7 +439,7 @@ fn set_cancel_state(m: &mut Machine, a: Args) -> Flow {
 
 fn set_cancel_type(m: &mut Machine, a: Args) -> Flow {
     if a.int(0) == 1 {
-        m.note("asynchronous cancellation is treated as deferred");
+        m.note(Note::CancellationDeferred);
     }
     store_old(m, a.word(1), 0)
 }

@@ -51,7 +51,7 @@ impl Machine {
     /// The wait that the current thread is about to begin runs out at the time in a `timespec`.
     pub fn set_deadline(&mut self, spec: u64) {
         let deadline = self.time_at(spec);
-        self.threads[self.current].deadline = deadline;
+        self.current_thread().deadline = deadline;
     }
 }
 

@@ -137,7 +137,8 @@ impl NondetSource {
 fn next(m: &mut Machine, bits: u8) -> (u64, Option<ExprId>) {
     let name = m.names[m.current].clone();
     let value = m.nondet.next(&name, bits);
-    let index = m.nondet.count(m.current);
+    let current = m.current;
+    let index = m.nondet.count(current);
     (value, m.nondet_symbol(index, value, bits))
 }
 

@@ -8,7 +8,7 @@ use unravel_code::Reg;
 use unravel_code::code::RmwOp;
 use unravel_trace::{BinaryOp, CompareOp, ConditionKind, ExprId, FloatOp, Otherwise};
 
-use super::{Byte, Recorded};
+use super::{Byte, Concolic, Recorded};
 use crate::machine::Machine;
 
 /// Longer accesses are several of eight bytes.
@@ -297,10 +297,9 @@ impl Machine {
         }
         let old = self.loaded(address, bytes);
         self.concolic.thread(thread).seen.clear();
+        let Concolic { memory, graph, .. } = &mut self.concolic;
         // SAFETY: checked by the model.
-        let wanted =
-            unsafe { self.concolic.memory.load(&mut self.concolic.graph, expected, bytes) };
-        let graph = &mut self.concolic.graph;
+        let wanted = unsafe { memory.load(graph, expected, bytes) };
         let (before, wanted) = (graph.value_of(&old), graph.value_of(&wanted));
         let same = graph.exprs.compare(CompareOp::Eq, before, wanted);
         if equal {

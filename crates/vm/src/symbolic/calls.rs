@@ -11,6 +11,7 @@ use unravel_code::doom::Doom;
 use unravel_code::{Abi, CallId, CallSite, FunctionId, Program, Reg};
 use unravel_trace::{ConditionKind, Otherwise};
 
+use super::Concolic;
 use super::graph::Owner;
 use super::inputs::Reader;
 use super::intrinsics::Intrinsic;
@@ -313,7 +314,7 @@ impl Machine {
         let fp = args.frame();
         // Arguments of a call from Rust do not lie in a frame.
         let registers = self.threads[self.current].registers as *const u64;
-        let inside = (fp as usize).wrapping_sub(registers as usize) / 8 < crate::thread::REGISTERS;
+        let inside = (fp as usize).wrapping_sub(registers as usize) / 8 < crate::budgets::REGISTERS;
         if inside { self.frame_at(fp).get(reg) } else { None }
     }
 
@@ -412,8 +413,9 @@ impl Machine {
             return;
         }
         let current = self.current;
+        let Concolic { memory, graph, .. } = &mut self.concolic;
         // SAFETY: memory of an object in the arena.
-        let held = unsafe { self.concolic.memory.load(&mut self.concolic.graph, address, bytes) };
+        let held = unsafe { memory.load(graph, address, bytes) };
         for part in held.chunks(8) {
             if let Some(id) = self.concolic.graph.assemble(part)
                 && self.concolic.graph.owner(id) == Owner::Thread(current)

@@ -8,10 +8,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_trace::{ExprId, Guess, SymbolId, ThreadId, ThreadName};
 
+use crate::budgets::MOST_OTHERS;
 use crate::machine::Machine;
-
-/// Other values offered after an attempt.
-const MOST_OTHERS: usize = 48;
 
 /// The guesses of one attempt.
 #[derive(Debug, Default)]
@@ -115,7 +113,8 @@ impl Machine {
     /// that they write a better one.
     pub(super) fn keep_guess(&mut self, id: ExprId) {
         if self.concolic.guide.is_on() {
-            self.concolic.guide.guesses.keep(self.current, id);
+            let current = self.current;
+            self.concolic.guide.guesses.keep(current, id);
             let symbols = self.concolic.graph.exprs.symbols(id);
             let graph = &self.concolic.graph;
             if symbols.into_iter().any(|of| !self.fits_branches(of.0, graph.known(of))) {

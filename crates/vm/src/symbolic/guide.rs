@@ -25,7 +25,7 @@ use super::guesses::Guesses;
 use super::lead::Reached;
 use super::spin::Spins;
 use super::turns::Turn;
-use crate::machine::Machine;
+use crate::machine::{Machine, State};
 use crate::memory::in_arena;
 
 #[derive(Debug, Default)]
@@ -167,9 +167,10 @@ impl Guide {
 impl Machine {
     /// The state of a thread, made when it is first asked for.
     pub(super) fn guided(&mut self, index: usize) -> &mut Guided {
-        let guide = &mut self.concolic.guide;
+        let State { concolic, names, .. } = &mut **self;
+        let guide = &mut concolic.guide;
         while guide.threads.len() <= index {
-            let name = &self.names[guide.threads.len()];
+            let name = &names[guide.threads.len()];
             let thread = match guide.aim.as_ref().expect("a guide has an aim") {
                 Aim::Failure { paths, .. } => {
                     let path = paths.threads.iter().find(|path| path.name == *name);
@@ -235,7 +236,8 @@ impl Machine {
                 && self.memory.check(value(ptr), bytes).is_ok()
             {
                 // If it does not fail here after all, another address might.
-                self.concolic.guide.guesses.keep(self.current, id);
+                let current = self.current;
+                self.concolic.guide.guesses.keep(current, id);
                 self.wait_for_address(fp, ptr, bytes);
             }
             return;

@@ -19,11 +19,9 @@ use unravel_trace::{
 };
 
 use super::{Byte, Recorded};
+use crate::budgets::MOST_STORES;
 use crate::host;
 use crate::machine::{Machine, RECORD};
-
-/// Stores of what depends on inputs that are events although their sites are not visible. Further ones pass unseen.
-const MOST_STORES: u32 = 10_000;
 
 /// A library function that makes a value of text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

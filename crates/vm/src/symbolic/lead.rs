@@ -18,12 +18,8 @@ use unravel_trace::{
 
 use super::graph::Owner;
 use super::guide::{Aim, Guide};
+use crate::budgets::{MOST_FREE_BRANCHES, MOST_LED_STEPS};
 use crate::machine::Machine;
-
-/// Branches that a thread takes by itself.
-const MOST_FREE_BRANCHES: usize = 5_000;
-/// Instructions of a thread.
-const MOST_STEPS: u64 = 2_000_000;
 
 /// A failure that a thread comes to on its path, whatever it reads.
 #[derive(Debug)]
@@ -93,14 +89,16 @@ impl Machine {
         let me = self.current;
         let thread = self.guided(me);
         thread.steps += 1;
-        if thread.steps <= MOST_STEPS {
+        if thread.steps <= MOST_LED_STEPS {
             return;
         }
         if thread.is_used_up() {
             self.stop_here();
         }
         let who = self.names[me].clone();
-        self.give_up(format!("{who} is not at the end of its path after {MOST_STEPS} instructions"))
+        self.give_up(format!(
+            "{who} is not at the end of its path after {MOST_LED_STEPS} instructions"
+        ))
     }
 
     /// An assumption holds, and so does an assertion: makes the argument say so, if what was read decides.

@@ -1,8 +1,8 @@
 //! The paths of a run, and runs along given paths: the way in and out of [`super::guide`].
 
 use unravel_trace::{
-    Choice, Detail, FailureKind, FreeInput, Guess, Guided, Input, Lead, Led, Outcome, Paths,
-    Scheduler, ThreadPath, View, VisibleSet, Want,
+    Choice, EngineError, FailureKind, Guess, Guided, Job, Lead, Led, Outcome, Paths, Scheduler,
+    ThreadPath, View,
 };
 
 use super::Guide;
@@ -22,35 +22,25 @@ impl Scheduler for First {
 }
 
 impl Machine {
-    /// Which way each thread of the last run went, if it was executed with shadows.
-    pub fn paths(&self, failed: &Outcome) -> Option<Paths> {
-        let failure = failed.failure().filter(|_| self.concolic.is_on())?.clone();
-        let is_deadlock = failure.kind == FailureKind::Deadlock;
+    /// Which way each thread went, and where it stands unless it has ended.
+    pub fn paths(&self) -> Vec<ThreadPath> {
         let path = |index: usize| ThreadPath {
             name: self.names[index].clone(),
             outcomes: self.concolic.outcomes(index).to_vec(),
-            blocked_at: (is_deadlock && !self.threads[index].ended)
-                .then(|| self.threads[index].pending.site),
+            blocked_at: (!self.threads[index].ended).then(|| self.threads[index].pending.site),
         };
-        Some(Paths { threads: (0..self.names.len()).map(path).collect(), failure })
-    }
-
-    /// Which way each thread went.
-    pub fn branches(&self) -> Vec<Vec<u32>> {
-        (0..self.names.len()).map(|thread| self.concolic.outcomes(thread).to_vec()).collect()
+        (0..self.names.len()).map(path).collect()
     }
 
     /// One attempt at leading every thread along its path.
     pub fn run_guided(
         &mut self,
-        input: &Input,
-        visible: &VisibleSet,
+        job: &Job<'_>,
         paths: &Paths,
         guesses: &[Guess],
-    ) -> Guided {
+    ) -> Result<Guided, EngineError> {
         self.concolic.follow(Guide::along(paths, guesses));
-        let want = Want::only(Detail::Symbolic);
-        let mut run = self.run(input, visible, &mut First, want);
+        let mut run = self.run(job, &mut First, &mut ())?;
         let guide = &mut self.concolic.guide;
         let others = guide.take_others();
         if let Outcome::Failed(_) = run.outcome {
@@ -67,20 +57,17 @@ impl Machine {
         }
         let unscheduled = std::mem::take(&mut self.concolic.unscheduled);
         self.concolic.follow(Guide::default());
-        Guided { run, others, unscheduled }
+        Ok(Guided { run, others, unscheduled })
     }
     /// One attempt at leading every thread along the branches it begins with.
     pub fn run_led(
         &mut self,
-        input: &Input,
-        visible: &VisibleSet,
+        job: &Job<'_>,
         lead: &Lead,
         guesses: &[Guess],
-        free: FreeInput,
-    ) -> Led {
+    ) -> Result<Led, EngineError> {
         self.concolic.follow(Guide::leading(lead, guesses));
-        let want = Want { free, ..Want::only(Detail::Separable) };
-        let mut run = self.run(input, visible, &mut First, want);
+        let mut run = self.run(job, &mut First, &mut ())?;
         let mut guide = std::mem::take(&mut self.concolic.guide);
         let others = guide.take_others();
         let reason = match &run.outcome {
@@ -98,6 +85,6 @@ impl Machine {
         branches.resize(self.names.len(), Vec::new());
         open.resize(self.names.len(), Vec::new());
         let unscheduled = std::mem::take(&mut self.concolic.unscheduled);
-        Led { run, branches, open, others, unscheduled }
+        Ok(Led { run, branches, open, others, unscheduled })
     }
 }

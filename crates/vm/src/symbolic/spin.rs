@@ -10,6 +10,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::budgets::COUNTING;
 use crate::machine::Machine;
 
 /// Rounds in the same state, after which a thread is helped although others still go on.
@@ -18,8 +19,6 @@ const ROUNDS: u32 = 3;
 const CONCRETE: u32 = 2 * ROUNDS;
 /// How often such a branch is met again before the thread is given up.
 const ANSWERS: u32 = 2;
-/// Rounds that do the same while something local counts on, before they are taken for a busy wait.
-const COUNTING: u32 = 200;
 
 /// A branch, and the way it goes.
 type Way = (usize, u32);

@@ -7,10 +7,8 @@ use unravel_code::{Inst, Reg};
 use unravel_trace::{BinaryOp, CompareOp, ConditionKind, ConvertOp, ExprId, Otherwise};
 
 use super::registers::Frame;
+use crate::budgets::MANY_CASES;
 use crate::machine::Machine;
-
-/// A default case with more alternatives than this fixes the value instead.
-const MANY_CASES: usize = 64;
 
 impl Machine {
     /// # Safety

@@ -65,7 +65,7 @@ impl Machine {
             self.count_event();
         }
         let events = self.events;
-        let thread = &mut *self.threads[me];
+        let thread = &mut self.threads[me];
         thread.need = Need::Nothing;
         thread.timed = false;
         thread.jumps = 0;

@@ -3,11 +3,12 @@
 //! Whether an expression names only symbols that have their values by then is *not* checked: that depends on the
 //! order of steps, which may be unknown.
 
-use super::{in_range, location, thread};
 use unravel_trace::{
     Access, Bug, ExprId, InitialSync, Node, Request, Shadow, Step, SymbolId, Symbolic, SyncState,
     ThreadId, ThreadTrace, Trace, Wants, mask,
 };
+
+use super::{in_range, location, thread};
 
 pub(super) fn symbolic(trace: &Trace, symbolic: &Symbolic) -> Result<(), String> {
     all_but_conditions(trace, symbolic)?;

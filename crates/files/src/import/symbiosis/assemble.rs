@@ -1,7 +1,14 @@
 //! The trace file: events in their list, accesses with their expressions, conditions, the bug.
 
 use std::collections::{BTreeMap, HashMap};
+use std::mem::{Discriminant, discriminant};
 use std::path::Path;
+
+use unravel_trace::{
+    Access, Bug, Condition, ConditionKind, Event, EventKind, ExprId, Failure, FailureKind, Initial,
+    Input, KnownOrder, Location, Note, Object, ObjectId, Otherwise, Outcome, Place, Rules, Run,
+    Schedule, Shadow, Shape, Site, SiteId, Step, SymbolId, Symbolic, ThreadId, Trace, Value,
+};
 
 use super::items::{Data, Item, Items, Target};
 use super::lines::{Assertion, Form, Text, ThreadFile};
@@ -9,11 +16,6 @@ use super::terms::{Scope, Term};
 use super::threads::Threads;
 use super::{ImportError, infix, kquery};
 use crate::{ProgramRef, TraceFile};
-use unravel_trace::{
-    Access, Bug, Condition, ConditionKind, Event, EventKind, ExprId, Failure, FailureKind, Initial,
-    Input, KnownOrder, Location, Object, ObjectId, Otherwise, Outcome, Place, Rules, Run, Schedule,
-    Shadow, Shape, Site, SiteId, Step, SymbolId, Symbolic, ThreadId, Trace, Value, VisibleSet,
-};
 
 /// Variables get addresses of our own: this one and every 16 bytes from there.
 const FIRST_ADDRESS: u64 = 0x1000;
@@ -63,11 +65,10 @@ pub(super) fn assemble(
         schedule: Schedule { threads: assembly.trace.threads.clone(), ..Schedule::default() },
         outcome,
         steps: order.len() as u64,
-        learned: VisibleSet::default(),
-        nondet: Vec::new(),
-        notes,
+        notes: notes.into_iter().map(Note::Other).collect(),
         symbolic: Some(Box::new(assembly.symbolic)),
         trace: assembly.trace,
+        ..Run::default()
     };
     let cwd = full.display().to_string();
     Ok(TraceFile {
@@ -76,6 +77,7 @@ pub(super) fn assemble(
         rules: Rules::default(),
         strategy: "import:symbiosis".to_owned(),
         seed: None,
+        engine: String::new(),
         run,
     })
 }
@@ -106,7 +108,7 @@ struct Assembly<'a, 'f> {
     trace: Trace,
     symbolic: Symbolic,
     /// A site for each place, kind and name.
-    sites: HashMap<(Place, &'static str, String), SiteId>,
+    sites: HashMap<(Place, Discriminant<EventKind>, String), SiteId>,
     /// The expression of each read, by its name.
     symbols: HashMap<String, ExprId>,
     /// Whose read a symbol is, and which event.
@@ -164,7 +166,7 @@ impl<'a, 'f> Assembly<'a, 'f> {
         let (kind, place, line) = (kind.clone(), place.clone(), *line);
         let name = kind.location().map(|at| self.trace.location(at).name.clone());
         let next = SiteId(self.sites.len() as u32);
-        let key = (place.clone(), kind.verb(), name.unwrap_or_default());
+        let key = (place.clone(), discriminant(&kind), name.unwrap_or_default());
         let site = *self.sites.entry(key).or_insert(next);
         let event = self.trace.events.len() as u32;
         let first = self.symbolic.accesses.len() as u32;
@@ -200,7 +202,7 @@ impl<'a, 'f> Assembly<'a, 'f> {
             self.symbolic.accesses.push(Access { address, bytes: BYTES, value });
         }
         if site == next {
-            self.trace.sites.push((site, Site { place, inlined_at: Vec::new() }));
+            self.trace.sites.push((site, Site { place, inlined_at: Vec::new(), key: None }));
         }
         self.symbolic.shadows.push(shadow);
         self.symbolic.steps.push(Step { thread, first: event, events: 1 });

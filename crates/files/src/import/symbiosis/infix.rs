@@ -1,7 +1,8 @@
 //! Infix expressions: `(R-value_613-1-1 + CONST_1)`, with the operators of C and Java and their precedence.
 
-use super::terms::{DEEPEST, Scope, Term, literal};
 use unravel_trace::{BinaryOp, CompareOp};
+
+use super::terms::{DEEPEST, Scope, Term, literal};
 
 /// Reads all of `text`.
 pub(super) fn parse(scope: &mut Scope<'_>, text: &str) -> Result<Term, String> {

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use unravel_trace::{EventKind, LocationId, Place, ThreadId, Value, WakeCause};
+
 use super::ImportError;
 use super::lines::{Assertion, Line, Text, ThreadFile, What};
 use super::threads::{Thread, Threads};
-use unravel_trace::{EventKind, LocationId, Place, ThreadId, Value, WakeCause};
 
 /// One event, not yet in an order.
 #[derive(Debug)]

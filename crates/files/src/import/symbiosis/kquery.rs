@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::terms::{DEEPEST, Scope, Term, literal};
 use unravel_trace::{BinaryOp, CompareOp};
+
+use super::terms::{DEEPEST, Scope, Term, literal};
 
 /// Whether a value is written in this notation.
 pub(super) fn looks_like(text: &str) -> bool {

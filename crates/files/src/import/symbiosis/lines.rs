@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::ImportError;
 use unravel_trace::Place;
+
+use super::ImportError;
 
 /// What one file says.
 #[derive(Debug)]

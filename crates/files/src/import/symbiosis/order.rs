@@ -6,9 +6,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use unravel_trace::{EventKind, LocationId, ThreadId, WakeCause};
+
 use super::items::Item;
 use super::threads::Threads;
-use unravel_trace::{EventKind, LocationId, ThreadId, WakeCause};
 
 /// Threads and indices into their items.
 pub(super) fn guess(items: &[Vec<Item<'_>>], threads: &Threads) -> Vec<(ThreadId, usize)> {

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use unravel_trace::{Place, ThreadId, ThreadName};
+
 use super::ImportError;
 use super::lines::{ThreadFile, What};
-use unravel_trace::{Place, ThreadId, ThreadName};
 
 /// One thread of the trace.
 #[derive(Debug)]

@@ -1,0 +1,57 @@
+//! How things are measured here: on one core, the two sides in turn, medians.
+
+use std::time::Instant;
+
+use xtask::error::Error;
+
+/// Keeps this process and all it starts on one core, so that no side gets more of the machine than the
+/// other.
+pub fn stay_on_one_core() -> Result<(), Error> {
+    // SAFETY: the set is ours, and its size is told.
+    let result = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        let size = size_of::<libc::cpu_set_t>();
+        if libc::sched_getaffinity(0, size, &mut set) == 0 {
+            let first = (0..libc::CPU_SETSIZE as usize).find(|core| libc::CPU_ISSET(*core, &set));
+            libc::CPU_ZERO(&mut set);
+            libc::CPU_SET(first.unwrap_or(0), &mut set);
+            libc::sched_setaffinity(0, size, &set)
+        } else {
+            -1
+        }
+    };
+    if result == 0 {
+        return Ok(());
+    }
+    Err(Error::Start { program: "on one core".into(), source: std::io::Error::last_os_error() })
+}
+
+/// The middle one; of an even number, the upper of the two in the middle.
+pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Seconds that `work` takes, with what it returns.
+pub fn time<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<(f64, T), Error> {
+    let started = Instant::now();
+    let result = work()?;
+    Ok((started.elapsed().as_secs_f64(), result))
+}
+
+/// Seconds as milliseconds, for tables.
+pub fn milliseconds(seconds: f64) -> String {
+    let value = seconds * 1e3;
+    if value < 10.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn one_outlier_does_not_move_the_median() {
+        assert_eq!(median([3.0, 1000.0, 1.0, 2.0, 2.5]), 2.5);
+    }
+}

@@ -1,0 +1,45 @@
+//! How much is done at most in this room, with the reasons. `unravel doctor --budgets` lists it.
+
+use std::time::Duration;
+
+unravel_trace::budgets! {
+    room "causes";
+
+    /// Steps of runs that are kept in memory, in all.
+    MOST_STEPS: usize = 12_000_000;
+    /// How much exhaustive search may execute, so that where it ends does not depend on the machine: instructions, with what
+    /// a run and a step cost besides, counted in them. Some ten seconds.
+    EXHAUSTIVE_WORK: u64 = 12_000_000_000;
+
+    /// How often progress is told.
+    TICK: Duration = Duration::from_millis(100);
+    /// How long work may go on after the time is up, before its process is killed.
+    GRACE: Duration = Duration::from_secs(10);
+
+    /// Sets that a search for the cheapest hitting set may visit before it makes do with a good one.
+    MOST_NODES: usize = 20_000;
+
+    /// Failing runs that are diagnosed.
+    MOST_DIAGNOSED: usize = 24;
+    /// How long one diagnosis may take, as a share of what is left, and at least.
+    DIAGNOSIS_SHARE: u32 = 3;
+    /// How long one diagnosis may take, as a share of what is left, and at least.
+    LEAST_DIAGNOSIS: Duration = Duration::from_secs(3);
+    /// The share of the time that goes into finding a failure, if none has been met.
+    SEARCH_SHARE: u32 = 2;
+
+    /// Causes that are looked for; more are no help to anybody.
+    MOST_CAUSES: usize = 400;
+
+    /// How many earlier steps at the same place a step is compared with, in long runs.
+    LOOK_BACK: usize = 96;
+
+    /// How long to look for causes, if nobody says.
+    TIME: Duration = Duration::from_secs(30);
+    /// Classes of schedules that are kept in memory.
+    CLASSES: usize = 300_000;
+    /// Schedules tried at random where exhaustive search does not end.
+    SAMPLES: u64 = 5_000;
+    /// Inputs that are tried of a program that asks for values: each has its share of the time.
+    INPUTS: u32 = 3;
+}

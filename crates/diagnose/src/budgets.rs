@@ -1,0 +1,103 @@
+//! How much is done at most in this room, with the reasons. `unravel doctor --budgets` lists it.
+
+use std::time::Duration;
+
+unravel_trace::budgets! {
+    room "diagnose";
+
+    /// Steps that may be evaluated for one reduction.
+    REDUCE_STEPS: usize = 4_000_000;
+
+    /// Steps that the search for an alternate may evaluate.
+    EVALUATION_BUDGET: u64 = 4_000_000;
+    /// Runs with more steps look for witnesses of their root cause in the model first.
+    LONG_PATH: usize = 300;
+    /// Alternates of the model that are executed to see whether they pass.
+    MAX_CONFIRMED: usize = 64;
+    /// Instructions that the search for an alternate, and that for the root cause, may execute.
+    ALTERNATE_WORK: u64 = 80_000_000;
+    /// Instructions that the search for an alternate, and that for the root cause, may execute.
+    CAUSE_WORK: u64 = 160_000_000;
+
+    /// Queries for one root cause; fewer for runs with more steps than this part of what the solver can do, whose answers
+    /// take longer.
+    MAX_QUERIES: u64 = 12;
+    /// Queries for one root cause; fewer for runs with more steps than this part of what the solver can do, whose answers
+    /// take longer.
+    MAX_LONG_QUERIES: u64 = 3;
+    /// Queries for one root cause; fewer for runs with more steps than this part of what the solver can do, whose answers
+    /// take longer.
+    EASY: usize = 3;
+
+    /// Random walks before the solver is asked.
+    WALKS: u64 = 2000;
+    /// Steps that may be evaluated.
+    WALK_STEPS: u64 = 20_000_000;
+
+    /// Conflicts of a point are looked for among this many points of its object before it, of which so many conflict.
+    LOOK_BACK: usize = 400;
+    /// Conflicts of a point are looked for among this many points of its object before it, of which so many conflict.
+    MAX_CONFLICTS: usize = 128;
+    /// Locks around a point are looked for among this many points before it.
+    MAX_SECTION: usize = 2000;
+    /// No run is said to break more orders than this; the nearest ones are kept.
+    MAX_BROKEN: usize = 4096;
+
+    /// Single reversals that are tried.
+    MAX_SINGLES: usize = 1500;
+    /// Pairs of which two are reversed at once: so many, squared.
+    MAX_DOUBLES: usize = 48;
+    /// Pairs of which two are reversed at once: so many, squared.
+    MAX_RANDOM: u64 = 400;
+    /// Passing schedules that are compared before the nearest is taken.
+    ENOUGH_PASSING: usize = 120;
+
+    /// Attempts at rebuilding the run.
+    MOST_ATTEMPTS: u32 = 200;
+    /// Attempts whose paths were complete and in which no order failed.
+    MOST_COMPLETE: u32 = 24;
+    /// Walks that take no notice of guesses, and how many of their orders are executed.
+    RELAXED_WALKS: u64 = 400;
+    /// Walks that take no notice of guesses, and how many of their orders are executed.
+    RELAXED_EXECUTIONS: u32 = 12;
+    /// Of what a stuck thread might try instead, how much is tried at once.
+    AT_ONCE: usize = 4;
+    /// For each query of the solver.
+    SOLVER_TIME: Duration = Duration::from_secs(5);
+
+    /// Longer runs are not searched further once a single change was found to do.
+    LONG_TRACE: usize = 2000;
+    /// Single changes that pass are looked for up to this many.
+    ENOUGH_CHANGES: usize = 40;
+    /// Cells of one read of which every part is changed for itself.
+    MAX_PARTS: usize = 4;
+    /// Other sources that are looked at.
+    MAX_CHANGES: usize = 4000;
+
+    /// Accesses are followed byte by byte up to this length; of longer ones only the first bytes.
+    MAX_BYTES: u32 = 64;
+
+    /// Runs at random that look for what is shared.
+    LEARNING_RUNS: u64 = 12;
+
+    /// Larger models are not closed: the reachability matrix would not pay.
+    CLOSURE_STEPS: usize = 3000;
+    /// Larger models are not closed: the reachability matrix would not pay.
+    CLOSURE_ROUNDS: usize = 40;
+
+    /// Reversals and delays tried against each candidate.
+    MAX_MOVES: usize = 240;
+    /// Refutations before we give up.
+    MAX_ROUNDS: usize = 200;
+    /// Orders of a refutation that are broken alone before parts of it are.
+    MAX_ALONE: usize = 24;
+    /// Executions to cut down one refutation.
+    MAX_CUTS: usize = 60;
+
+    /// For a goal that was asked for.
+    GOAL_TIME: Duration = Duration::from_secs(20);
+    /// For a proof that nobody asked for: a reader does not wait for it.
+    PROOF_TIME: Duration = Duration::from_millis(300);
+    /// Schedules at random that attack a root cause.
+    SAMPLES: u64 = 300;
+}

@@ -1,0 +1,22 @@
+//! How much is done at most, or counted for what, in this room. `unravel doctor --budgets` lists it.
+
+use std::time::Duration;
+
+unravel_trace::budgets! {
+    room "execute";
+
+    /// What a run costs besides its instructions, counted in them: setting up and taking down a machine.
+    RUN_COST: u64 = 5_000;
+    /// What an event costs, counted in instructions: a decision, and telling whoever looks.
+    EVENT_COST: u64 = 300;
+    /// Runs at random that look for what is shared before anything counts: the first show nearly all of it.
+    LEARNING_RUNS: u64 = 6;
+    /// How often a run may show that more is shared than was known.
+    WIDENING_ROUNDS: u32 = 8;
+
+    /// How often the time is looked at.
+    TICK: Duration = Duration::from_millis(100);
+
+    /// A longer access is not followed further.
+    MOST_GRANULES: u64 = 4096;
+}

@@ -1,0 +1,37 @@
+//! How much is done at most in this room, with the reasons. `unravel doctor --budgets` lists it.
+
+use std::time::Duration;
+
+unravel_trace::budgets! {
+    room "explain";
+
+    /// How long bugs are diagnosed after a search that was interrupted.
+    HURRIED: Duration = Duration::from_secs(5);
+
+    /// Simplifying may take this part of a diagnosis' time, and no more than this.
+    SIMPLIFYING_SHARE: u32 = 4;
+    /// Simplifying may take this part of a diagnosis' time, and no more than this.
+    MOST_SIMPLIFYING: Duration = Duration::from_secs(3);
+    /// Executions of the search for fewer switches that is exact: a tenth of what the command itself spends.
+    PROOF_EXECUTIONS: u64 = 20_000;
+    /// Executions of the search for fewer switches that is exact: a tenth of what the command itself spends.
+    PROOF_WORK: u64 = 150_000_000;
+
+    /// How often progress is told.
+    TICK: Duration = Duration::from_millis(100);
+    /// How long a run may go on after the time is up, before its process is killed.
+    GRACE: Duration = Duration::from_secs(5);
+    /// The same after an interrupt: somebody is waiting.
+    HASTE: Duration = Duration::from_secs(2);
+
+    /// After the first bug, so many times the schedules that it took are tried for others.
+    TIMES: u64 = 4;
+    /// And at least so many.
+    LEAST: u64 = 5000;
+    /// But no longer than this: somebody waits for the first one.
+    MORE: Duration = Duration::from_secs(2);
+    /// How long one diagnosis may take.
+    DIAGNOSIS: Duration = Duration::from_secs(30);
+    /// Bugs that are diagnosed.
+    DIAGNOSED: usize = 8;
+}

@@ -1,0 +1,23 @@
+//! How much is done at most in this room, with the reasons. `unravel doctor --budgets` lists it.
+
+use std::time::Duration;
+
+unravel_trace::budgets! {
+    room "explore";
+
+    /// The most runs of one order: a worker reports in between.
+    MOST_RUNS: u64 = 256;
+
+    /// Further classes are not counted: a search of hours would fill the memory with them.
+    MOST_CLASSES: usize = 1 << 24;
+
+    /// More worker processes than that help nobody.
+    MOST_JOBS: usize = 512;
+    /// How often progress is reported and the time is looked at.
+    TICK: Duration = Duration::from_millis(100);
+    /// How long a run may go on after the time is up.
+    GRACE: Duration = Duration::from_secs(2);
+
+    /// More parts than that have nothing to divide.
+    MOST_SHARDS: u32 = 10_000;
+}

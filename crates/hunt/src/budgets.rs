@@ -1,0 +1,74 @@
+//! How much is done at most in this room, with the reasons. `unravel doctor --budgets` lists it.
+
+use std::time::Duration;
+
+unravel_trace::budgets! {
+    room "hunt";
+
+    /// Addresses of others that an address may become.
+    MOST_MEETINGS: usize = 32;
+    /// Times that one place in one thread is asked about: its last ones.
+    MOST_AT_A_PLACE: usize = 12;
+
+    /// A larger set is "anything".
+    MOST_VALUES: usize = 48;
+    /// Choices that are evaluated for one expression.
+    MOST_CHOICES: usize = 2_000;
+    /// Rounds in which writes are followed.
+    VALUE_ROUNDS: usize = 10;
+
+    /// Cycles that are asked about, those between the same places, and chains that are looked at for them.
+    MOST_CYCLES: usize = 60;
+    /// Cycles that are asked about, those between the same places, and chains that are looked at for them.
+    MOST_ALIKE: usize = 3;
+    /// Cycles that are asked about, those between the same places, and chains that are looked at for them.
+    MOST_CHAINS: u64 = 50_000;
+    /// Waits at the same place of the same thread.
+    MOST_WAITS: usize = 2;
+
+    /// Steps from which on guesses at other addresses come first.
+    LONG: usize = 400;
+    /// Branches that are flipped at once. More are flipped one after the other.
+    MOST_TOGETHER: u32 = 3;
+    /// Different reasons for refusals that are kept.
+    MOST_REASONS: usize = 20;
+
+    /// Attempts that are written down.
+    MOST_NOTED: usize = 200;
+
+    /// Sets of flips of one base that are tried.
+    MOST_SETS: usize = 300;
+    /// Guided executions for one prefix.
+    MOST_LEADS: usize = 32;
+
+    /// How often progress is told.
+    TICK: Duration = Duration::from_millis(100);
+    /// How long work may go on after the time is up, before its process is killed.
+    GRACE: Duration = Duration::from_secs(30);
+    /// How often a hunt may begin anew because more is shared than was known.
+    EPOCHS: u32 = 6;
+
+    /// Steps up to which the solver is asked at once: its orders are near to what was observed.
+    SHORT: usize = 400;
+    /// Walks through a longer trace before that.
+    WALKS: u64 = 60;
+
+    /// So many runs for each one that has to pass, before there are enough that do not.
+    MOST_TRIES: u64 = 4;
+
+    /// How long a diagnosis may take.
+    DIAGNOSIS: Duration = Duration::from_secs(10);
+    /// How long all of them may, after the hunt.
+    DIAGNOSES: Duration = Duration::from_secs(20);
+
+    /// Runs that have to pass before a hunt begins, as in the thesis.
+    RUNS: u64 = 100;
+    /// D, N, and how many branches are flipped at once (thesis §5.2.2.2).
+    DEPTH: u32 = 16;
+    /// The N of that.
+    TRACES: u32 = 4;
+    /// The branches of that.
+    FLIPS: u32 = 8;
+    /// How long to hunt, if nobody says.
+    TIME: Duration = Duration::from_secs(60);
+}

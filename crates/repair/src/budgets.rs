@@ -1,0 +1,67 @@
+//! How much is done at most in this room, with the reasons. `unravel doctor --budgets` lists it.
+
+use std::time::Duration;
+
+unravel_trace::budgets! {
+    room "repair";
+
+    /// Widths of critical sections that are tried.
+    WIDTHS: usize = 4;
+    /// Orders tried against one cause.
+    MOST_ORDERS: usize = 4;
+    /// Moves that are tried against all causes at once, and what that adds to their price.
+    MOST_SWEEPING: usize = 6;
+    /// Moves that are tried against all causes at once, and what that adds to their price.
+    DOUBT: u64 = 8;
+    /// Causes of one class whose places are looked at: they differ in their callers at most.
+    MOST_CAUSES: usize = 4;
+
+    /// Covers that are looked at in one round, and how many of these do the same kinds of things.
+    MOST_COVERS: usize = 40;
+    /// Covers that are looked at in one round, and how many of these do the same kinds of things.
+    MOST_ALIKE: usize = 8;
+    /// Covers that these are chosen from.
+    COVERS: usize = 400;
+    /// Rounds: when nothing stands its checks, the causes that measures leave join those that were known.
+    MOST_ROUNDS: usize = 3;
+    /// Repairs of one kind that are shown.
+    MOST_OF_A_KIND: usize = 2;
+
+    /// How many widths of a stretch are tried.
+    MOST_WIDTHS: usize = 5;
+
+    /// What losing all concurrency weighs, in lines.
+    ALL_CONCURRENCY: f64 = 24.0;
+    /// What a line inside of a critical section weighs, in changed lines.
+    SECTION_LINE: f64 = 0.25;
+    /// The same for the price that was guessed.
+    PRICE: f64 = 0.3;
+
+    /// How many partial covers are looked at.
+    MOST_NODES: usize = 50_000;
+
+    /// What a move costs, by how much it takes from the program.
+    PAST_OWN: u64 = 36;
+    /// Looking before it goes wrong is seldom a repair.
+    PAST_CHECK: u64 = 80;
+    /// Looking before it goes wrong is seldom a repair.
+    PAST_THREAD: u64 = 12;
+    /// Threads that were there at the same time no longer are: right where one needs what the other makes, and the last
+    /// thing to do where they only disturb each other.
+    THREAD_PAST_THREAD: u64 = 45;
+    /// Threads that were there at the same time no longer are: right where one needs what the other makes, and the last
+    /// thing to do where they only disturb each other.
+    DISTURBED_THREAD: u64 = 95;
+    /// Moves of one class.
+    MOST_MOVES: usize = 12;
+
+    /// Repairs that are found before the search ends, as a multiple of those that are shown.
+    SPARE: usize = 2;
+    /// How long the classes that a repair still allows are counted.
+    COUNTING: Duration = Duration::from_secs(2);
+    /// Candidates whose remaining causes are looked for, in one round.
+    MOST_REMAINING: usize = 3;
+
+    /// Locks that are tried for one group of stretches.
+    MOST_LOCKS: usize = 4;
+}

@@ -1,0 +1,239 @@
+//! Where candidates are tried: woven into the machine, then written, compiled, and explored again.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use rustc_hash::FxHashSet;
+use unravel_causes::{Allowed, Analysis, allowed_classes};
+use unravel_code::weave;
+use unravel_results::{Check, CheckedAs, Rejected, Repair, RepairCost, RepairKind};
+use unravel_trace::{Failure, FailureKind, SiteId, VisibleSet};
+
+use crate::budgets::{COUNTING, MOST_REMAINING, SPARE};
+use crate::check::{self, Explored};
+use crate::draft::{Written, write};
+use crate::measures::Measure;
+use crate::propose::Proposal;
+use crate::rank::Stood;
+use crate::repair::{Task, Workshop};
+use crate::spots::Files;
+
+/// Tries candidates, and keeps what comes of it.
+pub struct Trials<'b, W: Workshop> {
+    workshop: &'b mut W,
+    request: &'b Task<'b>,
+    interrupted: &'b AtomicBool,
+    until: Instant,
+    visible: &'b VisibleSet,
+    /// The classes that pass without any repair.
+    passing: FxHashSet<u64>,
+    pub found: Vec<Stood>,
+    pub rejected: Vec<Rejected>,
+    /// The causes of failures that measures left.
+    remaining: Vec<Analysis>,
+}
+
+impl<'b, W: Workshop> Trials<'b, W> {
+    pub fn new(
+        workshop: &'b mut W,
+        request: &'b Task<'b>,
+        analysis: &'b Analysis,
+        interrupted: &'b AtomicBool,
+        until: Instant,
+    ) -> Trials<'b, W> {
+        Trials {
+            workshop,
+            request,
+            interrupted,
+            until,
+            visible: &analysis.visible,
+            passing: analysis.passing.iter().copied().collect(),
+            found: Vec::new(),
+            rejected: Vec::new(),
+            remaining: Vec::new(),
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+            || Instant::now() >= self.until
+            || self.found.len() >= self.request.most * SPARE
+    }
+
+    pub fn title(cover: &[&Proposal]) -> String {
+        let titles: Vec<String> = cover.iter().map(|c| c.measure.title()).collect();
+        titles.join("; ")
+    }
+
+    pub fn take_remaining_causes(&mut self) -> Vec<Analysis> {
+        std::mem::take(&mut self.remaining)
+    }
+
+    pub fn try_cover(&mut self, cover: &[&Proposal], files: &Files) {
+        let title = Self::title(cover);
+        match self.checked(cover, files) {
+            Ok(repair) => {
+                let (repair, cover) = self.leaner(repair, cover, files);
+                if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
+                    let price = cover.iter().map(|candidate| candidate.cost).sum();
+                    self.found.push(Stood { repair, price });
+                }
+            }
+            Err(reason) => self.rejected.push(Rejected { title, reason }),
+        }
+    }
+
+    /// The same repair without measures that it does not need: a measure may do more than its cause asks for.
+    fn leaner<'c>(
+        &mut self,
+        mut repair: Repair,
+        cover: &[&'c Proposal],
+        files: &Files,
+    ) -> (Repair, Vec<&'c Proposal>) {
+        let mut cover = cover.to_vec();
+        let mut index = 0;
+        while cover.len() > 1 && index < cover.len() && !self.is_over() {
+            let mut fewer = cover.clone();
+            fewer.remove(index);
+            match self.checked(&fewer, files) {
+                Ok(leaner) => (repair, cover) = (leaner, fewer),
+                Err(_) => index += 1,
+            }
+        }
+        (repair, cover)
+    }
+
+    /// The repair that a cover makes, if it stands every check.
+    fn checked(&mut self, cover: &[&Proposal], files: &Files) -> Result<Repair, String> {
+        let measures: Vec<Measure> = cover.iter().map(|c| c.measure.clone()).collect();
+        let written =
+            write(&measures, files).map_err(|error| format!("cannot be written: {error}"))?;
+        let mut checks = Vec::new();
+        let mut classes_kept = None;
+        if let Some(woven) = woven(&measures, files) {
+            let (check, kept) = self.virtually(&woven)?;
+            checks.push(check);
+            classes_kept = kept;
+        }
+        checks.push(self.patched(&written)?);
+        let mut covers: Vec<usize> = cover.iter().flat_map(|c| c.covers.clone()).collect();
+        covers.sort_unstable();
+        covers.dedup();
+        let sections = measures.iter().flat_map(|measure| measure.sections());
+        let longest = sections.map(|s| s.region.last_line - s.region.first_line + 1).max();
+        let Written { files, diff, lines_added, lines_removed } = written;
+        Ok(Repair {
+            title: Self::title(cover),
+            kind: measures.iter().map(Measure::kind).max().unwrap_or(RepairKind::Order),
+            covers,
+            diff,
+            files,
+            checks,
+            cost: RepairCost {
+                lines_added,
+                lines_removed,
+                classes_kept,
+                longest_section: longest.unwrap_or(0),
+            },
+            notes: notes(&measures),
+        })
+    }
+
+    /// Explores the woven program; also how many of the passing classes it allows, and of how many.
+    fn virtually(
+        &mut self,
+        woven: &[weave::Measure],
+    ) -> Result<(Check, Option<(u64, u64)>), String> {
+        let machine = self.workshop.weave(woven);
+        let mut machine = machine.map_err(|error| format!("cannot be tried: {error}"))?;
+        match self.explore(&mut machine, CheckedAs::Virtual) {
+            Explored::Passes(check) => {
+                let kept = self.kept(&mut machine);
+                Ok((check, kept))
+            }
+            Explored::Fails(failure) => {
+                self.look_for_remaining(&mut machine, &failure);
+                Err(told("tried in the machine", &failure))
+            }
+            Explored::Unknown(reason) => Err(format!("not decided: {reason}")),
+        }
+    }
+
+    fn patched(&mut self, written: &Written) -> Result<Check, String> {
+        let machine = self.workshop.compile(&written.files);
+        let mut machine =
+            machine.map_err(|error| format!("does not compile: {}", complaint(&error)))?;
+        match self.explore(&mut machine, CheckedAs::Patched) {
+            Explored::Passes(check) => Ok(check),
+            Explored::Fails(failure) => Err(told("patched and compiled", &failure)),
+            Explored::Unknown(reason) => Err(format!("not decided: {reason}")),
+        }
+    }
+
+    fn explore(&self, machine: &mut W::Machine, how: CheckedAs) -> Explored {
+        let Task { input, effort, .. } = self.request;
+        let mut go_on = || !self.interrupted.load(Ordering::Relaxed);
+        check::explore(machine, how, input, effort, &mut go_on)
+    }
+
+    fn kept(&self, machine: &mut W::Machine) -> Option<(u64, u64)> {
+        if self.passing.is_empty() {
+            return None;
+        }
+        let allowed = Allowed {
+            input: self.request.input,
+            visible: self.visible,
+            woven_from: SiteId(self.workshop.sites()),
+            time: COUNTING,
+        };
+        let classes = allowed_classes(machine, &allowed)?;
+        let kept = classes.iter().filter(|class| self.passing.contains(class)).count();
+        Some((kept as u64, self.passing.len() as u64))
+    }
+
+    /// The failure that measures left may have causes that nobody has seen yet: of a deadlock only the measures are.
+    fn look_for_remaining(&mut self, machine: &mut W::Machine, failure: &Failure) {
+        let is_ours = failure.kind == FailureKind::Deadlock;
+        if !is_ours && self.remaining.len() < MOST_REMAINING && self.found.is_empty() {
+            self.remaining.extend(self.workshop.causes(machine));
+        }
+    }
+}
+
+fn woven(measures: &[Measure], files: &Files) -> Option<Vec<weave::Measure>> {
+    let each: Option<Vec<Vec<weave::Measure>>> = measures
+        .iter()
+        .enumerate()
+        .map(|(number, measure)| measure.woven(number as u32 + 1, files))
+        .collect();
+    each.map(|measures| measures.concat())
+}
+
+/// What exploring one input cannot find out.
+fn notes(measures: &[Measure]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for measure in measures {
+        if let Measure::Order { first, times, .. } = measure {
+            notes.push(format!(
+                "whoever waits does so for ever if {} is not reached{}; make sure that it is on every input",
+                first.name(),
+                if *times > 1 { format!(" {times} times") } else { String::new() }
+            ));
+        }
+    }
+    notes
+}
+
+/// How a candidate fails.
+fn told(when: &str, failure: &Failure) -> String {
+    let place = failure.place().map_or_else(String::new, |place| format!(" at {}", place.short()));
+    let message = failure.message.lines().next().unwrap_or("");
+    format!("{when}, it fails: {}{place}: {message}", failure.kind.name())
+}
+
+/// What a compiler minds: its first error, without the path of our copy.
+fn complaint(stderr: &str) -> &str {
+    let line = stderr.lines().find(|line| line.contains("error")).or(stderr.lines().next());
+    let line = line.unwrap_or("");
+    line.find("error").map_or(line, |at| &line[at..])
+}

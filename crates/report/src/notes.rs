@@ -1,0 +1,67 @@
+//! What a run or a search could not do, in words, the same in all reports.
+
+use unravel_trace::{BlindSpot, LeftOut, Note};
+
+/// What the user should know of a run.
+pub fn note(note: &Note) -> String {
+    match note {
+        Note::SignalsIgnored => "signals from outside are ignored",
+        Note::CancellationDeferred => "asynchronous cancellation is treated as deferred",
+        Note::EndlessLoop => {
+            "a thread stopped in an endless loop that looks at nothing; such runs are discarded"
+        }
+        Note::HeldBack => {
+            "a thread that changed nothing for long was held back until others changed something"
+        }
+        Note::Other(text) => text,
+    }
+    .to_owned()
+}
+
+pub fn notes(notes: &[Note]) -> Vec<String> {
+    notes.iter().map(note).collect()
+}
+
+/// What a search did not explore.
+pub fn left_out(what: &LeftOut) -> String {
+    match what {
+        LeftOut::Unrepeated => "what follows where the program did not repeat itself".to_owned(),
+        LeftOut::Inconclusive { reason } => {
+            format!("what follows where a run could not go on: {reason}")
+        }
+        LeftOut::OtherValues => "other nondeterministic values than those of this input".to_owned(),
+        LeftOut::ManyThreads { most } => format!("what follows the creation of {most} threads"),
+        LeftOut::Preemptions { from, kept } => format!(
+            "schedules with {from} preemptions or more beyond the {kept} that fit into the list"
+        ),
+        LeftOut::Unseen(spot) => blind_spot(*spot).to_owned(),
+        LeftOut::Killed => "the program killed the process that explored it".to_owned(),
+        LeftOut::PartsDiffer => {
+            "some parts saw more shared memory than others; search without --shard".to_owned()
+        }
+        LeftOut::PartsMissing => "parts are missing".to_owned(),
+        LeftOut::Lacking(what) => format!("what needs an engine that can {what}"),
+        LeftOut::OtherClasses { executed } => {
+            format!("other classes of schedules than the {executed} that were executed")
+        }
+        LeftOut::Unexplained { classes } => {
+            format!("{classes} failing classes that no cause accounts for")
+        }
+        LeftOut::Time => "there are more classes of schedules than there was time for".to_owned(),
+    }
+}
+
+/// All that a search did not explore, each in words.
+pub fn all_left_out(what: &[LeftOut]) -> Vec<String> {
+    what.iter().map(left_out).collect()
+}
+
+/// What is not seen in a run.
+pub fn blind_spot(spot: BlindSpot) -> &'static str {
+    match spot {
+        BlindSpot::Library => "what library functions do to the program's memory",
+        BlindSpot::LocksInSections => "orders that locks inside atomic sections allow",
+        BlindSpot::LongSpins => "what a thread does that looks again and again for long",
+        BlindSpot::Shared => "memory that turned out to be shared",
+    }
+}

@@ -1,0 +1,28 @@
+//! How much is done at most in this room, with the reasons. `unravel doctor --budgets` lists it.
+
+unravel_trace::budgets! {
+    room "strategies";
+
+    /// No more locations than that; those that most threads touch.
+    MOST_LOCATIONS: usize = 64;
+
+    /// As many deviations are kept: some 200 MB.
+    MOST_DEVIATIONS: usize = 6_000_000;
+
+    /// Runs after which the exhaustive search gets half of all.
+    SAMPLED: u64 = 2048;
+
+    /// A postponed thread is let go with one chance in so many at each decision.
+    PATIENCE: u32 = 64;
+
+    /// What a run expects that knows nothing yet.
+    UNKNOWN_LENGTH: u64 = 50;
+    /// Runs of the first epoch, which learn from each other.
+    FIRST: u64 = 2;
+    /// The runs up to the end of the second epoch learn, all of them.
+    LEARNING: u64 = 8;
+    /// Size of the third epoch; each is twice the one before, up to the limit.
+    EPOCH: u64 = 64;
+    /// Size of the third epoch; each is twice the one before, up to the limit.
+    EPOCH_LIMIT: u64 = 4096;
+}

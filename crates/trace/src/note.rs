@@ -1,0 +1,19 @@
+//! What a person should know of a run besides how it ended.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that the user should know of a run. `report` has the words; trace files store it, so a new variant goes to
+/// the end and is a new format.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Note {
+    /// The program sends, masks or awaits signals. Those from outside never come.
+    SignalsIgnored,
+    /// A thread asked to be cancelled at any time. It is cancelled where it could wait.
+    CancellationDeferred,
+    /// A thread loops without looking at anything, which says that the program does not want to be here.
+    EndlessLoop,
+    /// Of a run with [`crate::Want::prune_spins`]: a thread had to wait that never came back to a state it was in.
+    HeldBack,
+    /// What an importer says of its files, and what an older trace file says that nobody knows any more.
+    Other(String),
+}

@@ -1,0 +1,74 @@
+//! The event a thread is about to execute, as schedulers and observers see it.
+
+use crate::{SiteId, ThreadId};
+
+/// The event a thread will execute when it is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pending {
+    pub op: Op,
+    /// Address of the location or sync object, for [`Op::Start`] of the thread's stack; 0 if there is none.
+    pub address: u64,
+    pub bytes: u32,
+    pub site: SiteId,
+    pub operand: Operand,
+    /// Whether this access to memory is an atomic operation.
+    pub atomic: bool,
+}
+
+/// What else an event is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Operand {
+    #[default]
+    None,
+    /// The mutex that a condition wait gives back, or that waking from it takes again.
+    Mutex(u64),
+    /// How many threads meet at the barrier that this [`Op::Release`] sets up.
+    Parties(u32),
+    /// The thread that starts, exits, is joined, is cancelled or, once the event is executed, was created.
+    Thread(ThreadId),
+    /// A library function may write the program's memory here, unseen.
+    UnseenWrites,
+}
+
+impl Pending {
+    #[inline]
+    pub fn mutex(&self) -> Option<u64> {
+        match self.operand {
+            Operand::Mutex(mutex) => Some(mutex),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub fn thread(&self) -> Option<ThreadId> {
+        match self.operand {
+            Operand::Thread(thread) => Some(thread),
+            _ => None,
+        }
+    }
+}
+
+/// The kind of a pending event, as far as schedulers care.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    Start,
+    Read,
+    Write,
+    Update,
+    Acquire,
+    AcquireShared,
+    Release,
+    Wait,
+    Signal,
+    Fork,
+    Join,
+    Exit,
+    Cancel,
+    /// The whole process ends, with all its threads.
+    End,
+    Alloc,
+    Free,
+    Fence,
+    Yield,
+    External,
+}

@@ -1,0 +1,49 @@
+//! How much is done at most in this room, with the reasons. `unravel doctor --budgets` lists it.
+
+unravel_trace::budgets! {
+    room "vm";
+
+    /// Slots of one thread's register stack (64 MiB, reserved, used on demand).
+    REGISTERS: usize = 8 << 20;
+    /// Native stack of one thread: the interpreter and the library functions it calls run on it.
+    NATIVE_STACK: usize = 256 << 10;
+
+    /// Other values offered after an attempt.
+    MOST_OTHERS: usize = 48;
+
+    /// Stores of what depends on inputs that are events although their sites are not visible. Further ones pass unseen.
+    MOST_STORES: u32 = 10_000;
+
+    /// Rounds that do the same while something local counts on, before they are taken for a busy wait.
+    COUNTING: u32 = 200;
+
+    /// Branches that a thread takes by itself.
+    MOST_FREE_BRANCHES: usize = 5_000;
+    /// Instructions of a thread.
+    MOST_LED_STEPS: u64 = 2_000_000;
+
+    /// A default case with more alternatives than this fixes the value instead.
+    MANY_CASES: usize = 64;
+
+    /// Events without effect after which a thread counts as spinning.
+    SPIN: u32 = 400;
+    /// The same where a repeated state is what shows it ([`Want::prune_spins`]): only against loops that never end.
+    LONG_SPIN: u32 = 5_000;
+    /// How many of them it gets again after somebody else made progress.
+    SPIN_AGAIN: u32 = 40;
+    /// What a `sched_yield` or a sleep counts for.
+    YIELD_WEIGHT: u32 = 16;
+    /// Backward jumps without an event after which a loop is taken for a busy wait on something not
+    /// known to be shared yet.
+    MAX_JUMPS: u32 = 20_000;
+    /// How often a state must come again: one instruction may be several events.
+    STATE_ROUNDS: u32 = 3;
+
+    /// A native call that takes longer than this is given up.
+    NATIVE_LIMIT: u32 = 10;
+
+    /// A long range is sampled no further than this.
+    MAX_GRANULES: u64 = 4096;
+    /// No more visits are remembered in one run: later ones may be missed.
+    MAX_VISITS: usize = 1 << 22;
+}
