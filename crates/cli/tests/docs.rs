@@ -1,4 +1,5 @@
-//! The documentation says what the binary can do: a page a command, every flag on it, and links that lead somewhere.
+//! The documentation says what the binary can do: a page a command, every flag on it, and links that lead somewhere. The map of
+//! the code says where each room and each algorithm is.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -150,6 +151,104 @@ fn helps_and_pages_are_read_as_meant() {
     assert!(!mentions("`--nondet-seed`", "--nondet"));
     let page = "[`a`](b.md#c) and `] (x](y)`\n```\n[no](code)\n```\n![p](d/e.png)\n";
     assert_eq!(links(page), ["b.md#c", "d/e.png"]);
+}
+
+/// The rows of the first table below a heading, as the text of their cells.
+fn table(page: &str, heading: &str) -> Vec<Vec<String>> {
+    page.lines()
+        .skip_while(|line| *line != heading)
+        .skip_while(|line| !line.starts_with('|'))
+        .take_while(|line| line.starts_with('|'))
+        // The names of the columns, and the line below them.
+        .skip(2)
+        .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect())
+        .collect()
+}
+
+/// What stands in backquotes.
+fn quoted(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+/// The lines that a file says of itself before anything else.
+fn file_header(source: &str) -> String {
+    source.lines().map_while(|line| line.strip_prefix("//!")).collect::<Vec<_>>().join("\n")
+}
+
+/// The names of rooms that a manifest has among its dependencies; those of tests may be any.
+fn rooms_used(manifest: &str) -> Vec<&str> {
+    manifest
+        .lines()
+        .skip_while(|line| *line != "[dependencies]")
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.strip_prefix("unravel-")?.split(['.', ' ']).next())
+        .collect()
+}
+
+#[test]
+fn every_algorithm_names_its_paper() {
+    let rows = table(&read(&root().join("ARCHITECTURE.md")), "## Papers and algorithms");
+    assert!(rows.len() >= 20, "only {} rows", rows.len());
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let [paper, _, cell] = row.as_slice() else { panic!("not three cells: {row:?}") };
+        let files = quoted(cell);
+        assert!(!paper.is_empty() && !files.is_empty(), "no paper or no file: {row:?}");
+        for file in files {
+            let path = root().join("crates").join(file);
+            if !path.is_file() {
+                wrong.push(format!("{file} does not exist ({paper})"));
+            } else if !file_header(&read(&path)).to_lowercase().contains(&paper.to_lowercase()) {
+                wrong.push(format!("the header of {file} does not name {paper}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn rooms_are_on_the_map_and_depend_on_those_above_them() {
+    let rows = table(&read(&root().join("ARCHITECTURE.md")), "## Rooms");
+    let rooms: Vec<&str> = rows
+        .iter()
+        .flat_map(|row| quoted(&row[0]))
+        .map(|room| room.trim_start_matches("crates/"))
+        .collect();
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for entry in std::fs::read_dir(root().join("crates")).expect("a directory") {
+        let manifest = entry.expect("an entry").path().join("Cargo.toml");
+        // What a build or a merge left behind is no crate.
+        if !manifest.is_file() {
+            continue;
+        }
+        seen += 1;
+        let name = manifest.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        let name = name.expect("a crate has a name");
+        let Some(at) = rooms.iter().position(|room| *room == name) else {
+            wrong.push(format!("crates/{name} has no row"));
+            continue;
+        };
+        for used in rooms_used(&read(&manifest)) {
+            if !rooms[..at].contains(&used) {
+                wrong.push(format!("{name} depends on {used}, which is not above it"));
+            }
+        }
+    }
+    assert!(seen > 10, "only {seen} crates");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn maps_are_read_as_meant() {
+    let page = "## A\n\n| x | y |\n|---|---|\n| no | no |\n\n## B\n\ntext\n\n| x | y |\n|---|---|\n| `a`, `b` | c |\n\n| d |\n";
+    assert_eq!(table(page, "## B"), [["`a`, `b`", "c"]]);
+    assert!(table(page, "## C").is_empty());
+    assert_eq!(quoted("`a`, `b` c"), ["a", "b"]);
+    assert_eq!(file_header("//! A\n//! b\n\n//! no\n"), " A\n b");
+    let manifest = "[package]\nname = \"unravel-x\"\n\n[dependencies]\nlibc = \"1\"\nunravel-a.workspace = true\n\n[dev-dependencies]\nunravel-b.workspace = true\n";
+    assert_eq!(rooms_used(manifest), ["a"]);
 }
 
 #[test]
