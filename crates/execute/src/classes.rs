@@ -10,7 +10,7 @@
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
-use unravel_trace::{Executed, Op, ReadsFrom, SiteId, ThreadId, Touch, touches};
+use unravel_trace::{Executed, Op, ReadsFrom, SiteId, ThreadId, Touch, touched};
 
 /// The class of a run, as far as it went.
 #[derive(Clone, Debug, Default)]
@@ -65,8 +65,8 @@ impl Class {
         }
         let reads = matches!(what.op, Op::Read | Op::Update);
         let by = (*thread, what.site);
-        let mut touches = touches(what).map(|touch| Span::new(&touch));
-        match (touches.next(), touches.next()) {
+        let (first, second) = touched(what);
+        match (first.map(|touch| Span::new(&touch)), second.map(|touch| Span::new(&touch))) {
             // Nearly all events: one look at the memory.
             (Some(span), None) if span.is_short() => {
                 let granule = self.memory.entry(span.start >> 3).or_default();

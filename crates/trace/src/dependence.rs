@@ -11,7 +11,7 @@
 //! The model of a recorded run has a relation of its own over cells and sync objects (`solve::model`), because it also orders
 //! what was not executed so.
 
-use crate::{Op, Pending};
+use crate::{Op, Operand, Pending};
 
 /// Bytes that an event touches, and as what.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -51,42 +51,48 @@ const OUTSIDE: u64 = 1 << 63;
 /// What an event touches, two ranges at most.
 #[inline]
 pub fn touches(event: &Pending) -> impl Iterator<Item = Touch> + use<> {
-    let memory = |writes, role| Touch {
-        address: event.address,
-        bytes: u64::from(event.bytes.max(1)),
-        writes,
-        role,
+    let (first, second) = touched(event);
+    first.into_iter().chain(second)
+}
+
+/// The same as a pair: searches ask it of every event.
+#[inline]
+pub fn touched(event: &Pending) -> (Option<Touch>, Option<Touch>) {
+    let Pending { op, address, .. } = *event;
+    let one = |bytes, writes, role| {
+        ((address != 0).then_some(Touch { address, bytes, writes, role }), None)
     };
-    let object = |role| Touch {
-        address: event.address,
-        bytes: 1,
-        writes: role != Role::AcquireShared,
-        role,
-    };
-    let mutex = |role| event.mutex().map(|address| Touch { address, bytes: 1, writes: true, role });
-    // Before it is executed, nobody knows whom a fork creates.
-    let whom = event.thread().map_or(0, |thread| u64::from(thread.0));
-    let (first, second) = match event.op {
-        Op::Read => (Some(memory(false, Role::Data)), None),
-        Op::Write | Op::Update => (Some(memory(true, Role::Data)), None),
-        Op::Free => (Some(memory(true, Role::Free)), None),
+    let memory = |writes, role| one(u64::from(event.bytes.max(1)), writes, role);
+    let mutex = |address, role| Some(Touch { address, bytes: 1, writes: true, role });
+    match (op, event.operand) {
+        (Op::Read, _) => memory(false, Role::Data),
+        (Op::Write | Op::Update, _) => memory(true, Role::Data),
+        (Op::Free, _) => memory(true, Role::Free),
         // The second half of a condition wait takes the mutex again.
-        Op::Acquire if event.mutex().is_some() => (Some(object(Role::Wake)), mutex(Role::Acquire)),
-        Op::Acquire => (Some(object(Role::Acquire)), None),
-        Op::AcquireShared => (Some(object(Role::AcquireShared)), None),
-        Op::Release => (Some(object(Role::Release)), None),
-        Op::Wait => (Some(object(Role::Wait)), mutex(Role::Release)),
-        Op::Signal => (Some(object(Role::Signal)), None),
-        Op::Fork | Op::Start | Op::Exit | Op::Join | Op::Cancel => (
-            Some(Touch { address: THREADS + whom, bytes: 1, writes: true, role: Role::Life }),
-            None,
-        ),
-        Op::External => {
+        (Op::Acquire, Operand::Mutex(taken)) => {
+            (one(1, true, Role::Wake).0, mutex(taken, Role::Acquire))
+        }
+        (Op::Acquire, _) => one(1, true, Role::Acquire),
+        (Op::AcquireShared, _) => one(1, false, Role::AcquireShared),
+        (Op::Release, _) => one(1, true, Role::Release),
+        (Op::Wait, Operand::Mutex(given)) => {
+            (one(1, true, Role::Wait).0, mutex(given, Role::Release))
+        }
+        (Op::Wait, _) => one(1, true, Role::Wait),
+        (Op::Signal, _) => one(1, true, Role::Signal),
+        (Op::Fork | Op::Start | Op::Exit | Op::Join | Op::Cancel, _) => {
+            // Before it is executed, nobody knows whom a fork creates.
+            let whom = event.thread().map_or(0, |thread| u64::from(thread.0));
+            (
+                Some(Touch { address: THREADS + whom, bytes: 1, writes: true, role: Role::Life }),
+                None,
+            )
+        }
+        (Op::External, _) => {
             (Some(Touch { address: OUTSIDE, bytes: 1, writes: true, role: Role::Outside }), None)
         }
-        Op::End | Op::Alloc | Op::Fence | Op::Yield => (None, None),
-    };
-    first.filter(|touch| touch.address != 0).into_iter().chain(second)
+        (Op::End | Op::Alloc | Op::Fence | Op::Yield, _) => (None, None),
+    }
 }
 
 impl Touch {
@@ -135,7 +141,7 @@ pub fn depend(a: &Pending, b: &Pending) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Operand, SiteId, ThreadId};
+    use crate::{SiteId, ThreadId};
 
     fn event(op: Op, address: u64, bytes: u32) -> Pending {
         Pending { op, address, bytes, site: SiteId(0), operand: Operand::None, atomic: false }

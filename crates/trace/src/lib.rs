@@ -45,7 +45,7 @@ mod verb;
 pub use budgets::Budget;
 pub use bug::*;
 pub use combine::{Combined, Incompatible, combine};
-pub use dependence::{Role, Touch, depend, touches};
+pub use dependence::{Role, Touch, depend, touched, touches};
 pub use event::*;
 pub use expr::{
     BinaryOp, CompareOp, ConvertOp, ExprId, Exprs, FloatOp, Node, SymbolId, mask, signed,
