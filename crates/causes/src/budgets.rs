@@ -21,9 +21,9 @@ unravel_trace::budgets! {
 
     /// Failing runs that are diagnosed.
     MOST_DIAGNOSED: usize = 24;
-    /// How long one diagnosis may take, as a share of what is left, and at least.
+    /// One diagnosis may take this part of the time that is left.
     DIAGNOSIS_SHARE: u32 = 3;
-    /// How long one diagnosis may take, as a share of what is left, and at least.
+    /// One diagnosis may take this long in any case: less comes to nothing.
     LEAST_DIAGNOSIS: Duration = Duration::from_secs(3);
     /// The share of the time that goes into finding a failure, if none has been met.
     SEARCH_SHARE: u32 = 2;

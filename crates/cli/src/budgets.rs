@@ -18,9 +18,9 @@ unravel_trace::budgets! {
     /// How long schedules are tried if the user does not say.
     DIAGNOSE_TIME: Duration = Duration::from_secs(30);
 
-    /// How long each candidate is explored: exhaustively, and where that does not end, otherwise.
+    /// How long each set of measures is explored exhaustively.
     REPAIR_EXHAUSTIVE: Duration = Duration::from_secs(5);
-    /// How long each candidate is explored: exhaustively, and where that does not end, otherwise.
+    /// How long it is sampled where that does not end.
     REPAIR_SAMPLING: Duration = Duration::from_secs(20);
     /// How long to look for causes that a candidate leaves.
     REPAIR_REMAINING: Duration = Duration::from_secs(10);
@@ -78,6 +78,10 @@ mod tests {
             let same =
                 |other: &&super::Budget| (other.room, other.name) == (budget.room, budget.name);
             assert_eq!(all.iter().filter(same).count(), 1, "{}::{}", budget.room, budget.name);
+            let alike = |other: &&super::Budget| {
+                (other.room, &other.reason) == (budget.room, &budget.reason)
+            };
+            assert_eq!(all.iter().filter(alike).count(), 1, "{budget:?}: a reason of its own");
             assert!(budget.reason.len() > 12 && budget.reason.ends_with(['.', ':']), "{budget:?}");
         }
     }

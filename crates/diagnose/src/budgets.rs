@@ -14,19 +14,16 @@ unravel_trace::budgets! {
     LONG_PATH: usize = 300;
     /// Alternates of the model that are executed to see whether they pass.
     MAX_CONFIRMED: usize = 64;
-    /// Instructions that the search for an alternate, and that for the root cause, may execute.
+    /// Work of the search for an alternate schedule.
     ALTERNATE_WORK: u64 = 80_000_000;
-    /// Instructions that the search for an alternate, and that for the root cause, may execute.
+    /// Work of the search for the root cause.
     CAUSE_WORK: u64 = 160_000_000;
 
-    /// Queries for one root cause; fewer for runs with more steps than this part of what the solver can do, whose answers
-    /// take longer.
+    /// Queries for one root cause.
     MAX_QUERIES: u64 = 12;
-    /// Queries for one root cause; fewer for runs with more steps than this part of what the solver can do, whose answers
-    /// take longer.
+    /// The same for long runs, whose answers take longer.
     MAX_LONG_QUERIES: u64 = 3;
-    /// Queries for one root cause; fewer for runs with more steps than this part of what the solver can do, whose answers
-    /// take longer.
+    /// Runs are long with more steps than this part of what the solver can do.
     EASY: usize = 3;
 
     /// Random walks before the solver is asked.
@@ -34,9 +31,9 @@ unravel_trace::budgets! {
     /// Steps that may be evaluated.
     WALK_STEPS: u64 = 20_000_000;
 
-    /// Conflicts of a point are looked for among this many points of its object before it, of which so many conflict.
+    /// Conflicts of a point are looked for among this many points of its object before it.
     LOOK_BACK: usize = 400;
-    /// Conflicts of a point are looked for among this many points of its object before it, of which so many conflict.
+    /// Conflicts of a point that are kept.
     MAX_CONFLICTS: usize = 128;
     /// Locks around a point are looked for among this many points before it.
     MAX_SECTION: usize = 2000;
@@ -47,7 +44,7 @@ unravel_trace::budgets! {
     MAX_SINGLES: usize = 1500;
     /// Pairs of which two are reversed at once: so many, squared.
     MAX_DOUBLES: usize = 48;
-    /// Pairs of which two are reversed at once: so many, squared.
+    /// Schedules at random that look for a passing one.
     MAX_RANDOM: u64 = 400;
     /// Passing schedules that are compared before the nearest is taken.
     ENOUGH_PASSING: usize = 120;
@@ -56,9 +53,9 @@ unravel_trace::budgets! {
     MOST_ATTEMPTS: u32 = 200;
     /// Attempts whose paths were complete and in which no order failed.
     MOST_COMPLETE: u32 = 24;
-    /// Walks that take no notice of guesses, and how many of their orders are executed.
+    /// Walks that take no notice of guesses.
     RELAXED_WALKS: u64 = 400;
-    /// Walks that take no notice of guesses, and how many of their orders are executed.
+    /// Orders of such walks that are executed.
     RELAXED_EXECUTIONS: u32 = 12;
     /// Of what a stuck thread might try instead, how much is tried at once.
     AT_ONCE: usize = 4;
@@ -82,7 +79,7 @@ unravel_trace::budgets! {
 
     /// Larger models are not closed: the reachability matrix would not pay.
     CLOSURE_STEPS: usize = 3000;
-    /// Larger models are not closed: the reachability matrix would not pay.
+    /// Rounds of a closure. What it has not refuted by then counts as possible.
     CLOSURE_ROUNDS: usize = 40;
 
     /// Reversals and delays tried against each candidate.

@@ -8,13 +8,13 @@ unravel_trace::budgets! {
     /// How long bugs are diagnosed after a search that was interrupted.
     HURRIED: Duration = Duration::from_secs(5);
 
-    /// Simplifying may take this part of a diagnosis' time, and no more than this.
+    /// Simplifying may take this part of a diagnosis' time.
     SIMPLIFYING_SHARE: u32 = 4;
-    /// Simplifying may take this part of a diagnosis' time, and no more than this.
+    /// Simplifying takes no longer than this.
     MOST_SIMPLIFYING: Duration = Duration::from_secs(3);
     /// Executions of the search for fewer switches that is exact: a tenth of what the command itself spends.
     PROOF_EXECUTIONS: u64 = 20_000;
-    /// Executions of the search for fewer switches that is exact: a tenth of what the command itself spends.
+    /// Work of that search: a tenth of what the command itself spends.
     PROOF_WORK: u64 = 150_000_000;
 
     /// How often progress is told.

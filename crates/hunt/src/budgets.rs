@@ -17,11 +17,11 @@ unravel_trace::budgets! {
     /// Rounds in which writes are followed.
     VALUE_ROUNDS: usize = 10;
 
-    /// Cycles that are asked about, those between the same places, and chains that are looked at for them.
+    /// Cycles of locks that are asked about.
     MOST_CYCLES: usize = 60;
-    /// Cycles that are asked about, those between the same places, and chains that are looked at for them.
+    /// Cycles between the same places that are asked about.
     MOST_ALIKE: usize = 3;
-    /// Cycles that are asked about, those between the same places, and chains that are looked at for them.
+    /// Chains of locks that are looked at for cycles.
     MOST_CHAINS: u64 = 50_000;
     /// Waits at the same place of the same thread.
     MOST_WAITS: usize = 2;

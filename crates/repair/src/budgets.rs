@@ -9,16 +9,16 @@ unravel_trace::budgets! {
     WIDTHS: usize = 4;
     /// Orders tried against one cause.
     MOST_ORDERS: usize = 4;
-    /// Moves that are tried against all causes at once, and what that adds to their price.
+    /// Moves that are tried against all causes at once.
     MOST_SWEEPING: usize = 6;
-    /// Moves that are tried against all causes at once, and what that adds to their price.
+    /// What trying a move against all causes adds to its price.
     DOUBT: u64 = 8;
     /// Causes of one class whose places are looked at: they differ in their callers at most.
     MOST_CAUSES: usize = 4;
 
-    /// Covers that are looked at in one round, and how many of these do the same kinds of things.
+    /// Covers that are looked at in one round.
     MOST_COVERS: usize = 40;
-    /// Covers that are looked at in one round, and how many of these do the same kinds of things.
+    /// Covers of one round that do the same kinds of things.
     MOST_ALIKE: usize = 8;
     /// Covers that these are chosen from.
     COVERS: usize = 400;
@@ -44,13 +44,11 @@ unravel_trace::budgets! {
     PAST_OWN: u64 = 36;
     /// Looking before it goes wrong is seldom a repair.
     PAST_CHECK: u64 = 80;
-    /// Looking before it goes wrong is seldom a repair.
+    /// Price of a move past the creation or the join of a thread.
     PAST_THREAD: u64 = 12;
-    /// Threads that were there at the same time no longer are: right where one needs what the other makes, and the last
-    /// thing to do where they only disturb each other.
+    /// Price of a join before the creation of another thread: right where one needs what the other makes.
     THREAD_PAST_THREAD: u64 = 45;
-    /// Threads that were there at the same time no longer are: right where one needs what the other makes, and the last
-    /// thing to do where they only disturb each other.
+    /// The same where the threads only disturb each other: they no longer run at the same time, so it is the last thing to do.
     DISTURBED_THREAD: u64 = 95;
     /// Moves of one class.
     MOST_MOVES: usize = 12;

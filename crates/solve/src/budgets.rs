@@ -19,9 +19,9 @@ unravel_trace::budgets! {
     /// Conflicts that leaving one member out may take.
     FEW_CONFLICTS: u64 = 60;
 
-    /// Obstacles of one cell that are said at one standstill, and standstills in one pass.
+    /// Obstacles of one cell that are said at one standstill.
     ENOUGH_OBSTACLES: usize = 24;
-    /// Obstacles of one cell that are said at one standstill, and standstills in one pass.
+    /// Standstills of linearising in one pass.
     STANDSTILLS: usize = 40;
 
     /// Steps that break one segment or switch and are said at once.
@@ -35,13 +35,13 @@ unravel_trace::budgets! {
     /// Conditions over one cell that are looked at.
     CONDITIONS: usize = 16;
 
-    /// Walks, and steps that all of them may execute, for each step of the model.
+    /// Walks at random for one question.
     WALKS: u64 = 8;
-    /// Walks, and steps that all of them may execute, for each step of the model.
+    /// Steps that all walks together may execute, for each step of the model.
     WALK_EFFORT: usize = 24;
-    /// Never more than this, and not fewer.
+    /// All walks together execute no more steps than this, however long the model is.
     MOST_WALKED: usize = 400_000;
-    /// Never more than this, and not fewer.
+    /// All walks together may always execute so many steps.
     LEAST_WALKED: usize = 4_000;
 
     /// Candidates in the first clause.
@@ -51,9 +51,9 @@ unravel_trace::budgets! {
 
     /// Clauses that join so few levels are kept.
     GLUE: u32 = 3;
-    /// Forgettable clauses before the first reduction, and how many more there may be before each next one.
+    /// Forgettable clauses before the first reduction.
     FIRST_CLAUSES: usize = 4_000;
-    /// Forgettable clauses before the first reduction, and how many more there may be before each next one.
+    /// How many more forgettable clauses there may be before each next reduction.
     MORE_CLAUSES: usize = 500;
 
     /// Literals that the theory is told between two looks at the clock.

@@ -21,8 +21,8 @@ unravel_trace::budgets! {
     FIRST: u64 = 2;
     /// The runs up to the end of the second epoch learn, all of them.
     LEARNING: u64 = 8;
-    /// Size of the third epoch; each is twice the one before, up to the limit.
+    /// Size of the third epoch; each is twice the one before.
     EPOCH: u64 = 64;
-    /// Size of the third epoch; each is twice the one before, up to the limit.
+    /// No epoch is larger: what is learnt should count before long.
     EPOCH_LIMIT: u64 = 4096;
 }
