@@ -144,6 +144,16 @@ pub(crate) fn is_stream(name: &str) -> bool {
     STREAMS.contains(&name)
 }
 
+/// Whether a variable of a library gives access to standard input.
+pub(crate) fn is_input(name: &str) -> bool {
+    matches!(name, "stdin" | "_ZSt3cin" | "_ZSt4wcin")
+}
+
+/// Whether the name of a function says that it reads.
+pub(crate) fn reads_input(name: &str) -> bool {
+    ["read", "scanf", "get"].iter().any(|part| name.contains(part)) && !name.starts_with("pthread_")
+}
+
 /// Remembers how `std::cout` and its like print, before a program changes it.
 pub(crate) fn keep_streams() {
     // SAFETY: copies state of libstdc++'s objects.

@@ -75,6 +75,8 @@ struct Resets {
     buffers: bool,
     streams: bool,
     locale: bool,
+    /// Where standard input was read to.
+    input: bool,
 }
 
 impl Natives {
@@ -121,6 +123,11 @@ impl Natives {
             locale: calls(&["setlocale"]),
             buffers: calls(&["setvbuf", "setbuf", "setbuffer", "setlinebuf"]),
             streams: program.external_data.iter().any(|data| host::is_stream(&data.name)),
+            input: program.external_data.iter().any(|data| host::is_input(&data.name))
+                || program
+                    .functions
+                    .iter()
+                    .any(|f| f.body.is_none() && !never_reads_input(&f.name)),
         };
         if resets.streams {
             host::keep_streams();
@@ -256,6 +263,8 @@ impl Natives {
             self.stdin = input.stdin.clone();
             self.stdin_ready = true;
             host::replace_stdin(self.stdin.as_deref());
+        } else if !self.resets.input {
+            return;
         }
         host::rewind_stdin();
     }
@@ -308,6 +317,18 @@ impl Natives {
         // SAFETY: the C library's own stream; this is the only native thread.
         unsafe { fflush_unlocked(stdout) };
     }
+}
+
+/// Functions of which it is known that they leave standard input alone. All others might read it.
+fn never_reads_input(name: &str) -> bool {
+    const OUTPUT: &[&str] = &[
+        "printf", "fprintf", "puts", "fputs", "putchar", "fputc", "putc", "fwrite", "perror",
+        "write",
+    ];
+    name.starts_with("llvm.")
+        || OUTPUT.contains(&name)
+        || crate::pure::is_pure(name)
+        || crate::models::find(name).is_some() && !host::reads_input(name)
 }
 
 /// The native thread-locals the program refers to. Their size is the symbol's; libstdc++'s are pointers.
