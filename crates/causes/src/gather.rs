@@ -56,6 +56,8 @@ pub struct Gathered {
     pub most_events: u64,
     /// The values that `__VERIFIER_nondet_*` returned: the input is one of many.
     pub asks_for_values: bool,
+    /// The environment could have deviated.
+    pub could_deviate: bool,
     /// Classes, and whether they fail.
     pub seen: FxHashSet<(u64, bool)>,
     /// Steps of all runs that were kept.
@@ -204,6 +206,7 @@ impl Gatherer<'_> {
     /// Keeps a run if its class is new.
     pub fn keep(&mut self, gathered: &mut Gathered, run: Run, course: Course) -> bool {
         gathered.asks_for_values |= !run.nondet.is_empty();
+        gathered.could_deviate |= run.could_deviate;
         gathered.most_events = gathered.most_events.max(course.steps.len() as u64);
         let failure = match run.outcome {
             Outcome::Exited { .. } => None,

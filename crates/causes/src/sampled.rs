@@ -35,6 +35,8 @@ pub fn find_failures(
         jobs: 1,
         shard: Shard::WHOLE,
         after_first: AfterFirst::GoOnFor { times: 1, least: 2000, time: Duration::from_secs(2) },
+        deviations: 0,
+        exit_codes: false,
         known: Vec::new(),
     };
     let input = gatherer.lab.input().clone();

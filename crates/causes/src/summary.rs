@@ -45,6 +45,7 @@ impl Summary {
         extent.max_steps = gatherer.lab.input().limits.max_steps;
         extent.most_events = extent.most_events.max(gathered.most_events);
         extent.fixed_inputs |= gathered.asks_for_values;
+        extent.could_deviate |= gathered.could_deviate;
         for what in &gathered.left_out {
             if !extent.left_out.contains(what) {
                 extent.left_out.push(what.clone());

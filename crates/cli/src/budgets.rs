@@ -29,6 +29,9 @@ unravel_trace::budgets! {
 
     /// How long a search lasts if the user says nothing.
     DEFAULT_TIME: Duration = Duration::from_secs(30);
+    /// How often the environment deviates in a run, if the user says nothing: bugs that need three such accidents at once
+    /// are hardly ever met.
+    DEVIATIONS: u32 = 2;
     /// A search is inconclusive if one run in so many was.
     FEW_SCHEDULES: u64 = 10;
 

@@ -48,6 +48,7 @@ pub struct Search {
     pub time: Option<String>,
     pub jobs: Option<usize>,
     pub max_steps: Option<u64>,
+    pub deviations: Option<u32>,
     pub fail_on_exit: Option<bool>,
     pub check: Option<String>,
     pub races: Option<bool>,

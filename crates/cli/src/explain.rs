@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use unravel_explain::{Budget, Task};
+use unravel_explore::Plan;
 use unravel_repair::Effort;
 use unravel_report::searched::pace;
 use unravel_report::{Sources, annotations, dot, html, json, sarif, terminal};
@@ -34,7 +35,7 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
         input: &loaded.input,
         rules: &loaded.rules,
         engine: loaded.vm.name(),
-        plan: plan::plan(&flags.search, &config),
+        plan: Plan { exit_codes: !loaded.rules.judge_runs(), ..plan::plan(&flags.search, &config) },
         known: config.known(),
         budget: Budget { diagnosis: flags.diagnose_time.unwrap_or(defaults.diagnosis), ..defaults },
         solver: flags.solver,
@@ -53,6 +54,9 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     if !time.is_zero() && calls_for_repair(&explanation) && has_sources(&loaded) {
         // Whatever happens to this process on the way, what is known is kept.
         files.write(&explanation, &sources)?;
+        let kinds = explanation.bugs.iter().map(|bug| bug.failure.kind);
+        loaded.rules = kinds.fold(loaded.rules.clone(), |rules, kind| rules.with(kind));
+        loaded.vm.set_rules(&loaded.rules);
         go_on(&mut explanation, loaded, flags, time, &mut progress)?;
     }
     drop(progress);

@@ -26,7 +26,8 @@ pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
     let mut loaded = program::load(&flags.program, &config)?;
     let after_first = if flags.all { AfterFirst::GoOn } else { AfterFirst::Stop };
     let known = config.known().into_iter().map(|known| known.bug).collect();
-    let plan = Plan { after_first, known, ..plan::plan(&flags.search, &config) };
+    let exit_codes = !loaded.rules.judge_runs();
+    let plan = Plan { after_first, known, exit_codes, ..plan::plan(&flags.search, &config) };
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
     let result = search(&mut loaded.vm, &loaded.input, &plan, |tally, elapsed| {
@@ -69,7 +70,7 @@ fn write_trace(
     let file = TraceFile {
         program: loaded.reference.clone(),
         input: finding.run.input(&loaded.input),
-        rules: loaded.rules.clone(),
+        rules: finding.rules(&loaded.rules),
         strategy: plan.strategy.to_string(),
         seed: Some(plan.seed),
         engine: loaded.vm.name().to_owned(),
@@ -136,6 +137,8 @@ fn systematic_json(part: &Reached) -> serde_json::Value {
         "classes": part.classes,
         "complete": part.complete,
         "preemptions": part.bound,
+        "deviations": part.deviations,
+        "for_all_deviations": part.is_for_all_deviations(),
         "left_out": notes::all_left_out(&part.left_out),
     })
 }

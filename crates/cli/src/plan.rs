@@ -4,7 +4,7 @@ use unravel_explore::{AfterFirst, Plan, Shard};
 use unravel_results::Explored;
 use unravel_strategies::Strategy;
 
-use crate::budgets::{DEFAULT_TIME, FEW_SCHEDULES};
+use crate::budgets::{DEFAULT_TIME, DEVIATIONS, FEW_SCHEDULES};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::flags::{SearchFlags, parse_time};
@@ -35,6 +35,8 @@ pub fn plan(flags: &SearchFlags, config: &Config) -> Plan {
         jobs: flags.jobs.or(wishes.jobs).unwrap_or_else(cores),
         shard: flags.shard.unwrap_or(Shard::WHOLE),
         after_first: AfterFirst::Stop,
+        deviations: flags.deviations.or(wishes.deviations).unwrap_or(DEVIATIONS),
+        exit_codes: true,
         known: Vec::new(),
     }
 }

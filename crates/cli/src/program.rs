@@ -109,14 +109,14 @@ fn read_input(flags: &InputFlags, args: &[String], config: &Config) -> Result<In
     let defaults = Limits::default();
     let limits = Limits {
         max_steps: flags.max_steps.or(config.search.max_steps).unwrap_or(defaults.max_steps),
-        spurious_wakes: flags.spurious_wakes,
-        early_timeouts: flags.early_timeouts,
+        malloc_fails: flags.malloc_fails.unwrap_or(0),
+        uninit: defaults.uninit,
     };
     let stdin = match &flags.stdin {
         Some(path) => Some(read_file(path)?),
         None => own_stdin()?,
     };
-    Ok(Input { args: args.to_vec(), stdin, nondet, limits })
+    Ok(Input { args: args.to_vec(), stdin, nondet, limits, forced: Vec::new() })
 }
 
 fn read_rules(flags: &RuleFlags, config: &Config) -> Result<Rules, CliError> {

@@ -11,12 +11,7 @@ use crate::flags::ProgramFlags;
 pub fn program(compile: &[String], flags: &ProgramFlags) -> String {
     let mut words: Vec<String> = compile.iter().map(|flag| compiler_flag(flag)).collect();
     let (input, rules) = (&flags.input, &flags.rules);
-    let switches = [
-        (rules.races, "--races"),
-        (rules.fail_on_exit, "--fail-on-exit"),
-        (input.spurious_wakes, "--spurious-wakes"),
-        (input.early_timeouts, "--early-timeouts"),
-    ];
+    let switches = [(rules.races, "--races"), (rules.fail_on_exit, "--fail-on-exit")];
     words.extend(switches.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
     let file = |path: &PathBuf| shell_word(&path.display().to_string());
     let output = rules.expect_output.as_ref();
@@ -24,6 +19,7 @@ pub fn program(compile: &[String], flags: &ProgramFlags) -> String {
     words.extend(rules.check.as_ref().map(|check| format!("--check {}", shell_word(check))));
     words.extend(input.stdin.as_ref().map(|path| format!("--stdin {}", file(path))));
     words.extend(input.max_steps.map(|steps| format!("--max-steps {steps}")));
+    words.extend(input.malloc_fails.map(|fails| format!("--malloc-fails {fails}")));
     words.extend(input.nondet_seed.map(|seed| format!("--nondet-seed {seed}")));
     words.extend(input.nondet.as_ref().map(|values| {
         let values: Vec<String> = values.iter().map(i64::to_string).collect();

@@ -133,6 +133,10 @@ fn unproved(why: &Unproved) -> String {
         Unproved::NotAsked => "no proof was asked for".to_owned(),
         Unproved::Livelock => "livelocks are not searched exactly".to_owned(),
         Unproved::Unseen(spot) => format!("not seen: {}", blind_spot(*spot)),
+        Unproved::Deviations => {
+            "the failure needs an environment that deviates, which is not searched exactly"
+                .to_owned()
+        }
         Unproved::Cancellation => "threads are cancelled".to_owned(),
         Unproved::Inconclusive { reason } => format!("a schedule could not be followed: {reason}"),
         Unproved::Damaged => {

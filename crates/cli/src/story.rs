@@ -1,7 +1,8 @@
 //! Failures and runs in words for a person, and the same as JSON.
 
 use serde_json::{Value, json};
-use unravel_report::FileNames;
+use unravel_report::{FileNames, deviations};
+use unravel_results::Needed;
 use unravel_trace::{BugId, Failure, KnownOrder, Outcome, Place, Run, ThreadName, user_place};
 
 /// Frames shown of a stack; the rest is in the JSON.
@@ -25,6 +26,9 @@ pub fn one_of_several(failure: &Failure, run: &Run, names: &FileNames) -> String
         count(run.schedule.threads.len() as u64, "thread"),
         count(events(run), "event"),
     );
+    if let Some(needs) = deviations::sentence(&Needed::of(run)) {
+        text += &format!("  {needs}\n");
+    }
     text
 }
 
@@ -143,6 +147,11 @@ pub fn one_run_json(run: &Run, names: &FileNames) -> Value {
         "order_known": is_order_known(run),
         "context_switches": is_order_known(run).then(|| run.schedule.context_switches()),
         "steps": run.steps,
+        "deviations": Needed::of(run).iter().map(|needed| json!({
+            "kind": needed.kind.name(),
+            "thread": needed.thread.to_string(),
+            "at": needed.place.as_ref().map(|place| names.line(&place.into())),
+        })).collect::<Vec<_>>(),
         "notes": unravel_report::notes::notes(&run.notes),
     })
 }

@@ -555,9 +555,10 @@ pub enum Inst {
         value: Reg,
         site: SiteId,
     },
-    /// Result as LLVM lays out `{ iN, i1 }`. Strong: never fails spuriously.
+    /// Result as LLVM lays out `{ iN, i1 }`. A weak one may fail although the value is the expected one.
     CmpXchg {
         bits: u8,
+        weak: bool,
         dst: Reg,
         ptr: Reg,
         expected: Reg,

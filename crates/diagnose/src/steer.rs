@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use unravel_trace::{
-    Choice, Counter, Executed, Key, Keys, Op, Question, Ready, Rng, Scheduler, ThreadKey,
+    Choice, Counter, Executed, Key, Keys, Op, Question, Ready, Rng, Scheduler, ThreadId, ThreadKey,
     ThreadName, View,
 };
 
@@ -105,9 +105,9 @@ impl<'a> Steer<'a> {
     }
 
     /// The candidate the failing run would execute first. What it does not have comes where its thread left it.
-    fn follow(&self, options: &[(usize, Key)], view: &View<'_>) -> usize {
+    fn follow(&self, options: &[(usize, Key)], offered: &[Ready]) -> usize {
         let place = |(index, key): &(usize, Key)| {
-            let thread = view.enabled[*index].thread;
+            let thread = offered[*index].thread;
             match self.failing.get(*key) {
                 Some(position) => (position, 1),
                 None => (self.threads[thread.index()].1, 0),
@@ -116,12 +116,12 @@ impl<'a> Steer<'a> {
         options.iter().min_by_key(|o| place(o)).expect("never without options").0
     }
 
-    fn pick(&mut self, options: &[(usize, Key)], view: &View<'_>) -> usize {
+    fn pick(&mut self, options: &[(usize, Key)], offered: &[Ready], current: ThreadId) -> usize {
         let at_random = match self.mode {
             Mode::Follow => false,
             Mode::Wander { leave, .. } => self.rng.below(100) < leave,
             Mode::Random { stay, .. } => {
-                let current = options.iter().find(|o| view.enabled[o.0].thread == view.current);
+                let current = options.iter().find(|o| offered[o.0].thread == current);
                 if let Some((index, _)) = current
                     && self.rng.below(100) < stay
                 {
@@ -133,20 +133,39 @@ impl<'a> Steer<'a> {
         if at_random {
             return options[self.rng.below(options.len() as u32) as usize].0;
         }
-        self.follow(options, view)
+        self.follow(options, offered)
+    }
+
+    /// Who can go on; and whose time has not come, if the failing run let it go on here nevertheless.
+    fn offered(&mut self, view: &View<'_>) -> Vec<Ready> {
+        let mut offered = view.enabled.to_vec();
+        if !view.early.is_empty() {
+            let place = |steer: &mut Self, ready: &Ready| {
+                let key = steer.key_of(ready);
+                steer.failing.get(key)
+            };
+            let next = view.enabled.iter().filter_map(|ready| place(self, ready)).min();
+            let early = view.early.iter().filter(|ready| {
+                place(self, ready).is_some_and(|place| next.is_none_or(|next| place < next))
+            });
+            let early: Vec<Ready> = early.copied().collect();
+            offered.extend(early);
+        }
+        offered
     }
 }
 
 impl Scheduler for Steer<'_> {
     fn next(&mut self, view: &View<'_>) -> Choice {
         self.know(view.names);
+        let offered = self.offered(view);
         let all: Vec<(usize, Key)> =
-            (0..view.enabled.len()).map(|i| (i, self.key_of(&view.enabled[i]))).collect();
+            (0..offered.len()).map(|i| (i, self.key_of(&offered[i]))).collect();
         // The end of the process comes last, or it would hide what the other threads do.
         let lingering: Vec<(usize, Key)> = all
             .iter()
             .filter(|(index, key)| {
-                view.enabled[*index].pending.op != Op::End || self.failing.get(*key).is_some()
+                offered[*index].pending.op != Op::End || self.failing.get(*key).is_some()
             })
             .copied()
             .collect();
@@ -157,9 +176,11 @@ impl Scheduler for Steer<'_> {
             .copied()
             .collect();
         // If all are held, somebody has to go: the run will not keep the orders, and whoever asked sees it.
-        let chosen =
-            if free.is_empty() { self.follow(options, view) } else { self.pick(&free, view) };
-        let candidate = view.enabled[chosen];
+        let chosen = match free.is_empty() {
+            true => self.follow(options, &offered),
+            false => self.pick(&free, &offered, view.current),
+        };
+        let candidate = offered[chosen];
         let key = all[chosen].1;
         let thread = candidate.thread;
         let (thread_key, last) = &mut self.threads[thread.index()];

@@ -42,6 +42,11 @@ impl<E> Judged<E> {
         Judged { executor, rules: rules.clone() }
     }
 
+    /// From now on its runs are judged so.
+    pub fn set_rules(&mut self, rules: &Rules) {
+        self.rules = rules.clone();
+    }
+
     /// The executor itself.
     pub fn inner(&self) -> &E {
         &self.executor

@@ -68,7 +68,7 @@ impl<'a> Replay<'a> {
 
     fn find(&self, view: &View<'_>, name: &ThreadName) -> Option<ThreadId> {
         let index = view.names.iter().position(|n| n == name)?;
-        Some(ThreadId(index as u32)).filter(|t| view.is_enabled(*t))
+        Some(ThreadId(index as u32)).filter(|t| view.ready(*t).is_some())
     }
 }
 

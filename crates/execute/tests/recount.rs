@@ -96,11 +96,15 @@ fn a_schedule_counts_the_same_where_more_is_visible() {
 
 /// A view in which two threads are about to do this.
 fn decide(recount: &mut Recount<'_>, current: u32, first: Pending, second: Pending) -> u32 {
-    let enabled = [(1, first), (2, second)]
-        .map(|(thread, pending)| Ready { thread: ThreadId(thread), pending });
+    let enabled = [(1, first), (2, second)].map(|(thread, pending)| Ready {
+        thread: ThreadId(thread),
+        pending,
+        by_time: false,
+    });
     let names = [ThreadName::main(), ThreadName::main().child(1), ThreadName::main().child(2)];
     let view = View {
         enabled: &enabled,
+        early: &[],
         names: &names,
         current: ThreadId(current),
         why: Why::UsedUp,

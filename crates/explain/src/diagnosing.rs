@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use unravel_diagnose::{Options, Stage, diagnose};
-use unravel_execute::{Apart, Laboratory, Received};
+use unravel_execute::{Apart, Judged, Laboratory, Received};
 use unravel_explore::Finding;
 use unravel_results::Diagnosis;
 use unravel_solve::Heeding;
-use unravel_trace::{Detail, Executor, Run};
+use unravel_trace::{Detail, Executor, Rules, Run};
 
 use crate::budgets::{GRACE, HASTE, TICK};
 use crate::explain::Task;
@@ -85,10 +85,12 @@ fn here(
     progress: &mut dyn FnMut(Stage),
 ) -> Result<Diagnosed, String> {
     let input = finding.run.input(request.input);
-    let run = simplified(executor, &input, finding, deadline, interrupted);
+    // Differing exit codes are a failure only for who has seen both.
+    let mut executor = Judged::new(executor, &finding.rules(&Rules::default()));
+    let run = simplified(&mut executor, &input, finding, deadline, interrupted);
     let visible = run.schedule.visible.clone();
     let mut lab =
-        Laboratory::new(executor, input, visible).until(Some(deadline), Some(interrupted));
+        Laboratory::new(&mut executor, input, visible).until(Some(deadline), Some(interrupted));
     let name = &request.program.name;
     let options = Options::default();
     let mut solver = Heeding::new(request.solver.make(), interrupted);

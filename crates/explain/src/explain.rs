@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use unravel_diagnose::Stage;
 use unravel_explore::{AfterFirst, Finding, Plan, SearchError, search};
 use unravel_files::{FileError, ProgramRef};
-use unravel_results::{ExplainedBug, Explanation, Found, PutAside, Tally, Verdict, replay_command};
+use unravel_results::{
+    ExplainedBug, Explanation, Found, Needed, PutAside, Tally, Verdict, replay_command,
+};
 use unravel_solve::SolverChoice;
 use unravel_trace::{Executor, Input, KnownBug, Rules, Run};
 
@@ -189,6 +191,7 @@ fn bug(finding: &Finding, tally: &Tally, trace: String, verdict: Verdict) -> Exp
     let id = failure.id();
     let Run { schedule, trace: observed, .. } = &finding.run;
     ExplainedBug {
+        needs: Needed::of(&finding.run),
         found: Found {
             schedule: finding.index + 1,
             times: tally.times(&id).max(1),

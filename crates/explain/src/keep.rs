@@ -49,7 +49,10 @@ impl Keeper<'_> {
         let file = TraceFile {
             program: self.request.program.clone(),
             input: run.input(self.request.input),
-            rules: self.request.rules.clone(),
+            rules: match run.outcome.failure() {
+                Some(failure) => self.request.rules.with(failure.kind),
+                None => self.request.rules.clone(),
+            },
             strategy: self.explored.strategy.clone(),
             seed: Some(self.explored.seed),
             engine: self.request.engine.to_owned(),

@@ -5,6 +5,9 @@ use std::time::Duration;
 unravel_trace::budgets! {
     room "explore";
 
+    /// Runs of the exhaustive search with a given number of deviations, where all without are explored: few seconds.
+    MOST_DEVIATING: u64 = 20_000;
+
     /// The most runs of one order: a worker reports in between.
     MOST_RUNS: u64 = 256;
 

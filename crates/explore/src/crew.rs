@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use unravel_results::{Stopped, Tally, Unfollowed};
 use unravel_trace::{Executor, Input, LeftOut, Method, Reached};
 
-use crate::budgets::{GRACE, MOST_RUNS, TICK};
+use crate::budgets::{GRACE, MOST_DEVIATING, MOST_RUNS, TICK};
 use crate::search::{Plan, SearchError, State};
 use crate::worker;
 use crate::worker::{Lane, Range, Report, Work, Worker, WorkerEnd};
@@ -20,6 +20,10 @@ pub(crate) struct Crew<'a> {
     /// The workers of the lanes first, then those that sample.
     workers: Vec<Worker>,
     lanes: Vec<LaneState>,
+    /// Deviations that the exhaustive search allows now.
+    deviations: u32,
+    /// How far it came with fewer.
+    shallower: Vec<Reached>,
 }
 
 struct LaneState {
@@ -77,7 +81,15 @@ impl<'a> Crew<'a> {
         let lanes = lanes
             .map(|(method, lane)| LaneState { method, lane, summary: None, lost: false })
             .collect();
-        Crew { executor, input, plan, workers: Vec::new(), lanes }
+        Crew {
+            executor,
+            input,
+            plan,
+            workers: Vec::new(),
+            lanes,
+            deviations: 0,
+            shallower: Vec::new(),
+        }
     }
 
     /// Executes these runs; says so if the search is over.
@@ -166,7 +178,9 @@ impl<'a> Crew<'a> {
             let work = match self.lanes.get(index) {
                 Some(lane) => {
                     let runs = take(&mut pending.slots[index], MOST_RUNS * 16, limit);
-                    runs.map(|runs| Work::Slots { method: lane.method, lane: lane.lane, runs })
+                    let deviations = self.deviations;
+                    let LaneState { method, lane, .. } = *lane;
+                    runs.map(|runs| Work::Slots { method, lane, runs, deviations })
                 }
                 None => pending.take(limit).map(|runs| Work::Samples { runs, at_once }),
             };
@@ -237,6 +251,8 @@ impl<'a> Crew<'a> {
 
     /// More is visible than before: what systematic searches explored does not count any more.
     pub fn begin_anew(&mut self) {
+        self.deviations = 0;
+        self.shallower.clear();
         for lane in &mut self.lanes {
             lane.summary = None;
         }
@@ -253,15 +269,52 @@ impl<'a> Crew<'a> {
         !self.lanes.is_empty() && lanes.clone().next().is_some() && lanes.all(ends)
     }
 
+    /// Has findings executed once more that no worker has executed twice, between two epochs.
+    pub fn confirm(&mut self, state: &mut State<'_>) -> Result<(), SearchError> {
+        let mut open = state.findings.iter_mut().filter(|finding| finding.is_open);
+        open.try_for_each(|finding| {
+            let worker = match self.workers.last_mut() {
+                Some(worker) => worker,
+                None => {
+                    self.workers.push(Worker::start(self.executor, self.input, self.plan)?);
+                    self.workers.last_mut().expect("pushed")
+                }
+            };
+            worker.confirm(finding)
+        })
+    }
+
+    /// Lets the exhaustive search, which has come to its end, go on with one more deviation. False if that would bring
+    /// nothing, or is not wanted.
+    pub fn deepen(&mut self) -> bool {
+        let Some(reached) = self.reached(Method::Exhaustive) else { return false };
+        if self.deviations >= self.plan.deviations || reached.is_for_all_deviations() {
+            return false;
+        }
+        self.shallower.push(reached);
+        self.deviations += 1;
+        for lane in self.lanes.iter_mut().filter(|lane| lane.method == Method::Exhaustive) {
+            lane.summary = None;
+        }
+        true
+    }
+
+    /// Whether the exhaustive search goes through deviations, and has done so for long.
+    pub fn is_deep_enough(&self) -> bool {
+        let runs = self.reached(Method::Exhaustive).map_or(0, |reached| reached.schedules);
+        self.deviations > 0 && runs >= MOST_DEVIATING
+    }
+
+    fn reached(&self, method: Method) -> Option<Reached> {
+        let lanes = self.lanes.iter().filter(|lane| lane.method == method);
+        lanes.filter_map(LaneState::told).reduce(Reached::with)
+    }
+
     /// How far the systematic searches came, their lanes taken together.
     pub fn summaries(&self) -> Vec<Reached> {
-        [Method::Exhaustive, Method::Bounded]
-            .into_iter()
-            .filter_map(|method| {
-                let lanes = self.lanes.iter().filter(|lane| lane.method == method);
-                lanes.filter_map(LaneState::told).reduce(Reached::with)
-            })
-            .collect()
+        let methods = [Method::Exhaustive, Method::Bounded];
+        let last = methods.into_iter().filter_map(|method| self.reached(method));
+        self.shallower.iter().cloned().chain(last).collect()
     }
 }
 

@@ -1,22 +1,24 @@
 //! What a worker does with an order: executes runs and notes what they teach.
 
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use rustc_hash::FxHashSet;
-use unravel_execute::{Laboratory, Replay};
+use rustc_hash::{FxHashSet, FxHasher};
+use unravel_execute::{Laboratory, Replay, judge};
 use unravel_results::{Tally, Unfollowed};
 use unravel_strategies::{
-    Bounding, Counted, Exhaustive, Knowledge, LEARNING, Strategy, Systematic, is_common, is_full,
+    Bounding, Counted, Deviating, Exhaustive, Knowledge, LEARNING, Strategy, Systematic,
+    deviations_of, is_common, is_full,
 };
 use unravel_trace::{
     BugId, Capability, Detail, Executor, FailureKind, Input, LeftOut, Method, Nondet, Outcome,
-    Reached, ReadsFrom, Rng, Run, VisibleSet, Want,
+    Reached, ReadsFrom, Rng, Rules, Run, Scheduler, VisibleSet, Want,
 };
 
 use crate::coverage::Noticed;
 use crate::search::{Finding, Plan};
-use crate::worker::{Lane, Lesson, Order, Range, Report, Work};
+use crate::worker::{Ended, Lane, Lesson, Order, Range, Report, Work};
 
 /// The worker, and what it keeps from order to order.
 pub(crate) struct Errands<'a> {
@@ -34,6 +36,7 @@ pub(crate) struct Errands<'a> {
 struct Explorer {
     method: Method,
     lane: Lane,
+    deviations: u32,
     visible: VisibleSet,
     search: Box<dyn Systematic>,
 }
@@ -80,7 +83,10 @@ impl<'a> Errands<'a> {
         };
         match order.work {
             Work::Samples { runs, at_once } => self.sample(runs, at_once, &mut errand),
-            Work::Slots { method, lane, runs } => self.explore(method, lane, runs, &mut errand),
+            Work::Slots { method, lane, runs, deviations } => {
+                let explorer = self.explorer(method, lane, deviations);
+                self.explore(explorer, runs, &mut errand);
+            }
             Work::Confirm { index, run } => errand.report.findings.push(self.confirm(index, *run)),
         }
         let problem = self.lab.problem().map(ToString::to_string);
@@ -97,10 +103,12 @@ impl<'a> Errands<'a> {
             let full = is_full(index);
             let teaches = is_common(index);
             let strategy: Strategy = self.plan.strategy;
-            let mut scheduler = strategy.scheduler(self.plan.seed, index, &self.knowledge, full);
+            let mut scheduler = self
+                .deviating(index, strategy.scheduler(self.plan.seed, index, &self.knowledge, full));
             let visible = if full { &self.all } else { &self.knowledge.visible };
             let learn = (full || index < LEARNING) && self.lab.can(Capability::Learn);
-            let want = Want { learn, ..Want::only(Detail::Outcome) };
+            let output = full && self.plan.exit_codes && self.lab.can(Capability::Output);
+            let want = Want { learn, output, ..Want::only(Detail::Outcome) };
             self.noticed.clear(teaches);
             self.current.store(index, Ordering::Relaxed);
             let by = &mut *scheduler;
@@ -120,9 +128,9 @@ impl<'a> Errands<'a> {
     }
 
     /// Goes on with a systematic search in the slots among these runs.
-    fn explore(&mut self, method: Method, lane: Lane, runs: Range, errand: &mut Errand) {
+    fn explore(&mut self, mut explorer: Explorer, runs: Range, errand: &mut Errand) {
         errand.report.next = runs.end;
-        let mut explorer = self.explorer(method, lane);
+        let (method, lane) = (explorer.method, explorer.lane);
         for index in runs.start..runs.end {
             if self.plan.slot(index) != Some(method) || !self.plan.is_in_lane(index, lane) {
                 continue;
@@ -170,22 +178,40 @@ impl<'a> Errands<'a> {
     }
 
     /// The search that was left off, or a new one if the visible set is another.
-    fn explorer(&mut self, method: Method, lane: Lane) -> Explorer {
+    fn explorer(&mut self, method: Method, lane: Lane, deviations: u32) -> Explorer {
         let same = |e: &Explorer| e.method == method && e.lane == lane;
         let old = self.explorers.iter().position(same).map(|at| self.explorers.swap_remove(at));
         if let Some(explorer) = old
             && explorer.visible == self.knowledge.visible
+            && explorer.deviations == deviations
         {
             return explorer;
         }
         let search: Box<dyn Systematic> = match (method, self.plan.strategy) {
-            (Method::Exhaustive, _) => Box::new(Exhaustive::new(lane.number, lane.of)),
+            (Method::Exhaustive, _) => {
+                Box::new(Exhaustive::within(deviations, lane.number, lane.of))
+            }
             (Method::Bounded, Strategy::Bounded(bound)) => {
                 Box::new(Bounding::new(bound, lane.number, lane.of))
             }
             (Method::Bounded, _) => Box::new(Bounding::new(None, lane.number, lane.of)),
         };
-        Explorer { method, lane, visible: self.knowledge.visible.clone(), search }
+        Explorer { method, lane, deviations, visible: self.knowledge.visible.clone(), search }
+    }
+
+    /// The strategy of a sample, in an environment that deviates if the sample is one of those.
+    fn deviating<'s>(
+        &self,
+        index: u64,
+        strategy: Box<dyn Scheduler + 's>,
+    ) -> Box<dyn Scheduler + 's> {
+        match deviations_of(index, self.plan.deviations) {
+            most if most > 0 && !self.knowledge.fails_plainly => {
+                let seed = Rng::derive(Rng::derive(self.plan.seed, index), 7);
+                Box::new(Deviating::new(strategy, seed, most))
+            }
+            _ => strategy,
+        }
     }
 
     /// Notes what a sample teaches.
@@ -214,6 +240,7 @@ impl<'a> Errands<'a> {
     fn take(&mut self, index: u64, run: Run, errand: &mut Errand) -> bool {
         let report = &mut errand.report;
         count(&mut report.tally, &run);
+        note_end(report, index, &run);
         if let Outcome::Failed(failure) = &run.outcome {
             let id = failure.id();
             match self.plan.known.iter().position(|known| known.covers(&id)) {
@@ -223,7 +250,7 @@ impl<'a> Errands<'a> {
             if report.tally.times(&id) > 0 && !errand.seen.contains(&id) {
                 errand.seen.push(id);
                 let finding = if self.lab.is_damaged() {
-                    Finding { index, run, replayed: false }
+                    Finding { index, run, replayed: false, is_open: true }
                 } else {
                     self.confirm(index, run)
                 };
@@ -244,13 +271,38 @@ impl<'a> Errands<'a> {
         let can = self.lab.can(Capability::Events);
         let want = Want::only(if can { Detail::Events } else { Detail::Outcome });
         let visible = &run.schedule.visible;
-        let again = self.lab.run_with(&input, visible, &mut replay, &mut (), want);
+        let mut again = self.lab.run_with(&input, visible, &mut replay, &mut (), want);
+        if run.outcome.failure().is_some_and(|failure| failure.kind == FailureKind::ExitCode) {
+            judge(&Rules { fail_on_exit: true, ..Rules::default() }, &mut again);
+        }
         // Who waits for ever may do so for another number of rounds.
         let waits = run.outcome.failure().is_some_and(|f| f.kind == FailureKind::Livelock);
         let is_same = replay.divergence().is_none() && again.schedule == run.schedule;
         let replayed = again.outcome.is_same_bug(&run.outcome) && (is_same || waits);
-        Finding { index, run: if replayed { again } else { run }, replayed }
+        Finding { index, run: if replayed { again } else { run }, replayed, is_open: false }
     }
+}
+
+/// Keeps a run that ended by itself, if it is the first of its input with its exit code.
+fn note_end(report: &mut Report, index: u64, run: &Run) {
+    if let Some(output) = &run.output {
+        let print = fingerprint(output);
+        if !report.outputs.contains(&print) {
+            report.outputs.push(print);
+        }
+    }
+    let Outcome::Exited { code } = run.outcome else { return };
+    let input = fingerprint(&run.nondet);
+    if !report.exits.iter().any(|ended| ended.input == input && ended.code == code) {
+        let run = (code != 0).then(|| run.clone());
+        report.exits.push(Ended { index, input, code, run });
+    }
+}
+
+fn fingerprint(value: &impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// What a run did, but for how it failed.

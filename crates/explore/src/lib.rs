@@ -22,6 +22,7 @@ mod budgets;
 mod coverage;
 mod crew;
 mod errand;
+mod exits;
 mod merge;
 mod search;
 mod shard;

@@ -99,18 +99,32 @@ fn explored(parts: &[(PathBuf, ShardFile)], all_there: bool) -> Explored {
         // They ran side by side.
         elapsed = elapsed.max(explored.elapsed);
         for theirs in &explored.systematic {
-            let at = systematic
-                .iter()
-                .position(|ours: &unravel_trace::Reached| ours.method == theirs.method);
+            let at = systematic.iter().position(|ours: &unravel_trace::Reached| {
+                (ours.method, ours.deviations) == (theirs.method, theirs.deviations)
+            });
             match at {
                 Some(at) => {
-                    let ours = systematic.swap_remove(at);
-                    systematic.push(ours.with(theirs.clone()));
+                    let ours = std::mem::replace(&mut systematic[at], theirs.clone());
+                    systematic[at] = ours.with(theirs.clone());
                 }
                 None => systematic.push(theirs.clone()),
             }
         }
     }
+    // A part that saw no occasion to deviate did not look at what others did.
+    for group in &mut systematic {
+        let has = |part: &ShardFile| {
+            let theirs = part.explored.systematic.iter();
+            theirs.clone().any(|s| (s.method, s.deviations) == (group.method, group.deviations))
+        };
+        if group.complete && !parts.iter().all(|(_, part)| has(part)) {
+            group.complete = false;
+            group.left_out.push(LeftOut::PartsMissing);
+        }
+    }
+    let others = [tally.nonzero_exits, tally.inconclusive, tally.discarded].iter().sum::<u64>()
+        + tally.failed.iter().map(|(_, runs)| runs).sum::<u64>();
+    tally.exits_differ |= !tally.nondet && tally.nonzero_exits > 0 && tally.schedules > others;
     covered.reads_from = flows.len() as u64;
     // Without all fingerprints: those of the part that saw most, which is what is sure.
     covered.classes = classes.map_or(most_classes, |classes| classes.len() as u64);

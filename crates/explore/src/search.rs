@@ -12,13 +12,15 @@ use serde::{Deserialize, Serialize};
 use unravel_results::{Explored, Stopped, Tally, Variety};
 use unravel_strategies::{EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING, Strategy, portfolio};
 use unravel_trace::{
-    BugId, Executor, Input, KnownBug, Method, Reached, ReadsFrom, Run, VisibleSet,
+    BugId, Executor, FailureKind, Input, KnownBug, Method, Reached, ReadsFrom, Rules, Run,
+    VisibleSet,
 };
 
 use crate::Shard;
 use crate::budgets::MOST_JOBS;
 use crate::coverage::Coverage;
 use crate::crew::Crew;
+use crate::exits::Exits;
 use crate::worker::{Lane, Lesson, Range, Report};
 
 /// What to search for, and how long.
@@ -35,6 +37,10 @@ pub struct Plan {
     /// Which part of the work.
     pub shard: Shard,
     pub after_first: AfterFirst,
+    /// The environment deviates so often at most.
+    pub deviations: u32,
+    /// Runs of one input that end with 0 and with another code are a failure.
+    pub exit_codes: bool,
     /// Bugs to pass over.
     pub known: Vec<KnownBug>,
 }
@@ -134,9 +140,16 @@ pub struct Finding {
     pub run: Run,
     /// Whether that second run failed in the same way.
     pub replayed: bool,
+    /// There was no second run yet.
+    pub is_open: bool,
 }
 
 impl Finding {
+    /// The rules under which it fails again.
+    pub fn rules(&self, rules: &Rules) -> Rules {
+        self.run.outcome.failure().map_or_else(|| rules.clone(), |failure| rules.with(failure.kind))
+    }
+
     /// What its trace is called: `bank-assertion-1`. Findings of one search are numbered from 1; a later search of the
     /// same program takes the same names.
     pub fn name(&self, program: &str, number: usize) -> String {
@@ -186,6 +199,10 @@ pub fn search(
             break stopped;
         }
         let grew = state.end_epoch();
+        crew.confirm(&mut state)?;
+        if plan.after_first.stops() && !state.findings.is_empty() {
+            break Stopped::Found;
+        }
         if grew {
             crew.begin_anew();
         }
@@ -197,7 +214,8 @@ pub fn search(
         if runs.start > 0 && schedules > 0 && inconclusive == schedules {
             break Stopped::AllInconclusive;
         }
-        if !grew && crew.is_exhausted() && !state.tally.nondet {
+        let is_exhausted = !grew && crew.is_exhausted() && !state.tally.nondet;
+        if is_exhausted && !(state.findings.is_empty() && crew.deepen()) || crew.is_deep_enough() {
             break Stopped::Exhausted;
         }
         epoch = runs.end - runs.start;
@@ -211,8 +229,10 @@ pub fn search(
 pub(crate) struct State<'a> {
     plan: &'a Plan,
     pub started: Instant,
-    findings: Vec<Finding>,
+    pub findings: Vec<Finding>,
     pub tally: Tally,
+    exits: Exits,
+    outputs: FxHashSet<u64>,
     /// Of the current epoch.
     pub knowledge: Knowledge,
     /// Counted from 0.
@@ -237,6 +257,8 @@ impl<'a> State<'a> {
             started,
             findings: Vec::new(),
             tally: Tally::default(),
+            exits: Exits::default(),
+            outputs: FxHashSet::default(),
             knowledge: Knowledge::default(),
             epoch: 0,
             coverage: Coverage::default(),
@@ -286,7 +308,14 @@ impl<'a> State<'a> {
         self.tally.add(report.tally);
         self.coverage.add(&report.classes, &report.flows);
         self.lessons.extend(report.lessons);
-        for finding in report.findings {
+        self.exits.add(report.exits);
+        self.outputs.extend(report.outputs);
+        self.take_findings(report.findings);
+    }
+
+    /// Findings, each bug once.
+    fn take_findings(&mut self, findings: Vec<Finding>) {
+        for finding in findings {
             let id = finding.run.outcome.failure().map(|f| f.id());
             let same =
                 self.findings.iter_mut().find(|f| f.run.outcome.failure().map(|f| f.id()) == id);
@@ -305,6 +334,12 @@ impl<'a> State<'a> {
     /// Turns what an epoch taught into what the next one knows; true if more is visible now.
     fn end_epoch(&mut self) -> bool {
         self.epoch += 1;
+        if self.plan.exit_codes {
+            let differing = self.differing_exits();
+            self.take_findings(differing);
+        }
+        self.knowledge.fails_plainly |=
+            self.findings.iter().any(|finding| finding.run.deviated.is_empty());
         if !self.plan.after_first.stops() {
             let failures = self.findings.iter().filter_map(|f| f.run.outcome.failure());
             self.known = failures.map(|failure| failure.id()).collect();
@@ -330,8 +365,26 @@ impl<'a> State<'a> {
         grew
     }
 
+    /// Runs whose exit code is a finding that the user does not put aside.
+    fn differing_exits(&mut self) -> Vec<Finding> {
+        let mut differing = self.exits.differing();
+        differing.retain(|finding| {
+            let id = finding.run.outcome.failure().map(|failure| failure.id());
+            id.is_some_and(|id| !self.plan.known.iter().any(|known| known.covers(&id)))
+        });
+        differing
+    }
+
     fn result(mut self, stopped: Stopped, systematic: Vec<Reached>) -> SearchResult {
+        self.tally.outputs = self.outputs.len() as u64;
+        self.tally.exits_differ = self.plan.exit_codes && !self.differing_exits().is_empty();
         self.findings.sort_by_key(|f| f.index);
+        let exit_codes = self.findings.iter().filter_map(|f| f.run.outcome.failure());
+        let exit_code =
+            exit_codes.map(|failure| failure.id()).find(|id| id.kind == FailureKind::ExitCode);
+        if let Some(id) = exit_code.filter(|id| self.tally.times(id) == 0) {
+            self.tally.count_failed(id, self.tally.nonzero_exits);
+        }
         match (self.plan.after_first.stops(), self.limit()) {
             (true, _) => self.findings.truncate(1),
             // What a slower search would not have met is left out.

@@ -38,7 +38,7 @@ pub(crate) enum Work {
     /// The samples among these runs; `at_once`: each knows what the one before it learned.
     Samples { runs: Range, at_once: bool },
     /// The runs among these that belong to a systematic search, which goes on where this worker left it.
-    Slots { method: Method, lane: Lane, runs: Range },
+    Slots { method: Method, lane: Lane, runs: Range, deviations: u32 },
     /// A failing run, once more.
     Confirm { index: u64, run: Box<Run> },
 }
@@ -65,6 +65,10 @@ pub(crate) struct Report {
     pub lessons: Vec<Lesson>,
     /// The engine can do no more, and why: nothing here counts then.
     pub problem: Option<String>,
+    /// Runs that ended by themselves: of each input the first with each exit code.
+    pub exits: Vec<Ended>,
+    /// Fingerprints of what was printed, of the runs whose output was kept.
+    pub outputs: Vec<u64>,
     /// How far the systematic search came that this was about.
     pub systematic: Option<Reached>,
 }
@@ -78,6 +82,17 @@ pub(crate) struct Lesson {
     pub flows: Vec<ReadsFrom>,
     pub profile: Profile,
     pub conflicts: Conflicts,
+}
+
+/// A run that ended by itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Ended {
+    pub index: u64,
+    /// A fingerprint of its nondeterministic values.
+    pub input: u64,
+    pub code: i32,
+    /// The run, if its code is not 0.
+    pub run: Option<Run>,
 }
 
 pub(crate) enum WorkerEnd {

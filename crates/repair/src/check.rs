@@ -43,6 +43,8 @@ pub fn explore(
         jobs: effort.jobs,
         shard: Shard::WHOLE,
         after_first: AfterFirst::Stop,
+        deviations: 0,
+        exit_codes: false,
         known: Vec::new(),
     };
     let mut check = Check { how, complete: false, schedules: 0, classes: 0, left_out: Vec::new() };

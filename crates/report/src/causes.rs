@@ -84,7 +84,11 @@ pub fn extent(extent: &Extent) -> String {
 }
 
 fn bound(extent: &Extent) -> String {
-    format!("up to {} steps a run", grouped(extent.max_steps))
+    let steps = format!("up to {} steps a run", grouped(extent.max_steps));
+    match extent.could_deviate {
+        true => format!("{steps}, {}", crate::deviations::bound(0)),
+        false => steps,
+    }
 }
 
 /// What the reader should know of the inputs, and all other notes.

@@ -13,6 +13,7 @@
 pub mod annotations;
 mod cause_graph;
 mod causes;
+pub mod deviations;
 mod differences;
 pub mod dot;
 mod escape;

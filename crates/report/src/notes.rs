@@ -13,6 +13,9 @@ pub fn note(note: &Note) -> String {
         Note::HeldBack => {
             "a thread that changed nothing for long was held back until others changed something"
         }
+        Note::ClockOrder => {
+            "several threads look at the clock often; what it tells them about their order was not varied"
+        }
         Note::Other(text) => text,
     }
     .to_owned()
@@ -62,6 +65,9 @@ pub fn blind_spot(spot: BlindSpot) -> &'static str {
         BlindSpot::Library => "what library functions do to the program's memory",
         BlindSpot::LocksInSections => "orders that locks inside atomic sections allow",
         BlindSpot::LongSpins => "what a thread does that looks again and again for long",
+        BlindSpot::Clock => {
+            "what the clock tells threads about the order in which they looked at it"
+        }
         BlindSpot::Shared => "memory that turned out to be shared",
     }
 }

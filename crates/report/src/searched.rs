@@ -5,8 +5,8 @@ use std::time::Duration;
 use unravel_results::{Explored, Stopped, Tally, Unfollowed, Variety};
 use unravel_trace::{Method, Reached};
 
-use crate::notes;
 use crate::words::count;
+use crate::{deviations, notes};
 
 /// What is said of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,22 +58,25 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
         let reason = tally.reason.as_ref().map(ToString::to_string);
         let reason = reason.unwrap_or_else(|| "inconclusive".to_owned());
         (format!("{program}: {reason} (so in all of {pace})"), None)
+    } else if tally.exits_differ {
+        (
+            format!(
+                "{program}: exit codes differ between parts of the search, in {pace} ({extent})"
+            ),
+            Some("the run that ends otherwise is shown with --fail-on-exit".to_owned()),
+        )
     } else if let Some(all) = completely(explored) {
         let put_aside: u64 = tally.put_aside.iter().sum();
         let no = if put_aside > 0 { "no other failure" } else { "no failure" };
-        (
-            format!(
-                "{program}: {no}: {all} explored, in {pace} ({extent}; sequential consistency)"
-            ),
-            None,
-        )
+        (format!("{program}: {no}: {all}, in {pace} ({extent}; sequential consistency)"), None)
     } else {
         (found("no failure", "; sequential consistency"), further(explored))
     };
     Searched { headline, coverage: coverage(explored), advice, notes: notes(explored, bugs) }
 }
 
-/// `all 12 classes of schedules`, if the search left nothing out.
+/// `all 12 classes of schedules explored`, if the search left nothing out. Where the environment could have deviated, each
+/// bound by itself.
 fn completely(explored: &Explored) -> Option<String> {
     let of = |method| explored.systematic.iter().find(|s: &&Reached| s.method == method);
     match explored.stopped {
@@ -81,13 +84,26 @@ fn completely(explored: &Explored) -> Option<String> {
         _ => return None,
     }
     let part = explored.part.as_ref().map_or(String::new(), |part| format!(" of part {part}"));
-    if let Some(all) = of(Method::Exhaustive).filter(|s| s.complete) {
-        return Some(format!("all {}{part}", count(all.classes, "class of schedules")));
+    if let Some(plain) = of(Method::Exhaustive).filter(|s| s.complete) {
+        let classes = count(plain.classes, "class of schedules");
+        if plain.is_for_all_deviations() {
+            return Some(format!("all {classes}{part} explored"));
+        }
+        let bounds = explored.systematic.iter().filter(|s| s.method == Method::Exhaustive);
+        let deeper = bounds.skip(1).map(|s| match s.complete {
+            true => format!("; {}: all {}", deviations::bound(s.deviations), s.classes),
+            false => format!("; {}: {}, not all", deviations::bound(s.deviations), s.classes),
+        });
+        let plainly = deviations::bound(0);
+        return Some(format!(
+            "all {classes}{part} explored {plainly}{}",
+            deeper.collect::<String>()
+        ));
     }
     let bounded = of(Method::Bounded)?;
     let bound = bounded.bound?;
     Some(format!(
-        "all {}{part} with at most {}",
+        "all {}{part} with at most {} explored",
         count(bounded.classes, "schedule"),
         count(u64::from(bound), "preemption")
     ))
@@ -174,10 +190,20 @@ fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
         said.push(format!("{put_aside} of them failed with a bug that unravel.toml puts aside"));
     }
     if let Some(code) = tally.exit_code.filter(|_| tally.nonzero_exits > 0) {
-        said.push(format!(
-            "{} of them ended with an exit code other than 0 (first: {code}); --fail-on-exit makes that a failure",
-            tally.nonzero_exits
-        ));
+        let ended = tally.schedules - tally.inconclusive - tally.discarded;
+        let failed: u64 = tally.failed.iter().map(|(_, runs)| runs).sum();
+        said.push(match tally.nonzero_exits + failed >= ended {
+            true => format!(
+                "the exit code is {code} in all schedules that end; --fail-on-exit makes that a failure"
+            ),
+            false => format!(
+                "{} of them ended with an exit code other than 0 (first: {code})",
+                tally.nonzero_exits
+            ),
+        });
+    }
+    if tally.outputs > 1 {
+        said.push(format!("the output differs between schedules: {} were seen", tally.outputs));
     }
     for part in &explored.systematic {
         let name = match part.method {

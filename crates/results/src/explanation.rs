@@ -1,7 +1,7 @@
 //! What `explain` says of a program. The room `explain` makes it, reports print it.
 
 use serde::{Deserialize, Serialize};
-use unravel_trace::{BugId, Failure, KnownBug};
+use unravel_trace::{BugId, Deviation, Failure, KnownBug, Place, Run, ThreadName};
 
 use crate::{Diagnosis, Explored, Repairs};
 
@@ -36,8 +36,37 @@ pub struct ExplainedBug {
     /// The command that makes the failure happen again.
     pub replay: String,
     pub verdict: Verdict,
+    /// What it needs of the environment, besides an order.
+    pub needs: Vec<Needed>,
     /// An earlier bug (its index) whose root cause is in the same lines.
     pub same_cause_as: Option<usize>,
+}
+
+/// Something that the environment has to do, and hardly ever does.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Needed {
+    pub kind: Deviation,
+    /// Whose sleep, wait or attempt it is, and where.
+    pub thread: ThreadName,
+    pub place: Option<Place>,
+}
+
+impl Needed {
+    /// What a run had of its environment.
+    pub fn of(run: &Run) -> Vec<Needed> {
+        let place = |site| {
+            let sites = &run.trace.sites;
+            sites.iter().find(|(id, _)| *id == site).map(|(_, site)| site.place.clone())
+        };
+        run.deviated
+            .iter()
+            .map(|deviated| Needed {
+                kind: deviated.kind,
+                thread: run.schedule.threads[deviated.thread.index()].clone(),
+                place: place(deviated.site),
+            })
+            .collect()
+    }
 }
 
 /// How the search met a bug.

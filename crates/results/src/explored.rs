@@ -114,6 +114,10 @@ pub struct Tally {
     /// Runs that ended with an exit code other than 0, and the first such code.
     pub nonzero_exits: u64,
     pub exit_code: Option<i32>,
+    /// One input ended with 0 and with another code.
+    pub exits_differ: bool,
+    /// Different outputs of the runs whose output was looked at; 0 if none was.
+    pub outputs: u64,
     pub steps: u64,
     pub most_events: u64,
     pub most_threads: u64,
@@ -158,6 +162,8 @@ impl Tally {
         }
         self.nonzero_exits += other.nonzero_exits;
         self.exit_code = self.exit_code.or(other.exit_code);
+        self.exits_differ |= other.exits_differ;
+        self.outputs = self.outputs.max(other.outputs);
         self.steps += other.steps;
         self.most_events = self.most_events.max(other.most_events);
         self.most_threads = self.most_threads.max(other.most_threads);

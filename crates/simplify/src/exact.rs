@@ -41,6 +41,9 @@ pub(crate) fn prove(
     if budget.proof_executions == 0 {
         return local(Unproved::NotAsked);
     }
+    if trial.deviates {
+        return local(Unproved::Deviations);
+    }
     if trial.bug.kind == FailureKind::Livelock {
         return local(Unproved::Livelock);
     }

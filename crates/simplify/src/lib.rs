@@ -106,6 +106,8 @@ pub enum Unproved {
     /// What spins is pruned, so a livelock would not show.
     Livelock,
     Unseen(BlindSpot),
+    /// The failure needs an environment that deviates, and where it could do so instead was not tried.
+    Deviations,
     /// Cancellation acts on a thread without touching what its events touch.
     Cancellation,
     /// A schedule could not be followed to its end, for this reason.
@@ -165,6 +167,7 @@ pub fn simplify(
     let mut trial = Trial {
         lab: Laboratory::new(executor, run.input(input), visible).until(budget.until, None),
         bug,
+        deviates: !run.deviated.is_empty(),
         counts: Counts::default(),
         stage: Stage::Replaying,
         switches: run.schedule.context_switches(),

@@ -35,9 +35,8 @@ impl Pass {
 
 /// The same failure, locally minimal.
 pub(crate) fn tinertia(trial: &mut Trial<'_>, course: Course) -> Course {
-    // Answers that only the machine asks for are not modelled.
-    let limits = trial.lab.input().limits;
-    let blind = limits.spurious_wakes || limits.early_timeouts;
+    // Where the environment deviates is not modelled.
+    let blind = !trial.lab.input().forced.is_empty();
     let confirmed = course.clone();
     let mut tinertia =
         Tinertia { trial, course, confirmed, is_confirmed: true, modelled: None, blind, walked: 0 };

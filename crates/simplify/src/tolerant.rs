@@ -75,7 +75,7 @@ impl<'a> Tolerant<'a> {
     fn go_on(&mut self, turn: &Turn, view: &View<'_>) -> Option<Choice> {
         let passed = self.passed[turn.thread];
         let thread = self.found[turn.thread]?;
-        let candidate = view.enabled.iter().find(|c| c.thread == thread)?;
+        let candidate = view.ready(thread)?;
         if passed >= turn.upto {
             return None;
         }

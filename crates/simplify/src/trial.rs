@@ -11,6 +11,8 @@ use crate::{Counts, Progress, Stage};
 pub(crate) struct Trial<'a> {
     pub lab: Laboratory<'a>,
     pub bug: BugId,
+    /// The environment deviates in the run that is simplified.
+    pub deviates: bool,
     pub counts: Counts,
     pub stage: Stage,
     /// Context switches of the best run so far.

@@ -7,10 +7,12 @@
 //! are one class; no class is executed to its end twice. Which waiter a signal wakes, and whatever else a run asks, is
 //! explored like the choice of a thread.
 //!
+//! Deviations of the environment are explored up to a bound: whether a question is answered by one is a matter of the
+//! step that asks it, so that equivalent runs have the same. That time passes is a step that depends on all others.
+//!
 //! What it takes for granted: all that threads share are events, in this visible set; if a run learns of more, the
-//! search is worth nothing and must begin again. The dependence relation does not know the virtual clock, and not
-//! whether another thread has ended as `pthread_tryjoin_np` sees it, nor that a frame's memory dies with it: orders that
-//! matter only to them may be missed. What [`BlindSpots`] notices is said to be left out. With busy
+//! search is worth nothing and must begin again. The dependence relation does not know whether another
+//! thread has ended as `pthread_tryjoin_np` sees it, nor that a frame's memory dies with it: orders that matter only to them may be missed. What [`BlindSpots`] notices is said to be left out. With busy
 //! waits pruned, a thread that waits is not offered until another makes progress; a class then also says how often it
 //! looked. The classes of a program with timeouts or cancellations are finer than `Class` has them.
 //!
@@ -28,7 +30,6 @@ mod races;
 mod scheduler;
 mod sleep;
 mod threads;
-mod timeouts;
 mod tree;
 
 use unravel_trace::{FailureKind, LeftOut, Method, Op, Outcome, Run, Scheduler};
@@ -61,6 +62,8 @@ pub struct Exhaustive {
     count: Count,
     blind: BlindSpots,
     ended: bool,
+    /// Runs with so many deviations at most.
+    bound: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,8 +77,13 @@ enum Stop {
 }
 
 impl Exhaustive {
-    /// One of several lanes; the only one is `new(0, 1)`.
+    /// One of several lanes; the only one is `new(0, 1)`. Without deviations.
     pub fn new(lane: u32, lanes: u32) -> Exhaustive {
+        Exhaustive::within(0, lane, lanes)
+    }
+
+    /// The same with so many deviations at most.
+    pub fn within(bound: u32, lane: u32, lanes: u32) -> Exhaustive {
         Exhaustive {
             nodes: Vec::new(),
             order: Order::default(),
@@ -85,9 +93,10 @@ impl Exhaustive {
             stopped: None,
             enabled: ThreadSet::default(),
             asleep: Vec::new(),
-            count: Count::default(),
+            count: Count::within(bound),
             blind: BlindSpots::default(),
             ended: false,
+            bound,
         }
     }
 

@@ -21,6 +21,8 @@ pub struct Knowledge {
     pub profile: Profile,
     pub conflicts: Conflicts,
     pub shares: Shares,
+    /// A run failed in which the environment did not deviate: others need not.
+    pub fails_plainly: bool,
 }
 
 impl Knowledge {

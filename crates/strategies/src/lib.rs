@@ -5,6 +5,7 @@
 //!   runs of an epoch know of the program (`profile.rs`, `conflicts.rs`).
 //! - Sampling: `random.rs`, `pct.rs`, `pos.rs`, `uniform.rs`, `race_directed.rs`; the fixed orders `run_to_block.rs`, `round_robin.rs`,
 //!   `youngest_first.rs`.
+//! - `deviating.rs` lets the environment deviate under any of them.
 //! - Systematic: `systematic.rs` says what these have in common, `bounding.rs` and `exhaustive/` are them. `blind_spots.rs` knows what
 //!   events do not tell, so that nothing is claimed to be complete that is not.
 //!
@@ -14,6 +15,7 @@ mod blind_spots;
 mod bounding;
 mod budgets;
 mod conflicts;
+mod deviating;
 mod exhaustive;
 mod knowledge;
 mod pct;
@@ -34,6 +36,7 @@ pub use blind_spots::BlindSpots;
 pub use bounding::Bounding;
 pub use budgets::{EPOCH, EPOCH_LIMIT, FIRST, LEARNING, budgets};
 pub use conflicts::Conflicts;
+pub use deviating::{Deviating, deviations_of};
 pub use exhaustive::Exhaustive;
 pub use knowledge::{Knowledge, is_common, is_full};
 pub use pct::Pct;

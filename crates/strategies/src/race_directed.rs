@@ -150,7 +150,7 @@ mod tests {
             operand: unravel_trace::Operand::None,
             atomic: false,
         };
-        Ready { thread: ThreadId(thread), pending }
+        Ready { thread: ThreadId(thread), pending, by_time: false }
     }
 
     fn ends(thread: u32) -> Ready {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     fn choose(scheduler: &mut RaceDirected, enabled: &[Ready], why: Why) -> u32 {
-        let view = View { enabled, names: &[], current: ThreadId(0), why, events: 5 };
+        let view = View { enabled, early: &[], names: &[], current: ThreadId(0), why, events: 5 };
         let Choice { thread, events } = scheduler.next(&view);
         assert_eq!(events, 1, "each event may bring a thread to one of the sites");
         assert!(view.is_enabled(thread));

@@ -39,11 +39,19 @@ pub enum Counted {
 pub(crate) struct Count {
     runs: u64,
     classes: u64,
+    /// Deviations that runs may have; had; and whether they could have had more.
+    deviations: u32,
+    deviated: u32,
+    could_deviate: bool,
     /// What was not explored, each reason once.
     left_out: Vec<LeftOut>,
 }
 
 impl Count {
+    pub fn within(deviations: u32) -> Count {
+        Count { deviations, ..Count::default() }
+    }
+
     pub fn leave_out(&mut self, what: LeftOut) {
         if !self.left_out.contains(&what) {
             self.left_out.push(what);
@@ -54,6 +62,8 @@ impl Count {
     pub fn add(&mut self, run: &Run, counted: Counted) -> Counted {
         self.runs += 1;
         self.classes += u64::from(counted == Counted::New);
+        self.deviated = self.deviated.max(run.deviated.len() as u32);
+        self.could_deviate |= run.could_deviate;
         if let Outcome::Inconclusive { reason, .. } = &run.outcome {
             self.leave_out(LeftOut::Inconclusive { reason: reason.clone() });
         }
@@ -74,6 +84,9 @@ impl Count {
             schedules: self.runs,
             classes: self.classes,
             complete: ended && self.left_out.is_empty(),
+            deviations: self.deviations,
+            deviated: self.deviated,
+            could_deviate: self.could_deviate,
             bound,
             left_out: self.left_out.clone(),
         }

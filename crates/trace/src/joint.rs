@@ -55,6 +55,41 @@ pub trait Executor {
     fn after_fork(&mut self) {}
 }
 
+impl<E: Executor + ?Sized> Executor for &mut E {
+    fn run(
+        &mut self,
+        job: &Job<'_>,
+        by: &mut dyn Scheduler,
+        seen: &mut dyn Observer,
+    ) -> Result<Run, EngineError> {
+        (**self).run(job, by, seen)
+    }
+
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn sites(&self) -> &SiteTable {
+        (**self).sites()
+    }
+
+    fn can(&self) -> Capabilities {
+        (**self).can()
+    }
+
+    fn guide(&mut self) -> Option<&mut dyn Guide> {
+        (**self).guide()
+    }
+
+    fn health(&self) -> Health {
+        (**self).health()
+    }
+
+    fn after_fork(&mut self) {
+        (**self).after_fork();
+    }
+}
+
 /// Leads threads along given paths, in an order of its own, with symbols for what they read.
 pub trait Guide {
     /// Leads every thread along its path.

@@ -56,4 +56,6 @@ pub enum BlindSpot {
     LongSpins,
     /// Memory turned out to be shared that was not visible.
     Shared,
+    /// What several threads see of the clock ([`crate::Note::ClockOrder`]).
+    Clock,
 }

@@ -18,6 +18,7 @@ mod bug;
 mod check;
 mod combine;
 mod dependence;
+mod deviation;
 mod event;
 mod expr;
 mod identity;
@@ -46,6 +47,7 @@ pub use budgets::Budget;
 pub use bug::*;
 pub use combine::{Combined, Incompatible, combine};
 pub use dependence::{Role, Touch, depend, touched, touches};
+pub use deviation::{Deviated, Deviation, Forced};
 pub use event::*;
 pub use expr::{
     BinaryOp, CompareOp, ConvertOp, ExprId, Exprs, FloatOp, Node, SymbolId, mask, signed,

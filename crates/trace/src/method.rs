@@ -33,6 +33,11 @@ pub struct Reached {
     pub classes: u64,
     /// Everything there is was explored (of bounded search: up to a bound that the user gave).
     pub complete: bool,
+    /// Runs had so many deviations at most, and those that were executed did.
+    pub deviations: u32,
+    pub deviated: u32,
+    /// In some run the environment could have deviated more often than it did.
+    pub could_deviate: bool,
     /// Of bounded search: all schedules with so many preemptions were tried.
     pub bound: Option<u32>,
     /// What was left out although the search went to its end.
@@ -40,11 +45,18 @@ pub struct Reached {
 }
 
 impl Reached {
+    /// Whether runs with more deviations than the bound allows are all the same as runs within it.
+    pub fn is_for_all_deviations(&self) -> bool {
+        !self.could_deviate || self.deviated < self.deviations
+    }
+
     /// Two parts of one search taken together.
     pub fn with(mut self, other: Reached) -> Reached {
         self.schedules += other.schedules;
         self.classes += other.classes;
         self.complete &= other.complete;
+        self.deviated = self.deviated.max(other.deviated);
+        self.could_deviate |= other.could_deviate;
         self.bound = self.bound.min(other.bound);
         for reason in other.left_out {
             if !self.left_out.contains(&reason) {

@@ -16,4 +16,6 @@ pub enum Note {
     HeldBack,
     /// What an importer says of its files, and what an older trace file says that nobody knows any more.
     Other(String),
+    /// Several threads looked at the clock so often that what they saw depends on the order in which they did.
+    ClockOrder,
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Note, Outcome, Place, Schedule, SiteId, Symbolic, ThreadName, ThreadPath, Trace, VisibleSet,
+    Deviated, FailureKind, Forced, Note, Outcome, Place, Schedule, SiteId, Symbolic, ThreadName,
+    ThreadPath, Trace, VisibleSet,
 };
 
 /// What a run depends on besides its schedule.
@@ -15,22 +16,43 @@ pub struct Input {
     pub stdin: Option<Vec<u8>>,
     pub nondet: Nondet,
     pub limits: Limits,
+    /// Where the environment deviates, besides where the schedule has it.
+    pub forced: Vec<Forced>,
 }
 
-/// How far a run may go, and which rare behaviours of the system it may show.
+/// How far a run may go, and what the system is like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Limits {
     /// Loop iterations and calls before a run is given up as inconclusive.
     pub max_steps: u64,
-    /// Condition waits may wake without a signal.
-    pub spurious_wakes: bool,
-    /// Timed waits may time out although others could run.
-    pub early_timeouts: bool,
+    /// How many allocations of a run may fail.
+    pub malloc_fails: u32,
+    pub uninit: Uninit,
+}
+
+/// What memory holds that the program has not written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Uninit {
+    /// This, in every byte.
+    pub pattern: u8,
+    /// To read it, where it matters, is a failure.
+    pub fails: bool,
+}
+
+impl Uninit {
+    /// As a number it is large, or negative; as an address nobody's.
+    pub const PATTERN: u8 = 0xbe;
+}
+
+impl Default for Uninit {
+    fn default() -> Self {
+        Uninit { pattern: Uninit::PATTERN, fails: false }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { max_steps: 20_000_000, spurious_wakes: false, early_timeouts: false }
+        Limits { max_steps: 20_000_000, malloc_fails: 0, uninit: Uninit::default() }
     }
 }
 
@@ -49,6 +71,17 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// Whether the user says what counts: then differing exit codes tell nothing more.
+    pub fn judge_runs(&self) -> bool {
+        self.fail_on_exit || self.need_output()
+    }
+
+    /// These rules, and that a failure of this kind is one wherever it is replayed.
+    pub fn with(&self, kind: FailureKind) -> Rules {
+        let fail_on_exit = self.fail_on_exit || kind == FailureKind::ExitCode;
+        Rules { fail_on_exit, ..self.clone() }
+    }
+
     /// Whether judging a run needs its standard output.
     pub fn need_output(&self) -> bool {
         self.expect_output.is_some() || self.check.is_some()
@@ -94,6 +127,10 @@ pub struct Run {
     pub learned: VisibleSet,
     /// The values that `__VERIFIER_nondet_*` returned, in order.
     pub nondet: Vec<u64>,
+    /// Where the environment deviated, in order.
+    pub deviated: Vec<Deviated>,
+    /// The environment could have deviated in this run, or more often than it did.
+    pub could_deviate: bool,
     /// Things the user should know (ignored signals, native state that was kept), each once.
     pub notes: Vec<Note>,
     /// Of a run that was executed with [`Detail::Symbolic`], and of imported ones.
@@ -124,12 +161,14 @@ impl Run {
         self.paths.iter().map(|path| path.outcomes.clone()).collect()
     }
 
-    /// The input that gives this run again: the values that `__VERIFIER_nondet_*` returned, written out.
+    /// The input that gives this run again: the values that `__VERIFIER_nondet_*` returned, and where the environment
+    /// deviated, written out.
     pub fn input(&self, input: &Input) -> Input {
         let mut input = input.clone();
         if !self.nondet.is_empty() {
             input.nondet = Nondet::List(self.nondet.clone());
         }
+        crate::deviation::force(&mut input, &self.deviated, &self.schedule.threads);
         input
     }
 }

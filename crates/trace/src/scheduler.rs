@@ -1,6 +1,6 @@
 //! Who decides: which thread runs next, and what a scheduler sees.
 
-use crate::{Executed, Pending, ThreadId, ThreadName};
+use crate::{Deviation, Executed, Pending, ThreadId, ThreadName};
 
 /// Decides which thread runs next.
 pub trait Scheduler {
@@ -12,6 +12,11 @@ pub trait Scheduler {
     /// an ordinary system would do.
     fn choose(&mut self, _what: Question, _options: u32) -> u32 {
         0
+    }
+
+    /// Whether the environment deviates here, in something that the current thread does. An ordinary system does not.
+    fn deviate(&mut self, _what: Deviation) -> bool {
+        false
     }
 
     /// The run is over; `events` visible events were executed.
@@ -40,10 +45,6 @@ pub struct Choice {
 pub enum Question {
     /// Which of the waiting threads, longest waiting first, a signal wakes.
     Waiter,
-    /// Whether a timed wait times out although others could run.
-    EarlyTimeout,
-    /// Whether a condition wait wakes without a signal.
-    SpuriousWake,
 }
 
 /// What a scheduler sees.
@@ -51,6 +52,10 @@ pub enum Question {
 pub struct View<'a> {
     /// Threads that can execute their pending event, in order of creation. Never empty.
     pub enabled: &'a [Ready],
+    /// Threads that could go on only if time passed before it has to: one that sleeps or waits with a timeout, while others
+    /// can run or have an earlier deadline. To choose one is a deviation ([`Deviation::Stall`],
+    /// [`Deviation::EarlyTimeout`]); whoever does not mean it leaves them alone.
+    pub early: &'a [Ready],
     /// Names of all threads so far, indexed by [`ThreadId`].
     pub names: &'a [ThreadName],
     /// Who executed the last event.
@@ -66,6 +71,8 @@ pub struct View<'a> {
 pub struct Ready {
     pub thread: ThreadId,
     pub pending: Pending,
+    /// It goes on because time passes: it sleeps, or its wait times out.
+    pub by_time: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,17 +92,17 @@ pub enum Why {
 impl View<'_> {
     #[inline]
     pub fn is_enabled(&self, thread: ThreadId) -> bool {
-        self.ready(thread).is_some()
+        self.enabled.iter().any(|ready| ready.thread == thread)
     }
 
     pub fn current_is_enabled(&self) -> bool {
         self.is_enabled(self.current)
     }
 
-    /// This thread with its pending event, if it can execute it.
+    /// This thread with its pending event, if it can execute it now or early.
     #[inline]
     pub fn ready(&self, thread: ThreadId) -> Option<&Ready> {
-        self.enabled.iter().find(|ready| ready.thread == thread)
+        self.enabled.iter().chain(self.early).find(|ready| ready.thread == thread)
     }
 
     /// The thread of this name, if it can execute its pending event.

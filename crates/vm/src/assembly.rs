@@ -136,7 +136,7 @@ impl Machine {
         }
         if code.reads_time {
             // SAFETY: in the arena, and nobody else's.
-            unsafe { *(TIME_STAMP as *mut u64) = self.read_clock() };
+            unsafe { *(TIME_STAMP as *mut u64) = self.read_clock(call.site) };
         }
         let before = digest(operands);
         // SAFETY: lowering made the code for these arguments and this result, whose slots are zeroed as it

@@ -8,6 +8,10 @@ unravel_trace::budgets! {
     /// Native stack of one thread: the interpreter and the library functions it calls run on it.
     NATIVE_STACK: usize = 256 << 10;
 
+    /// Of a function's variables in memory so many bytes are made to look uninitialised: further ones hold what was there
+    /// before, as natively, and cost nothing.
+    FRESH: usize = 4096;
+
     /// Other values offered after an attempt.
     MOST_OTHERS: usize = 48;
 
@@ -33,6 +37,13 @@ unravel_trace::budgets! {
     SPIN_AGAIN: u32 = 40;
     /// What a `sched_yield` or a sleep counts for.
     YIELD_WEIGHT: u32 = 16;
+    /// Events without a pause after which time passes although somebody could go on: more than the runs have that are
+    /// explored completely, and far less than a loop does that works until it is told to stop.
+    WORK: u64 = 1_000;
+    /// Events after which it has to.
+    OVERDUE: u64 = 4_000;
+    /// Looks of a thread at the clock after which it is taken to wait for it.
+    CLOCK_LOOKS: u32 = 32;
     /// Backward jumps without an event after which a loop is taken for a busy wait on something not
     /// known to be shared yet.
     MAX_JUMPS: u32 = 20_000;

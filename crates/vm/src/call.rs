@@ -5,7 +5,7 @@ use unravel_code::code::{CallId, Reg};
 use unravel_code::layout::{STACK_SIZE, STACKS};
 use unravel_trace::{FailureKind, SiteId};
 
-use crate::budgets::REGISTERS;
+use crate::budgets::{FRESH, REGISTERS};
 use crate::interpret::{REGISTER_MARGIN, STACK_MARGIN, Uncaught};
 use crate::machine::Machine;
 use crate::models::{Args, Flow};
@@ -95,6 +95,10 @@ impl Machine {
             let base = (top + 15) & !15;
             self.memory.set_stack_top((*thread).slot, base + u64::from(body.frame_bytes));
             (*thread).at = Cursor { pc: body.code.as_ptr(), fp, base };
+            if body.frame_bytes > 0 {
+                let fresh = (body.frame_bytes as usize).min(FRESH);
+                (base as *mut u8).write_bytes(self.limits.uninit.pattern, fresh);
+            }
             if body.atomic {
                 self.enter_atomic();
             }

@@ -267,6 +267,7 @@ impl Machine {
             Need::Futex(at) => {
                 format!("{who} waits for a wake of futex {} that does not come", name(at))
             }
+            Need::Time => format!("{who} sleeps"),
             Need::Never => format!("{who} waits for a signal from outside"),
             Need::Nothing => format!("{who} runs on without effect"),
         }

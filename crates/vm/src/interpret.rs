@@ -5,9 +5,10 @@
 
 use unravel_code::layout::{BLOCKS, BLOCKS_PER_FUNCTION, STACK_SIZE, STACKS};
 use unravel_code::{FunctionId, Inst};
-use unravel_trace::{EventKind, FailureKind, Op};
+use unravel_trace::{Deviation, EventKind, FailureKind, Op};
 
 use crate::arith;
+use crate::budgets::FRESH;
 use crate::machine::{Machine, POINT, RECORD, State, WATCH};
 use crate::models::Flow;
 use crate::resolve::Resolved;
@@ -458,6 +459,8 @@ impl Machine {
                             );
                         }
                         (*state).memory.set_stack_top(slot, at + size);
+                        let pattern = (*state).limits.uninit.pattern;
+                        (at as *mut u8).write_bytes(pattern, (size as usize).min(FRESH));
                         reg!(dst) = at;
                     }
                     Inst::CopyToFrame { offset, src, bytes } => {
@@ -663,7 +666,7 @@ impl Machine {
                             self.record_update(address, count, old, new, site);
                         }
                     }
-                    Inst::CmpXchg { bits, dst, ptr, expected, new, site } => {
+                    Inst::CmpXchg { bits, weak, dst, ptr, expected, new, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bits) / 8);
                         let flags = *(*state).site_flags.add(site.index());
                         save!();
@@ -683,6 +686,8 @@ impl Machine {
                         let found = std::slice::from_raw_parts(old.as_ptr() as *const u8, bytes);
                         let equal = wanted == found;
                         let equal = if SYMBOLIC { self.guided_answer(equal) } else { equal };
+                        let fails = weak && equal && self.deviate(Deviation::WeakFailure, site);
+                        let equal = equal && !fails;
                         let new_value = reg!(new);
                         let record = flags & RECORD != 0;
                         let exchange = SYMBOLIC.then(|| {
@@ -709,7 +714,7 @@ impl Machine {
                             self.record_update(address, count, old[0], after, site);
                         }
                         if let Some(exchange) = exchange {
-                            self.shadow_exchanged(fp, dst, bits, exchange, equal);
+                            self.shadow_exchanged(fp, dst, bits, exchange, (equal, !fails));
                         }
                     }
                     Inst::Fence { site } => {

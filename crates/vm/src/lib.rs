@@ -40,6 +40,7 @@ mod assembly;
 mod budgets;
 mod call;
 mod capture;
+mod clock;
 mod error;
 mod failure;
 mod guard;

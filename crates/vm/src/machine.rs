@@ -40,6 +40,7 @@ use unravel_code::{FunctionId, Program};
 use unravel_trace::*;
 
 use crate::capture::Capture;
+use crate::clock::Clock;
 use crate::error::VmError;
 pub(crate) use crate::handle::{Machine, OwnedMachine};
 use crate::memory::{Memory, map_registers, unmap};
@@ -116,6 +117,14 @@ pub(crate) struct State {
     pub segment_start: u64,
     pub choices: Vec<u32>,
     pub ready: Vec<Ready>,
+    /// Who could go on only if time passed before it has to.
+    pub early: Vec<Ready>,
+    /// Where the environment deviates whatever the scheduler says; where it did; whether it could have more often.
+    pub forced: Vec<Forced>,
+    pub deviated: Vec<Deviated>,
+    pub could_deviate: bool,
+    /// Some thread may go on by running out of time, as of the last decision.
+    pub anyone_timed: bool,
     /// Counts changes that other threads can see.
     pub progress: u64,
     pub stagnation: crate::point::Stagnation,
@@ -135,8 +144,7 @@ pub(crate) struct State {
     pub limits: Limits,
     /// Remaining jumps and calls before the run is given up.
     pub fuel: i64,
-    /// Nanoseconds of the virtual clock.
-    pub clock: u64,
+    pub clock: Clock,
     pub outcome: Option<Outcome>,
     /// Native code crashed, perhaps with a lock of its library held.
     pub damaged: bool,
@@ -209,6 +217,11 @@ impl OwnedMachine {
             segment_start: 0,
             choices: Vec::new(),
             ready: Vec::new(),
+            early: Vec::new(),
+            forced: Vec::new(),
+            deviated: Vec::new(),
+            could_deviate: false,
+            anyone_timed: false,
             progress: 0,
             stagnation: Default::default(),
             scheduler: None,
@@ -223,7 +236,7 @@ impl OwnedMachine {
             steps: 0,
             limits: Limits::default(),
             fuel: 0,
-            clock: 0,
+            clock: Clock::default(),
             outcome: None,
             damaged: false,
             stained: false,
@@ -347,6 +360,8 @@ impl Machine {
             steps: self.steps,
             learned: std::mem::take(&mut self.sharing.learned),
             nondet: self.nondet.take_log(),
+            deviated: self.deviated.clone(),
+            could_deviate: self.could_deviate,
             notes: self.notes.clone(),
             symbolic,
             paths: if want.detail >= Detail::Symbolic { self.paths() } else { Vec::new() },
@@ -417,7 +432,10 @@ impl Machine {
         self.steps = 0;
         self.limits = input.limits;
         self.fuel = self.limits.max_steps as i64;
-        self.clock = crate::models::time::EPOCH;
+        self.clock = Clock::default();
+        self.forced.clone_from(&input.forced);
+        self.deviated.clear();
+        self.could_deviate = false;
         self.outcome = None;
         self.at_exit.clear();
         self.signal_handlers.fill(0);

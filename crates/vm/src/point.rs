@@ -319,10 +319,14 @@ impl Machine {
     fn ask(&mut self) {
         self.collect_ready();
         let fair = self.fair_ready();
+        if self.anyone_timed {
+            self.collect_early();
+        }
         let view = View {
             enabled: &self.ready,
             names: &self.names,
             current: ThreadId(self.current as u32),
+            early: &self.early,
             why: self.why,
             events: self.events,
         };
@@ -333,7 +337,10 @@ impl Machine {
             // SAFETY: the same of the observer.
             unsafe { (*observer).decided(&view, choice) };
         }
-        assert!(view.is_enabled(choice.thread), "the scheduler chose a thread that is not enabled");
+        assert!(
+            view.ready(choice.thread).is_some(),
+            "the scheduler chose a thread that is not enabled"
+        );
         if choice.events == 0 {
             self.finish(Outcome::Discarded);
         }
@@ -344,7 +351,10 @@ impl Machine {
             self.close_segment();
             self.current = next;
         }
-        self.choose_wake(next);
+        if self.anyone_timed {
+            self.note_early(next);
+            self.pass_time_for(next);
+        }
     }
 
     pub fn close_segment(&mut self) {
@@ -362,8 +372,12 @@ impl Machine {
 
     fn collect_ready(&mut self) {
         self.collect_enabled();
-        if self.ready.is_empty() {
-            self.let_time_pass();
+        if self.anyone_timed {
+            if self.ready.is_empty() {
+                self.add_earliest();
+            } else {
+                self.let_work_take_time();
+            }
         }
         if self.ready.is_empty() {
             self.deadlock();
@@ -397,7 +411,9 @@ impl Machine {
             });
             return true;
         }
-        self.let_time_pass();
+        if self.anyone_timed {
+            self.add_earliest();
+        }
         if spinning < self.ready.len() {
             self.ready.drain(..spinning);
             return true;
@@ -487,6 +503,8 @@ impl Machine {
 impl State {
     fn collect_enabled(&mut self) {
         self.ready.clear();
+        self.early.clear();
+        self.anyone_timed = false;
         // A thread in an atomic section goes on unless it cannot.
         let holder = (0..self.thread_count)
             .find(|t| self.threads[*t].atomic > 0 && !self.threads[*t].ended && self.can_go_on(*t));
@@ -494,6 +512,7 @@ impl State {
             if holder.is_some_and(|h| h != index) {
                 continue;
             }
+            self.anyone_timed |= self.threads[index].timed;
             if self.can_go_on(index) {
                 self.add_ready(index);
             }
@@ -502,7 +521,7 @@ impl State {
 
     fn add_ready(&mut self, index: usize) {
         let thread = &self.threads[index];
-        self.ready.push(Ready { thread: thread.id, pending: thread.pending });
+        self.ready.push(Ready { thread: thread.id, pending: thread.pending, by_time: false });
     }
 
     #[inline]
@@ -510,28 +529,7 @@ impl State {
         let thread = &self.threads[index];
         !thread.ended
             && (self.is_satisfied(index, thread.need)
+                || thread.timed && self.is_due(index)
                 || thread.cancellation.requested && self.is_cancellable(index))
-    }
-
-    /// Timed waits that could run out, now that nothing else happens.
-    fn let_time_pass(&mut self) {
-        for index in 0..self.thread_count {
-            let thread = &self.threads[index];
-            let ready = match thread.need {
-                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
-                _ => true,
-            };
-            if thread.timed && !thread.ended && ready && !self.is_satisfied(index, thread.need) {
-                self.add_ready(index);
-            }
-        }
-    }
-
-    /// A thread chosen from a timed wait although what it needs is not there has timed out.
-    fn choose_wake(&mut self, index: usize) {
-        if self.threads[index].timed && !self.is_satisfied(index, self.threads[index].need) {
-            self.threads[index].timed_out = true;
-            self.clock = self.clock.max(self.threads[index].deadline);
-        }
     }
 }

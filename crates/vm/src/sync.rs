@@ -136,6 +136,7 @@ impl State {
             // SAFETY: checked when the wait began; arena memory stays mapped.
             Need::Changed(at, value) => unsafe { (at as *const u32).read_unaligned() != value },
             Need::Futex(_) => self.threads[index].woken_by.is_some(),
+            Need::Time => self.threads[index].deadline <= self.clock.now,
             Need::Never => false,
         }
     }

@@ -72,6 +72,8 @@ pub(crate) enum Need {
     Changed(u64, u32),
     /// A wake of this futex.
     Futex(u64),
+    /// Time: its deadline.
+    Time,
     /// Nothing will come (`pause`, `sigwait`).
     Never,
 }
@@ -118,6 +120,9 @@ pub(crate) struct Thread {
     pub timed_out: bool,
     /// When that is, on the virtual clock.
     pub deadline: u64,
+    pub looks: crate::clock::Looks,
+    /// How often it was asked whether the environment deviates.
+    pub questions: u32,
     pub ended: bool,
     pub detached: bool,
     pub joined: bool,
@@ -232,6 +237,8 @@ impl Thread {
             idle_states: FxHashSet::default(),
             timed_out: false,
             deadline: 0,
+            looks: crate::clock::Looks::default(),
+            questions: 0,
             ended: false,
             detached: false,
             joined: false,

@@ -38,12 +38,9 @@ pub struct InputFlags {
     /// Give a run up after this many loop iterations and calls.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
-    /// Let condition waits wake without a signal.
-    #[arg(long)]
-    pub spurious_wakes: bool,
-    /// Let timed waits time out although other threads could run.
-    #[arg(long)]
-    pub early_timeouts: bool,
+    /// Let at most so many allocations of a run fail.
+    #[arg(long, value_name = "N")]
+    pub malloc_fails: Option<u32>,
 }
 
 /// What counts as a failure besides assertions, crashes, memory errors and deadlocks.

@@ -30,6 +30,10 @@ pub struct SearchFlags {
     /// Worker processes (default: one a core).
     #[arg(long, short, value_name = "N")]
     pub jobs: Option<usize>,
+    /// Let the environment deviate at most so often in a run (default 2): waits that wake or time out early, threads that are
+    /// late, weak compare-exchanges and try-locks that fail. Runs without any are tried first.
+    #[arg(long, value_name = "N")]
+    pub deviations: Option<u32>,
     /// Do only part I of N of the work: for several machines; see `unravel merge-findings`.
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,

@@ -139,7 +139,7 @@ impl Observer for Offers {
 
     fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
         let what = executed.what;
-        if let Some(Ready { thread, pending }) = self.chosen.take() {
+        if let Some(Ready { thread, pending, .. }) = self.chosen.take() {
             let offered = (pending.op, pending.address, pending.site);
             assert_eq!((thread, offered), (executed.thread, (what.op, what.address, what.site)));
         }
@@ -154,7 +154,7 @@ impl Observer for Offers {
     }
 
     fn decided(&mut self, view: &View<'_>, choice: Choice) {
-        for Ready { thread, pending } in view.enabled {
+        for Ready { thread, pending, .. } in view.enabled {
             let can = match pending.op {
                 Op::Acquire => !self.held.contains(&pending.mutex().unwrap_or(pending.address)),
                 Op::Join => pending.thread().is_some_and(|whom| self.ended.contains(&whom)),

@@ -102,7 +102,7 @@ impl Running<'_> {
             return Err(self.failure(FailureKind::Deadlock, thread, related));
         }
         let (names, events) = (&self.state.names[..], self.events);
-        let view = View { enabled: &enabled, names, current, why, events };
+        let view = View { enabled: &enabled, early: &[], names, current, why, events };
         let choice = self.by.next(&view);
         self.seen.decided(&view, choice);
         assert!(view.is_enabled(choice.thread), "the scheduler chose a thread that is not enabled");

@@ -169,6 +169,7 @@ impl<'a> State<'a> {
             able.map(|(id, thread)| Ready {
                 thread: ThreadId(id as u32),
                 pending: self.pending(*thread),
+                by_time: !self.can_go_on(*thread),
             })
             .collect::<Vec<_>>()
         };

@@ -8,10 +8,11 @@
 
 use serde::Deserialize;
 use unravel_trace::{
-    Event, Input, Location, Note, Object, Outcome, Place, Rules, Schedule, SiteId, Symbolic,
-    ThreadName, VisibleSet,
+    Event, Location, Note, Object, Outcome, Place, Rules, Schedule, SiteId, Symbolic, ThreadName,
+    VisibleSet,
 };
 
+use super::version6::Input;
 use crate::ProgramRef;
 
 #[derive(Deserialize)]
@@ -60,7 +61,8 @@ impl From<TraceFile> for crate::TraceFile {
             true => String::new(),
             false => "machine".to_owned(),
         };
-        crate::TraceFile { program, input, rules, strategy, seed, engine, run: run.into() }
+        let (input, run) = (input.into(), run.into());
+        crate::TraceFile { program, input, rules, strategy, seed, engine, run }
     }
 }
 

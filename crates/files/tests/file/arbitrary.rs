@@ -331,15 +331,16 @@ fn input() -> impl Strategy<Value = Input> {
         any::<u64>().prop_map(Nondet::Seed),
         vec(any::<u64>(), 0..4).prop_map(Nondet::List),
     ];
-    let limits = (any::<u64>(), any::<bool>(), any::<bool>()).prop_map(
-        |(max_steps, spurious_wakes, early_timeouts)| Limits {
-            max_steps,
-            spurious_wakes,
-            early_timeouts,
-        },
-    );
-    (vec(text(), 0..3), option::of(vec(any::<u8>(), 0..20)), nondet, limits)
-        .prop_map(|(args, stdin, nondet, limits)| Input { args, stdin, nondet, limits })
+    let uninit =
+        (any::<u8>(), any::<bool>()).prop_map(|(pattern, fails)| Uninit { pattern, fails });
+    let limits = (any::<u64>(), any::<u32>(), uninit)
+        .prop_map(|(max_steps, malloc_fails, uninit)| Limits { max_steps, malloc_fails, uninit });
+    let forced = (0..4u32, any::<u32>())
+        .prop_map(|(child, question)| Forced { thread: ThreadName::main().child(child), question });
+    let forced = vec(forced, 0..3);
+    (vec(text(), 0..3), option::of(vec(any::<u8>(), 0..20)), nondet, limits, forced).prop_map(
+        |(args, stdin, nondet, limits, forced)| Input { args, stdin, nondet, limits, forced },
+    )
 }
 
 fn rules() -> impl Strategy<Value = Rules> {

@@ -75,6 +75,13 @@ impl<'m> Value<'m> {
         unsafe { LLVMIsAtomicSingleThread(self.raw()) != 0 }
     }
 
+    /// Of a compare-exchange.
+    pub(crate) fn is_weak(self) -> bool {
+        self.expect(&[LLVMOpcode::LLVMAtomicCmpXchg]);
+        // SAFETY: checked above.
+        unsafe { LLVMGetWeak(self.raw()) != 0 }
+    }
+
     pub(crate) fn rmw_operation(self) -> LLVMAtomicRMWBinOp {
         self.expect(&[LLVMOpcode::LLVMAtomicRMW]);
         // SAFETY: checked above.

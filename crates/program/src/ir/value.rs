@@ -86,6 +86,11 @@ impl<'m> Value<'m> {
         unsafe { LLVMIsUndef(self.0) != 0 || LLVMIsPoison(self.0) != 0 || LLVMIsNull(self.0) != 0 }
     }
 
+    pub(crate) fn is_undefined(self) -> bool {
+        // SAFETY: see `name`.
+        unsafe { LLVMIsUndef(self.0) != 0 || LLVMIsPoison(self.0) != 0 }
+    }
+
     /// The opcode of an instruction.
     pub(crate) fn opcode(self) -> Option<LLVMOpcode> {
         // SAFETY: it is an instruction.

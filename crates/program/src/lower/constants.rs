@@ -61,6 +61,9 @@ impl Data {
     }
 }
 
+/// What a number is that nobody has set: the pattern of uninitialised memory ([`unravel_trace::Uninit`]).
+const UNINIT: u8 = unravel_trace::Uninit::PATTERN;
+
 impl<'m> ModuleLowering<'m> {
     /// Writes a constant at `at` as it lies in memory.
     pub(super) fn write_constant(
@@ -107,6 +110,16 @@ impl<'m> ModuleLowering<'m> {
         at: usize,
         data: &mut Data,
     ) -> Result<(), String> {
+        let ty = value.ty();
+        if value.is_undefined()
+            && (ty.int_width().is_some_and(|bits| bits <= 64) || ty.is_pointer())
+        {
+            // A local variable that is read before it is written.
+            let bits = ty.int_width().unwrap_or(64);
+            let pattern = u64::from_ne_bytes([UNINIT; 8]) & (u64::MAX >> (64 - bits));
+            data.put(at, self.layout.store_size(ty) as usize, u128::from(pattern));
+            return Ok(());
+        }
         match types::lanes(self.layout, value.ty()) {
             Some(lanes) if !value.is_zero() && !value.is_constant_expr() => (0..lanes.count)
                 .try_for_each(|i| {

@@ -280,7 +280,8 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         let new = self.register(inst.operand(2));
         let bytes = self.lowering.layout.store_size(ty) as u32;
         let site = self.access_site(inst, inst.operand(0), bytes);
-        self.emit_at(Inst::CmpXchg { bits, dst, ptr, expected, new, site }, site);
+        let weak = inst.is_weak();
+        self.emit_at(Inst::CmpXchg { bits, weak, dst, ptr, expected, new, site }, site);
     }
 
     pub(super) fn fence(&mut self, inst: Value<'m>) {

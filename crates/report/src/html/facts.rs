@@ -47,6 +47,7 @@ pub fn found(all: &Explanation, bug: &ExplainedBug) -> Markup {
                 @if found.replayed { "Replayed, it failed again." }
                 @else { strong { "Replayed, it did not fail again." } }
             }
+            @if let Some(needs) = crate::deviations::sentence(&bug.needs) { p { "It " (visible(&needs)) "." } }
             p.dim {
                 "That run had " (count(found.threads, "thread")) ", " (count(found.events, "event")) " and "
                 (count(found.switches, "context switch")) "."

@@ -105,6 +105,9 @@ pub struct Bug {
     pub failure: Failure,
     /// How the search met it.
     pub found: Found,
+    /// What it needs of the environment besides an order, which an ordinary system hardly ever does.
+    #[serde(default)]
+    pub deviations: Vec<NeededDeviation>,
     /// The trace file with the schedule that fails, as a path from where the command ran.
     pub trace: String,
     /// The command that makes the failure happen again.
@@ -138,6 +141,20 @@ pub struct Found {
     pub events: u64,
     /// Context switches of that run.
     pub context_switches: u64,
+}
+
+/// A deviation of the environment from what an ordinary system does.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct NeededDeviation {
+    /// Which. More may be added.
+    #[schemars(extend("examples" = [
+        "stall", "early-timeout", "spurious-wakeup", "weak-cas", "try-lock", "malloc"
+    ]))]
+    pub kind: String,
+    /// Whose sleep, wait or attempt it is.
+    pub thread: String,
+    /// Where, as `file:line`; null if unknown.
+    pub at: Option<String>,
 }
 
 /// What to write into `unravel.toml` to put a bug aside, beside the reason.
@@ -237,6 +254,15 @@ impl Bug {
             kind: kind.to_owned(),
             failure: Failure::of(&bug.failure, names),
             found: (&bug.found).into(),
+            deviations: bug
+                .needs
+                .iter()
+                .map(|needed| NeededDeviation {
+                    kind: needed.kind.name().to_owned(),
+                    thread: needed.thread.to_string(),
+                    at: needed.place.as_ref().map(|place| names.line(&place.into())),
+                })
+                .collect(),
             trace: bug.trace.clone(),
             replay: bug.replay.clone(),
             diagnosis,

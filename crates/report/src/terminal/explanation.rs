@@ -8,6 +8,7 @@ use unravel_results::{Diagnosis, ExplainedBug, Explanation, PutAside, Verdict};
 use super::line::Tone;
 use super::page::Page;
 use super::{headline, repairs, told};
+use crate::deviations;
 use crate::searched::searched;
 use crate::source::Sources;
 use crate::words::count;
@@ -68,9 +69,13 @@ fn found(all: &Explanation, bug: &ExplainedBug) -> String {
         "found in schedule {} ({}, seed {})",
         bug.found.schedule, explored.strategy, explored.seed
     );
-    match bug.found.times {
+    let often = match bug.found.times {
         1 => first,
         times => format!("{first}; {times} of {} schedules fail so", explored.tally.schedules),
+    };
+    match deviations::sentence(&bug.needs) {
+        Some(needs) => format!("{often}; {needs}"),
+        None => often,
     }
 }
 

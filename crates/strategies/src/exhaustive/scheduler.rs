@@ -1,11 +1,12 @@
 //! One run of the search: along the path that leads to what is to be explored, then on from there.
 
-use unravel_trace::{Choice, Executed, Op, Question, Scheduler, SiteId, ThreadId, View, Why};
+use unravel_trace::{
+    Choice, Deviation, Executed, Op, Question, Scheduler, SiteId, ThreadId, View, Why,
+};
 
 use super::footprint::{Access, accesses, is_global};
 use super::threads::ThreadSet;
-use super::timeouts::have_timed_out;
-use super::tree::{Node, threads_of};
+use super::tree::{Answer, Node, threads_of};
 use super::{Exhaustive, Stop};
 
 /// The scheduler of one run.
@@ -40,7 +41,7 @@ impl Scheduler for Follow<'_> {
         let depth = view.events as usize;
         if depth < search.nodes.len() {
             let thread = search.nodes[depth].thread;
-            if !view.is_enabled(ThreadId(thread)) {
+            if view.ready(ThreadId(thread)).is_none() {
                 return search.stop(view, Stop::Diverged);
             }
             let same = search.nodes[depth..].iter().take_while(|node| node.thread == thread);
@@ -53,18 +54,11 @@ impl Scheduler for Follow<'_> {
     }
 
     fn choose(&mut self, _what: Question, options: u32) -> u32 {
-        let search = &mut *self.0;
-        let at = search.underway.asked;
-        search.underway.asked += 1;
-        let index = (search.underway.number as usize).checked_sub(1);
-        let Some(node) = index.and_then(|index| search.nodes.get_mut(index)) else { return 0 };
-        match node.answers.get(at) {
-            Some((answer, _)) => *answer,
-            None => {
-                node.answers.push((0, options));
-                0
-            }
-        }
+        self.0.answer(options, false)
+    }
+
+    fn deviate(&mut self, _what: Deviation) -> bool {
+        self.0.answer(2, true) == 1
     }
 
     fn watches(&self) -> bool {
@@ -94,7 +88,8 @@ impl Scheduler for Follow<'_> {
         if is_first {
             underway.thread = thread.0;
             underway.first = Some((what.op, what.site));
-            underway.everything = search.nodes.get(index).is_some_and(|node| node.timeouts);
+            let node = search.nodes.get(index);
+            underway.everything = node.is_some_and(|node| node.by_time.contains(node.thread));
             underway.accesses.clear();
         }
         underway.everything |= is_global(what.op);
@@ -103,6 +98,22 @@ impl Scheduler for Follow<'_> {
 }
 
 impl Exhaustive {
+    /// The answer to a question of the present step.
+    fn answer(&mut self, options: u32, deviates: bool) -> u32 {
+        let at = self.underway.asked;
+        self.underway.asked += 1;
+        let index = (self.underway.number as usize).checked_sub(1);
+        let Some(node) = index.and_then(|index| self.nodes.get_mut(index)) else { return 0 };
+        if let Some(known) = node.answers.get(at) {
+            return known.answer;
+        }
+        // Beyond the bound there is one answer.
+        let is_spent = deviates && node.deviations() >= self.bound;
+        let options = if is_spent { 1 } else { options };
+        node.answers.push(Answer { answer: 0, options, deviates });
+        0
+    }
+
     /// The step that was executed is over: all it did is known.
     pub(super) fn end_step(&mut self) {
         let Underway { number, thread, first, everything, accesses, .. } = &self.underway;
@@ -116,14 +127,19 @@ impl Exhaustive {
 
     /// The first time in a state: who goes on?
     fn descend(&mut self, view: &View<'_>) -> Choice {
-        let Some(enabled) = threads_of(view.enabled) else {
+        let above = self.nodes.last();
+        let spent = above.map_or(0, Node::deviations);
+        let early = if spent < self.bound { view.early } else { &[] };
+        let sets = (threads_of(view.enabled), threads_of(early));
+        let (Some(enabled), Some(early)) = sets else {
             return self.stop(view, Stop::TooManyThreads);
         };
+        let able = enabled;
+        let enabled = able.with(early);
         self.enabled = enabled;
         if self.lanes.is_root(&self.nodes) && !self.lanes.takes_next() {
             return self.stop(view, Stop::NotMine);
         }
-        let above = self.nodes.last();
         let sleep = match (above, (self.order.len() as u32).checked_sub(1)) {
             (Some(above), Some(last)) => {
                 above.sleep_after(self.order.accesses(last), self.order.step(last).everything)
@@ -131,12 +147,16 @@ impl Exhaustive {
             _ => Vec::new(),
         };
         let mut node = Node::new(enabled, sleep);
+        node.early = early;
+        node.spent = spent;
+        node.by_time = early;
+        let by_time = view.enabled.iter().filter(|ready| ready.by_time);
+        by_time.for_each(|ready| node.by_time.insert(ready.thread.0));
         let Some(thread) = awake(&node, view) else {
             self.asleep = node.sleep;
             return self.stop(view, Stop::Asleep);
         };
         node.thread = thread;
-        node.timeouts = have_timed_out(view, &self.order, above);
         node.blocked = view.why == Why::Blocked && !view.current_is_enabled();
         node.level = above.map_or(0, |above| above.level) + u32::from(node.choices() > 1);
         if self.lanes.is_shared(above) {
@@ -166,6 +186,7 @@ impl Exhaustive {
 /// Who goes on, if anybody is awake: the youngest, so that the first run is one that other strategies hardly make.
 fn awake(node: &Node, view: &View<'_>) -> Option<u32> {
     let yielded = |thread: u32| view.why == Why::Yielded && thread == view.current.0;
-    let awake = view.enabled.iter().map(|c| c.thread.0).filter(|thread| node.is_awake(*thread));
-    awake.max_by_key(|thread| (!yielded(*thread), *thread))
+    let offered = view.enabled.iter().chain(view.early).map(|ready| ready.thread.0);
+    let awake = offered.filter(|thread| node.is_awake(*thread));
+    awake.max_by_key(|thread| (!node.early.contains(*thread), !yielded(*thread), *thread))
 }

@@ -19,21 +19,40 @@ pub(super) struct Node {
     pub asleep: ThreadSet,
     /// The same with what their steps did.
     pub sleep: Vec<Sleeper>,
-    /// The answers to the questions that the present step asks, and how many there are to each.
-    pub answers: Vec<(u32, u32)>,
+    /// The answers to the questions that the present step asks.
+    pub answers: Vec<Answer>,
     /// What the present step did with other answers.
     otherwise: Option<Footprint>,
     /// The run ended in the present step.
     pub ends: bool,
-    /// Nothing but time can pass here: the threads that are offered time out.
-    pub timeouts: bool,
+    /// Who goes on by letting time pass, and for whom of these that is a deviation.
+    pub by_time: ThreadSet,
+    pub early: ThreadSet,
+    /// Deviations on the way here.
+    pub spent: u32,
     /// The thread that took the step before arrived at an event that it cannot execute.
     pub blocked: bool,
     /// How many nodes above have several threads to choose from.
     pub level: u32,
 }
 
+/// An answer to a question that a step asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    pub answer: u32,
+    /// How many there are.
+    pub options: u32,
+    /// All but the first are deviations.
+    pub deviates: bool,
+}
+
 impl Node {
+    /// Deviations up to where the present step is.
+    pub fn deviations(&self) -> u32 {
+        let answers = self.answers.iter().filter(|answer| answer.deviates && answer.answer > 0);
+        self.spent + u32::from(self.early.contains(self.thread)) + answers.count() as u32
+    }
+
     pub fn new(enabled: ThreadSet, sleep: Vec<Sleeper>) -> Node {
         let mut asleep = ThreadSet::default();
         sleep.iter().for_each(|sleeper| asleep.insert(sleeper.thread));
@@ -46,7 +65,9 @@ impl Node {
             answers: Vec::new(),
             otherwise: None,
             ends: false,
-            timeouts: false,
+            by_time: ThreadSet::default(),
+            early: ThreadSet::default(),
+            spent: 0,
             blocked: false,
             level: 0,
         }
@@ -71,9 +92,9 @@ impl Node {
 
     /// Turns to what is to be explored next here; false if nothing is. `made` says what the present step did.
     fn turn(&mut self, made: impl FnOnce() -> Footprint) -> bool {
-        while let Some((answer, options)) = self.answers.pop() {
-            if answer + 1 < options {
-                self.answers.push((answer + 1, options));
+        while let Some(last) = self.answers.pop() {
+            if last.answer + 1 < last.options {
+                self.answers.push(Answer { answer: last.answer + 1, ..last });
                 let made = Footprint { ends: self.ends, ..made() };
                 self.otherwise.get_or_insert_default().add(made);
                 return true;

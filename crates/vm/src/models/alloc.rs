@@ -1,8 +1,10 @@
 //! The heap: `malloc` and `operator new` with their families.
 //!
-//! Memory comes zeroed: what an uninitialised read sees does not depend on the schedule.
+//! Memory that nobody has written holds one pattern in every byte ([`unravel_trace::Uninit`]), so that what an
+//! uninitialised read sees does not depend on the schedule. Large blocks hold zeros, as those that come fresh from the
+//! system do.
 
-use unravel_trace::{EventKind, Op, SiteId};
+use unravel_trace::{Deviation, EventKind, Op, SiteId};
 
 use super::{Args, Family, Flow, OK, error};
 use crate::guard;
@@ -21,7 +23,9 @@ pub(crate) const MODELS: Family = &[
     ("_ZnamRKSt9nothrow_t", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
     ("_ZnwmSt11align_val_t", |m, a| new(m, a.word(0), a.word(1), a.site())),
     ("_ZnamSt11align_val_t", |m, a| new(m, a.word(0), a.word(1), a.site())),
-    ("calloc", |m, a| Flow::Return(m.allocate(a.word(0).saturating_mul(a.word(1)), 16, a.site()))),
+    ("calloc", |m, a| {
+        Flow::Return(m.allocate_as(a.word(0).saturating_mul(a.word(1)), 16, a.site(), true))
+    }),
     ("realloc", |m, a| realloc(m, a.word(0), a.word(1), a.site())),
     ("reallocarray", |m, a| realloc(m, a.word(0), a.word(1).saturating_mul(a.word(2)), a.site())),
     ("memalign", |m, a| {
@@ -45,6 +49,8 @@ pub(crate) const MODELS: Family = &[
     ("_ZdaPvRKSt9nothrow_t", |m, a| free(m, a.word(0), a.site())),
 ];
 
+/// The C library's allocator asks the system for blocks of this size on, which come zeroed.
+const FROM_SYSTEM: u64 = 128 << 10;
 /// No process gets as much as this (47 bits of addresses), so that `malloc` of it fails natively too.
 const IMPOSSIBLE: u64 = 1 << 46;
 
@@ -52,6 +58,16 @@ impl Machine {
     /// Allocates in the region of the current thread; 0 and an error number if natively it would be so.
     /// What only the VM has no room for is no failure of the program.
     pub fn allocate(&mut self, bytes: u64, align: u64, site: SiteId) -> u64 {
+        self.allocate_as(bytes, align, site, false)
+    }
+
+    fn allocate_as(&mut self, bytes: u64, align: u64, site: SiteId, zeroed: bool) -> u64 {
+        let failed = self.deviated.iter().filter(|d| d.kind == Deviation::NoMemory).count() as u32;
+        if failed < self.limits.malloc_fails && self.deviate(Deviation::NoMemory, site) {
+            // SAFETY: errno of this native thread.
+            unsafe { *libc::__errno_location() = libc::ENOMEM };
+            return 0;
+        }
         let number = match (bytes >= IMPOSSIBLE || align >= IMPOSSIBLE, align.is_power_of_two()) {
             (true, _) => libc::ENOMEM,
             (false, false) => libc::EINVAL,
@@ -64,6 +80,11 @@ impl Machine {
                     )),
                     address => {
                         self.shadow_forget(address, bytes);
+                        if !zeroed && bytes < FROM_SYSTEM {
+                            let pattern = self.limits.uninit.pattern;
+                            // SAFETY: a block of that many bytes, allocated above.
+                            unsafe { (address as *mut u8).write_bytes(pattern, bytes as usize) };
+                        }
                         return address;
                     }
                 }

@@ -19,7 +19,7 @@ pub(crate) const MODELS: Family = &[
         m.set_deadline(a.word(1));
         status(mutex::lock(m, a.word(0), a.site(), true))
     }),
-    ("mtx_trylock", |m, a| status(mutex::try_lock(m, a.word(0), a.site()))),
+    ("mtx_trylock", |m, a| status(mutex::try_lock(m, a.word(0), a.site(), true))),
     ("mtx_unlock", |m, a| status(mutex::unlock(m, a.word(0), a.site()))),
     ("cnd_init", cond::init),
     ("cnd_destroy", cond::destroy),

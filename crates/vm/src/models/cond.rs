@@ -1,10 +1,11 @@
 //! `pthread_cond_*`. A wait is two events: release, and wake with re-acquire. Which waiter a signal
-//! wakes is a choice of the schedule; spurious wake-ups and early timeouts are, if asked for.
+//! wakes is a choice of the schedule. Who wakes spuriously or times out does not wait any more, so that a signal is not
+//! spent on it; a wait that times out while the mutex is taken is a third event.
 
-use unravel_trace::{EventKind, Op, Question, SiteId, ThreadId, WakeCause};
+use unravel_trace::{Deviation, EventKind, Op, Question, SiteId, ThreadId, WakeCause};
 
 use super::{Args, Family, Flow, OK, error, mutex as mutex_model};
-use crate::machine::{Machine, State};
+use crate::machine::Machine;
 use crate::sync::{DESTROYED, cond, mutex};
 use crate::thread::Need;
 
@@ -81,10 +82,11 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
     let held = mutex_model::release(lock);
     m.guided_take(lock, false);
     let me = ThreadId(m.current as u32);
-    let spurious = m.limits.spurious_wakes && m.choose(Question::SpuriousWake, 2) == 1;
-    let early = timed && m.limits.early_timeouts && m.choose(Question::EarlyTimeout, 2) == 1;
+    let spurious = m.deviate(Deviation::SpuriousWakeup, site);
     m.guided_wait(address);
-    m.sync.waiting.entry(address).or_default().push(me);
+    if !spurious {
+        m.sync.waiting.entry(address).or_default().push(me);
+    }
     if m.recorder.is_on() {
         let lock_location = m.location(lock, mutex::BYTES, site);
         m.record_sync(site, (address, cond::BYTES), |at| EventKind::Wait {
@@ -93,9 +95,9 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
         });
     }
     let thread = m.current_thread();
-    thread.woken_by = if spurious || early { Some(me) } else { None };
+    thread.woken_by = spurious.then_some(me);
     thread.timed = timed;
-    thread.timed_out = early;
+    thread.timed_out = false;
     m.point(
         Op::Acquire,
         address,
@@ -106,6 +108,9 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
     if let Some(waiting) = m.sync.waiting.get_mut(&address) {
         waiting.retain(|t| *t != me);
     }
+    if m.threads[m.current].timed_out && !m.sync.mutex_is_free(lock) {
+        m.point(Op::Acquire, lock, mutex::BYTES as u32, site, Need::Mutex(lock));
+    }
     if m.cancel_is_due() {
         if !m.sync.mutex_is_free(lock) {
             m.point(Op::Acquire, lock, mutex::BYTES as u32, site, Need::Mutex(lock));
@@ -115,12 +120,8 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
     }
     m.check_sync(lock, mutex::USED, true);
     mutex_model::take(m, lock, held);
-    let State { threads, current, clock, .. } = &mut **m;
-    let thread = &mut threads[*current];
+    let thread = m.current_thread();
     let timed_out = std::mem::take(&mut thread.timed_out);
-    if timed_out {
-        *clock = (*clock).max(thread.deadline);
-    }
     let by = match thread.woken_by.take() {
         _ if timed_out => WakeCause::Timeout,
         Some(by) if by != me => WakeCause::Signal(by),

@@ -41,7 +41,7 @@ fn wait(m: &mut Machine, a: Args, absolute: bool) -> Flow {
     if time != 0 {
         m.set_deadline(time);
         if !absolute {
-            m.current_thread().deadline += m.clock;
+            m.current_thread().deadline += m.clock.now;
         }
     }
     let me = ThreadId(m.current as u32);

@@ -1,7 +1,7 @@
 //! `pthread_mutex_*` and `pthread_spin_*`: normal, recursive, error-checking. Robust and
 //! priority-inheriting mutexes behave as normal ones.
 
-use unravel_trace::{EventKind, FailureKind, Op, SiteId};
+use unravel_trace::{Deviation, EventKind, FailureKind, Op, SiteId};
 
 use super::{Args, Family, Flow, OK, error};
 use crate::machine::Machine;
@@ -21,7 +21,10 @@ pub(crate) const MODELS: Family = &[
         m.set_deadline(a.word(2));
         lock(m, a.word(0), a.site(), true)
     }),
-    ("pthread_mutex_trylock", |m, a| try_lock(m, a.word(0), a.site())),
+    ("pthread_mutex_trylock", |m, a| {
+        let weak = is_cxx(m);
+        try_lock(m, a.word(0), a.site(), weak)
+    }),
     ("pthread_mutex_unlock", |m, a| unlock(m, a.word(0), a.site())),
     ("pthread_mutex_consistent", |_, _| OK),
     ("pthread_spin_init", spin_init),
@@ -173,10 +176,25 @@ pub(crate) fn take(m: &mut Machine, address: u64, count: u32) {
     m.guided_take(address, true);
 }
 
-pub(crate) fn try_lock(m: &mut Machine, address: u64, site: SiteId) -> Flow {
+/// Whether C++'s `try_lock` is the caller: it comes down to that of pthreads, which never fails so.
+fn is_cxx(m: &Machine) -> bool {
+    let frames = m.threads[m.current].frames.iter().rev().take(3);
+    frames.map(|frame| m.program.function(frame.function).name.as_str()).any(|name| {
+        name.starts_with("_ZNSt")
+            && (name.contains("8try_lock") || name.contains("15try_lock_shared"))
+    })
+}
+
+/// `weak`: the standard lets it fail although the mutex is free (C11, C++).
+pub(crate) fn try_lock(m: &mut Machine, address: u64, site: SiteId, weak: bool) -> Flow {
     m.check_mutex(address, site);
     m.point(Op::Acquire, address, mutex::BYTES as u32, site, Need::Nothing);
     m.check_mutex(address, site);
+    if weak && mutex::lock(address) == 0 && m.deviate(Deviation::TryLockFailure, site) {
+        // It says nothing about the mutex.
+        m.record(site, EventKind::Yield);
+        return error(libc::EBUSY);
+    }
     let free = m.guided_answer(mutex::lock(address) == 0);
     if free {
         take(m, address, 1);

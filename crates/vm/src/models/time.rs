@@ -1,6 +1,7 @@
-//! A virtual clock that advances by sleeping, by waiting and by being read.
+//! Clocks and sleeping; what time is stands in [`crate::clock`].
 
 use super::{Args, Family, Flow, OK};
+use crate::clock::{EPOCH, SECOND};
 use crate::machine::Machine;
 
 pub(crate) const MODELS: Family = &[
@@ -15,27 +16,14 @@ pub(crate) const MODELS: Family = &[
     ("gettimeofday", get_time_of_day),
     ("clock_gettime", clock_get_time),
     ("timespec_get", timespec_get),
-    ("clock", |m, _| Flow::Return((m.read_clock() - EPOCH) / 1000)),
-    ("times", |m, _| Flow::Return((m.read_clock() - EPOCH) / 10_000_000)),
-    ("_ZNSt6chrono3_V212steady_clock3nowEv", |m, _| Flow::Return(m.read_clock())),
-    ("_ZNSt6chrono3_V212system_clock3nowEv", |m, _| Flow::Return(m.read_clock())),
-    ("llvm.readcyclecounter", |m, _| Flow::Return(m.read_clock())),
-    ("llvm.x86.rdtsc", |m, _| Flow::Return(m.read_clock())),
-    ("llvm.x86.rdtscp", |m, _| Flow::Pair(m.read_clock(), 0)),
+    ("clock", |m, a| Flow::Return((m.read_clock(a.site()) - EPOCH) / 1000)),
+    ("times", |m, a| Flow::Return((m.read_clock(a.site()) - EPOCH) / 10_000_000)),
+    ("_ZNSt6chrono3_V212steady_clock3nowEv", |m, a| Flow::Return(m.read_clock(a.site()))),
+    ("_ZNSt6chrono3_V212system_clock3nowEv", |m, a| Flow::Return(m.read_clock(a.site()))),
+    ("llvm.readcyclecounter", |m, a| Flow::Return(m.read_clock(a.site()))),
+    ("llvm.x86.rdtsc", |m, a| Flow::Return(m.read_clock(a.site()))),
+    ("llvm.x86.rdtscp", |m, a| Flow::Pair(m.read_clock(a.site()), 0)),
 ];
-
-const SECOND: u64 = 1_000_000_000;
-/// The virtual clock starts here: 2020-01-01.
-pub(crate) const EPOCH: u64 = 1_577_836_800 * SECOND;
-/// What reading the clock takes.
-const READ_TAKES: u64 = 1000;
-
-impl Machine {
-    pub fn read_clock(&mut self) -> u64 {
-        self.clock += READ_TAKES;
-        self.clock
-    }
-}
 
 impl Machine {
     /// The time in the `timespec` at an address, in nanoseconds.
@@ -55,20 +43,17 @@ impl Machine {
     }
 }
 
-/// Sleeping promises nothing about order, so it is no more than a hint to let others run.
 fn sleep(m: &mut Machine, a: Args, nanoseconds: u64) -> Flow {
     m.test_cancel();
-    m.clock = m.clock.saturating_add(nanoseconds.min(3600 * SECOND));
-    if m.alive > 1 {
-        m.yield_point(a.site());
-    }
+    m.sleep(nanoseconds, a.site());
+    m.test_cancel();
     OK
 }
 
 fn sleep_until_spec(m: &mut Machine, a: Args, index: usize) -> Flow {
     let mut time = m.time_at(a.word(index));
     if index == 2 && a.int(1) & libc::TIMER_ABSTIME != 0 {
-        time = time.saturating_sub(m.clock);
+        time = time.saturating_sub(m.clock.now);
     }
     sleep(m, a, time)
 }
@@ -84,7 +69,7 @@ fn poll(m: &mut Machine, a: Args, timeout: i32, descriptors: u64) -> Flow {
 }
 
 fn time(m: &mut Machine, a: Args) -> Flow {
-    let now = m.read_clock() / SECOND;
+    let now = m.read_clock(a.site()) / SECOND;
     if a.word(0) != 0 {
         m.check_sync(a.word(0), 8, true);
         // SAFETY: checked.
@@ -93,8 +78,8 @@ fn time(m: &mut Machine, a: Args) -> Flow {
     Flow::Return(now)
 }
 
-fn store_time(m: &mut Machine, at: u64, unit: u64) -> Flow {
-    let now = m.read_clock();
+fn store_time(m: &mut Machine, a: Args, at: u64, unit: u64) -> Flow {
+    let now = m.read_clock(a.site());
     m.check_sync(at, 16, true);
     // SAFETY: checked.
     unsafe {
@@ -105,14 +90,14 @@ fn store_time(m: &mut Machine, at: u64, unit: u64) -> Flow {
 }
 
 fn get_time_of_day(m: &mut Machine, a: Args) -> Flow {
-    if a.word(0) == 0 { OK } else { store_time(m, a.word(0), 1000) }
+    if a.word(0) == 0 { OK } else { store_time(m, a, a.word(0), 1000) }
 }
 
 fn clock_get_time(m: &mut Machine, a: Args) -> Flow {
-    store_time(m, a.word(1), 1)
+    store_time(m, a, a.word(1), 1)
 }
 
 fn timespec_get(m: &mut Machine, a: Args) -> Flow {
-    store_time(m, a.word(0), 1);
+    store_time(m, a, a.word(0), 1);
     Flow::Return(a.word(1))
 }

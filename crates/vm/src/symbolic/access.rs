@@ -403,19 +403,23 @@ impl Machine {
         (old, same)
     }
 
-    /// The exchange has happened and is recorded: its result, and the condition that it went this way.
+    /// The exchange has happened and is recorded: its result, and the condition that it went this way, if the values
+    /// decided it.
     pub fn shadow_exchanged(
         &mut self,
         fp: *const u64,
         dst: Reg,
         bits: u8,
         (old, same): (ExprId, ExprId),
-        equal: bool,
+        (equal, by_value): (bool, bool),
     ) {
         let bytes = usize::from(bits) / 8;
         let mut result = self.concolic.graph.bytes(old, bytes);
         result.push(Byte::Known(u8::from(equal)));
         self.frame_at(fp).insert_bytes(dst, 0, &result);
+        if !by_value {
+            return;
+        }
         // What comes of it shows at the next branch.
         let next = self.branches_taken();
         self.add_branch(same, equal, Otherwise::Turns(next));

@@ -211,7 +211,9 @@ impl Machine {
                 mutex: self.location(lock, mutex::BYTES, site),
             },
             Need::Ended(child) => Wants::Join { child },
-            Need::Changed(..) | Need::Futex(_) | Need::Never | Need::Nothing => Wants::Other,
+            Need::Changed(..) | Need::Futex(_) | Need::Time | Need::Never | Need::Nothing => {
+                Wants::Other
+            }
         };
         Request { thread: id, site, wants }
     }

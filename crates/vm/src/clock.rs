@@ -1,0 +1,254 @@
+//! Virtual time, as discrete events: an instruction takes none, and the earliest deadline comes first.
+//!
+//! A thread that sleeps, or waits with a timeout, has a deadline. Time passes when nobody can go on without it, to the
+//! earliest deadline; several of the same time come in any order. So sleeps order things as their programmer thinks. That
+//! nothing promises this is what deviations are for: a thread whose time has not come is offered apart
+//! ([`unravel_trace::View::early`]), and to choose it means that the others are late.
+//!
+//! Work takes time after all, or a thread that works until another has slept would never end: after [`WORK`] events
+//! without a pause the earliest deadline is offered beside the others, and after [`OVERDUE`] it has to come.
+//!
+//! Who looks at the clock again and again waits for it, or works until it says so: its looks take ever more time, in
+//! proportion to what it has waited. What the looks of several threads tell them about their order is no event; a run
+//! in which it may matter has a note ([`Note::ClockOrder`]).
+//!
+//! All clocks are one, and deadlines in the past are over at once.
+
+use unravel_trace::{Deviated, Deviation, Note, Op, Ready, SiteId};
+
+use crate::budgets::{CLOCK_LOOKS, OVERDUE, WORK, YIELD_WEIGHT};
+use crate::machine::{Machine, State};
+use crate::thread::Need;
+
+pub(crate) const SECOND: u64 = 1_000_000_000;
+/// The virtual clock starts here: 2020-01-01.
+pub(crate) const EPOCH: u64 = 1_577_836_800 * SECOND;
+/// What a second look at the clock takes.
+const LOOK: u64 = 1000;
+/// What a look takes at least for who waits by looking, and which part of its waiting so far.
+const LONG_LOOK: u64 = 1_000_000;
+const PART: u64 = 16;
+
+#[derive(Debug)]
+pub(crate) struct Clock {
+    /// Nanoseconds.
+    pub now: u64,
+    /// How many events there had been when time last passed.
+    passed_at: u64,
+    /// Since then, while there were several threads: who looked, whether another did, whether a look took time.
+    looked: Option<usize>,
+    several: bool,
+    ticked: bool,
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock { now: EPOCH, passed_at: 0, looked: None, several: false, ticked: false }
+    }
+}
+
+/// What a thread has seen of the clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Looks {
+    last: u64,
+    first: u64,
+    count: u32,
+    /// The machine's progress at the last look.
+    progress: u64,
+}
+
+impl Clock {
+    fn pass(&mut self, to: u64, events: u64) {
+        if to > self.now {
+            *self = Clock { now: to, passed_at: events, ..Clock::default() };
+        }
+    }
+}
+
+impl State {
+    /// Whether the pending event of a thread may be executed by running out of time, sooner or later.
+    fn has_deadline(&self, index: usize) -> bool {
+        let thread = &self.threads[index];
+        let signalled = matches!(thread.need, Need::Wake { .. }) && thread.woken_by.is_some();
+        thread.timed && !thread.ended && !signalled && !self.is_satisfied(index, thread.need)
+    }
+
+    /// Whether it has run out of time.
+    pub fn is_due(&self, index: usize) -> bool {
+        self.threads[index].deadline <= self.clock.now && self.has_deadline(index)
+    }
+
+    /// The threads but for these that have a deadline, with it.
+    fn deadlines(&self, but: &[Ready]) -> impl Iterator<Item = (usize, u64)> {
+        (0..self.thread_count)
+            .filter(|index| self.has_deadline(*index))
+            .filter(|index| !but.iter().any(|ready| ready.thread.index() == *index))
+            .map(|index| (index, self.threads[index].deadline))
+    }
+
+    fn ready_by_time(&self, index: usize) -> Ready {
+        let thread = &self.threads[index];
+        Ready { thread: thread.id, pending: thread.pending, by_time: true }
+    }
+
+    /// Adds those whose deadline comes first to who can go on.
+    pub fn add_earliest(&mut self) {
+        let mut ready = std::mem::take(&mut self.ready);
+        if let Some(earliest) = self.deadlines(&ready).map(|(_, deadline)| deadline).min() {
+            let first: Vec<usize> = self
+                .deadlines(&ready)
+                .filter(|(_, deadline)| *deadline == earliest)
+                .map(|(index, _)| index)
+                .collect();
+            ready.extend(first.into_iter().map(|index| self.ready_by_time(index)));
+        }
+        self.ready = ready;
+    }
+
+    /// Where threads have worked for long, time passes although they could go on.
+    pub fn let_work_take_time(&mut self) {
+        let worked = self.events - self.clock.passed_at;
+        if worked < WORK {
+            return;
+        }
+        let able = self.ready.len();
+        self.add_earliest();
+        if worked >= OVERDUE && self.ready.len() > able {
+            self.ready.drain(..able);
+        }
+        self.ready.sort_unstable_by_key(|ready| ready.thread);
+    }
+
+    /// Finds those that could go on only if time passed before it has to.
+    pub fn collect_early(&mut self) {
+        let mut early = std::mem::take(&mut self.early);
+        early.clear();
+        early.extend(self.deadlines(&self.ready).map(|(index, _)| self.ready_by_time(index)));
+        self.could_deviate |= !early.is_empty();
+        self.early = early;
+    }
+
+    /// A thread was chosen: if it goes on by running out of time, that time has passed.
+    pub fn pass_time_for(&mut self, index: usize) {
+        if !self.threads[index].timed || !self.has_deadline(index) {
+            return;
+        }
+        let thread = &mut self.threads[index];
+        thread.timed_out = thread.need != Need::Time;
+        self.clock.pass(thread.deadline, self.events);
+    }
+
+    /// A thread was chosen although its time had not come.
+    pub fn note_early(&mut self, index: usize) {
+        let Some(ready) = self.early.iter().find(|ready| ready.thread.index() == index) else {
+            return;
+        };
+        let kind = match self.threads[index].need {
+            Need::Time => Deviation::Stall,
+            _ => Deviation::EarlyTimeout,
+        };
+        let deviated =
+            Deviated { kind, thread: ready.thread, site: ready.pending.site, question: None };
+        self.deviated.push(deviated);
+    }
+}
+
+impl Machine {
+    /// The current thread sleeps.
+    pub fn sleep(&mut self, nanoseconds: u64, site: SiteId) {
+        let until = self.clock.now.saturating_add(nanoseconds.min(3600 * SECOND));
+        if self.alive <= 1 || self.concolic.guide.is_on() {
+            self.clock.now = until;
+            if self.alive > 1 {
+                self.yield_point(site);
+            }
+            return;
+        }
+        if until == self.clock.now {
+            return self.yield_point(site);
+        }
+        if !self.prune_spins {
+            self.current_thread().idle += YIELD_WEIGHT;
+        }
+        let thread = self.current_thread();
+        thread.timed = true;
+        thread.deadline = until;
+        self.budget = 0;
+        self.point(Op::Yield, 0, 0, site, Need::Time);
+        self.record(site, unravel_trace::EventKind::Yield);
+    }
+
+    /// What time it is.
+    pub fn read_clock(&mut self, site: SiteId) -> u64 {
+        let progress = self.progress;
+        let looks = &mut self.current_thread().looks;
+        looks.count += 1;
+        if looks.count == 1 {
+            looks.first = looks.last;
+        }
+        let (idle, often) = (looks.progress == progress, looks.count > CLOCK_LOOKS);
+        if often {
+            let waited = self.clock.now - self.threads[self.current].looks.first.max(EPOCH);
+            let takes = (waited / PART).max(LONG_LOOK);
+            if idle && self.alive > 1 {
+                self.sleep(takes, site);
+            } else {
+                self.tick(takes);
+            }
+        } else if self.threads[self.current].looks.last == self.clock.now {
+            self.tick(LOOK);
+        }
+        let (now, progress) = (self.clock.now, self.progress);
+        let looks = &mut self.current_thread().looks;
+        if looks.count == 1 {
+            looks.first = now;
+        }
+        looks.last = now;
+        looks.progress = progress;
+        self.compare_looks();
+        now
+    }
+
+    fn tick(&mut self, takes: u64) {
+        self.clock.now += takes;
+        self.clock.ticked |= self.alive > 1;
+    }
+
+    /// Whether several threads can tell from the clock in which order they looked.
+    fn compare_looks(&mut self) {
+        if self.alive <= 1 {
+            return;
+        }
+        let me = self.current;
+        let clock = &mut self.clock;
+        clock.several |= clock.looked.is_some_and(|other| other != me);
+        clock.looked = Some(me);
+        if clock.several && clock.ticked {
+            self.note(Note::ClockOrder);
+        }
+    }
+
+    /// Whether the environment deviates in what the current thread does.
+    pub fn deviate(&mut self, kind: Deviation, site: SiteId) -> bool {
+        if self.alive <= 1 && kind != Deviation::NoMemory || self.concolic.guide.is_on() {
+            return false;
+        }
+        let me = self.current;
+        let question = self.threads[me].questions;
+        self.threads[me].questions += 1;
+        let forced = self
+            .forced
+            .iter()
+            .any(|forced| forced.question == question && forced.thread == self.names[me]);
+        let scheduler = self.scheduler.expect("a run has a scheduler");
+        // SAFETY: as in `ask`.
+        let deviates = forced || unsafe { (*scheduler).deviate(kind) };
+        if deviates {
+            let thread = unravel_trace::ThreadId(me as u32);
+            self.deviated.push(Deviated { kind, thread, site, question: Some(question) });
+        } else {
+            self.could_deviate = true;
+        }
+        deviates
+    }
+}
