@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::FindFlags;
+use crate::glance::{self, Glance};
 use crate::interrupt::{self, INTERRUPTED};
 use crate::merge_findings::{suffix, write_part};
 use crate::program::{self, Loaded};
@@ -34,6 +35,12 @@ pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
         progress.show(&format!("searching: {}", pace(tally, elapsed)));
         !INTERRUPTED.load(Ordering::Relaxed)
     })?;
+    let glance = match result.findings.is_empty() {
+        true => {
+            glance::glance(&mut loaded.vm, &loaded.input, &loaded.rules, &plan, &result.explored)
+        }
+        false => None,
+    };
     drop(progress);
     let paths = result
         .findings
@@ -46,9 +53,9 @@ pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
         _ => Some(write_part(&flags.out, &loaded.reference, &plan, &result, &paths)?),
     };
     if flags.json {
-        print_json(&loaded.reference, &plan, &result, &paths);
+        print_json(&loaded.reference, &plan, &result, &paths, glance.as_ref());
     } else {
-        print_text(flags, &loaded.reference, &plan, &result, &paths);
+        print_text(flags, &loaded.reference, &plan, &result, &paths, glance.as_ref());
         if let Some(part) = part.filter(|_| !flags.quiet) {
             println!("part {} of the search is in {}", plan.shard, part.display());
         }
@@ -86,6 +93,7 @@ fn print_text(
     plan: &Plan,
     result: &SearchResult,
     paths: &[PathBuf],
+    glance: Option<&Glance>,
 ) {
     let mut out = std::io::stdout().lock();
     let failures = result.findings.iter().filter_map(|finding| finding.run.outcome.failure());
@@ -119,6 +127,12 @@ fn print_text(
     if let Some(coverage) = &said.coverage {
         let _ = writeln!(out, "{coverage}");
     }
+    if let Some(glance) = glance {
+        let _ = writeln!(out, "{}", glance.words());
+    }
+    if result.findings.is_empty() && result.explored.tally.most_threads > 1 {
+        let _ = writeln!(out, "{}", glance::not_looked_at(&result.explored, plan));
+    }
     for note in &said.notes {
         let _ = writeln!(out, "note: {note}");
     }
@@ -143,7 +157,13 @@ fn systematic_json(part: &Reached) -> serde_json::Value {
     })
 }
 
-fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &[PathBuf]) {
+fn print_json(
+    program: &ProgramRef,
+    plan: &Plan,
+    result: &SearchResult,
+    paths: &[PathBuf],
+    glance: Option<&Glance>,
+) {
     let names = story::names(result.findings.iter().map(|finding| &finding.run));
     let findings: Vec<_> = result
         .findings
@@ -183,6 +203,10 @@ fn print_json(program: &ProgramRef, plan: &Plan, result: &SearchResult, paths: &
             "recent_classes": covered.recent_classes,
             "recent_schedules": covered.recent_schedules,
             "systematic": systematic,
+            "outputs": tally.outputs,
+            "exit_code": tally.exit_code,
+            "nonzero_exits": tally.nonzero_exits,
+            "glance": glance.map(Glance::json),
             "notes": notes::notes(&tally.notes),
         })
     );

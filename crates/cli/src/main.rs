@@ -14,6 +14,7 @@ mod exit;
 mod explain;
 mod find;
 mod flags;
+mod glance;
 mod hunt;
 mod import;
 mod interrupt;

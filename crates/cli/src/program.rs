@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use unravel_execute::{Judged, RaceChecked};
 use unravel_files::ProgramRef;
 use unravel_program::build::{BuildSpec, Builder, Built};
-use unravel_trace::{Input, Limits, Nondet, Rules};
+use unravel_trace::{Input, Limits, Nondet, Rules, Uninit};
 use unravel_vm::{Options, Vm};
 
 use crate::budgets::PIPE_PATIENCE_MS;
@@ -110,7 +110,7 @@ fn read_input(flags: &InputFlags, args: &[String], config: &Config) -> Result<In
     let limits = Limits {
         max_steps: flags.max_steps.or(config.search.max_steps).unwrap_or(defaults.max_steps),
         malloc_fails: flags.malloc_fails.unwrap_or(0),
-        uninit: defaults.uninit,
+        uninit: Uninit { fails: flags.uninit, ..defaults.uninit },
     };
     let stdin = match &flags.stdin {
         Some(path) => Some(read_file(path)?),

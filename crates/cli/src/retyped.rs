@@ -11,7 +11,11 @@ use crate::flags::ProgramFlags;
 pub fn program(compile: &[String], flags: &ProgramFlags) -> String {
     let mut words: Vec<String> = compile.iter().map(|flag| compiler_flag(flag)).collect();
     let (input, rules) = (&flags.input, &flags.rules);
-    let switches = [(rules.races, "--races"), (rules.fail_on_exit, "--fail-on-exit")];
+    let switches = [
+        (rules.races, "--races"),
+        (rules.fail_on_exit, "--fail-on-exit"),
+        (input.uninit, "--uninit"),
+    ];
     words.extend(switches.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
     let file = |path: &PathBuf| shell_word(&path.display().to_string());
     let output = rules.expect_output.as_ref();

@@ -78,6 +78,11 @@ impl<'a> Laboratory<'a> {
         Laboratory::new(&mut *self.executor, input, visible).until(deadline, interrupt)
     }
 
+    /// From now on a run is given up after so many steps.
+    pub fn limit_steps(&mut self, steps: u64) {
+        self.input.limits.max_steps = steps;
+    }
+
     /// One run.
     pub fn run(&mut self, by: &mut dyn Scheduler, seen: &mut dyn Observer, want: Want) -> Run {
         let visible = std::mem::take(&mut self.visible);

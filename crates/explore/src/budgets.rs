@@ -5,6 +5,13 @@ use std::time::Duration;
 unravel_trace::budgets! {
     room "explore";
 
+    /// Steps of the first runs: most programs need fewer, and one that never ends must not take all the time.
+    FIRST_STEPS: u64 = 30_000;
+    /// So many times as many are allowed next, once many runs were cut short.
+    MORE_STEPS: u64 = 8;
+    /// So many, and half of an epoch's; or the exhaustive search is at its end and some of its runs were.
+    MANY_CUT: u64 = 64;
+
     /// Runs of the exhaustive search with a given number of deviations, where all without are explored: few seconds.
     MOST_DEVIATING: u64 = 20_000;
 

@@ -299,6 +299,12 @@ impl<'a> Crew<'a> {
         true
     }
 
+    /// Whether the exhaustive search is at its end but for runs that were given up at the bound of steps.
+    pub fn is_cut_short(&self) -> bool {
+        self.reached(Method::Exhaustive)
+            .is_some_and(|reached| reached.is_cut_short && reached.is_over)
+    }
+
     /// Whether the exhaustive search goes through deviations, and has done so for long.
     pub fn is_deep_enough(&self) -> bool {
         let runs = self.reached(Method::Exhaustive).map_or(0, |reached| reached.schedules);

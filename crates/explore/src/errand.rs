@@ -12,8 +12,8 @@ use unravel_strategies::{
     deviations_of, is_common, is_full,
 };
 use unravel_trace::{
-    BugId, Capability, Detail, Executor, FailureKind, Input, LeftOut, Method, Nondet, Outcome,
-    Reached, ReadsFrom, Rng, Rules, Run, Scheduler, VisibleSet, Want,
+    BugId, Capability, Detail, Executor, FailureKind, Input, LeftOut, Method, Nondet, Note,
+    Outcome, Reached, ReadsFrom, Rng, Rules, Run, Scheduler, Uninit, VisibleSet, Want,
 };
 
 use crate::coverage::Noticed;
@@ -37,6 +37,7 @@ struct Explorer {
     method: Method,
     lane: Lane,
     deviations: u32,
+    steps: u64,
     visible: VisibleSet,
     search: Box<dyn Systematic>,
 }
@@ -73,6 +74,9 @@ impl<'a> Errands<'a> {
     pub fn run(&mut self, order: Order) -> Report {
         if let Some(knowledge) = order.knowledge {
             self.knowledge = knowledge;
+            if self.knowledge.steps > 0 {
+                self.lab.limit_steps(self.knowledge.steps);
+            }
         }
         let mut errand = Errand {
             started: Instant::now(),
@@ -184,6 +188,7 @@ impl<'a> Errands<'a> {
         if let Some(explorer) = old
             && explorer.visible == self.knowledge.visible
             && explorer.deviations == deviations
+            && explorer.steps == self.knowledge.steps
         {
             return explorer;
         }
@@ -196,7 +201,8 @@ impl<'a> Errands<'a> {
             }
             (Method::Bounded, _) => Box::new(Bounding::new(None, lane.number, lane.of)),
         };
-        Explorer { method, lane, deviations, visible: self.knowledge.visible.clone(), search }
+        let Knowledge { visible, steps, .. } = &self.knowledge;
+        Explorer { method, lane, deviations, steps: *steps, visible: visible.clone(), search }
     }
 
     /// The strategy of a sample, in an environment that deviates if the sample is one of those.
@@ -240,6 +246,7 @@ impl<'a> Errands<'a> {
     fn take(&mut self, index: u64, run: Run, errand: &mut Errand) -> bool {
         let report = &mut errand.report;
         count(&mut report.tally, &run);
+        report.cut += u64::from(run.notes.contains(&Note::StepBound));
         note_end(report, index, &run);
         if let Outcome::Failed(failure) = &run.outcome {
             let id = failure.id();
@@ -313,7 +320,8 @@ fn count(tally: &mut Tally, run: &Run) {
         most_events: run.schedule.events(),
         most_threads: run.schedule.threads.len() as u64,
         nondet: !run.nondet.is_empty(),
-        notes: run.notes.clone(),
+        // That one is said by the reason.
+        notes: run.notes.iter().filter(|note| **note != Note::StepBound).cloned().collect(),
         ..Tally::default()
     };
     match &run.outcome {
@@ -333,14 +341,21 @@ fn count(tally: &mut Tally, run: &Run) {
 }
 
 /// The input of a run where it is not the user's: other nondeterministic values every few runs, unless the user gave
-/// them.
+/// them; and other values of uninitialised memory, if the user cares about these.
 fn other_input(input: &Input, index: u64) -> Option<Input> {
     const RUNS_PER_INPUT: u64 = 8;
-    match input.nondet {
-        Nondet::Seed(seed) if index >= RUNS_PER_INPUT => {
-            let nondet = Nondet::Seed(Rng::derive(seed, index / RUNS_PER_INPUT));
-            Some(Input { nondet, ..input.clone() })
-        }
-        _ => None,
+    const PATTERNS: [u8; 4] = [Uninit::PATTERN, 0, 0xff, 0x41];
+    let number = index / RUNS_PER_INPUT;
+    let mut other = None;
+    if let Nondet::Seed(seed) = input.nondet
+        && number > 0
+    {
+        let nondet = Nondet::Seed(Rng::derive(seed, number));
+        other = Some(Input { nondet, ..input.clone() });
     }
+    if input.limits.uninit.fails && !number.is_multiple_of(4) {
+        let other = other.get_or_insert_with(|| input.clone());
+        other.limits.uninit.pattern = PATTERNS[(number % 4) as usize];
+    }
+    other
 }

@@ -17,7 +17,7 @@ use unravel_trace::{
 };
 
 use crate::Shard;
-use crate::budgets::MOST_JOBS;
+use crate::budgets::{FIRST_STEPS, MANY_CUT, MORE_STEPS, MOST_JOBS};
 use crate::coverage::Coverage;
 use crate::crew::Crew;
 use crate::exits::Exits;
@@ -186,7 +186,7 @@ pub fn search(
     plan: &Plan,
     mut watch: impl FnMut(&Tally, Duration) -> bool,
 ) -> Result<SearchResult, SearchError> {
-    let mut state = State::new(plan);
+    let mut state = State::new(plan, input.limits.max_steps);
     let mut crew = Crew::new(executor, input, plan);
     let mut next = 0;
     let mut epoch = 0;
@@ -211,10 +211,13 @@ pub fn search(
             break Stopped::OneSchedule;
         }
         let (inconclusive, schedules) = (state.tally.inconclusive, state.tally.schedules);
-        if runs.start > 0 && schedules > 0 && inconclusive == schedules {
+        let may_be_longer = state.allow_more_steps(crew.is_cut_short());
+        if may_be_longer {
+            crew.begin_anew();
+        } else if runs.start > 0 && schedules > 0 && inconclusive == schedules {
             break Stopped::AllInconclusive;
         }
-        let is_exhausted = !grew && crew.is_exhausted() && !state.tally.nondet;
+        let is_exhausted = !grew && !may_be_longer && crew.is_exhausted() && !state.tally.nondet;
         if is_exhausted && !(state.findings.is_empty() && crew.deepen()) || crew.is_deep_enough() {
             break Stopped::Exhausted;
         }
@@ -223,6 +226,14 @@ pub fn search(
     let systematic = crew.summaries();
     watch(&state.tally, state.started.elapsed());
     Ok(state.result(stopped, systematic))
+}
+
+/// Runs, and those that were cut short at the bound of steps: of this epoch; and since the bound was set.
+#[derive(Debug, Default)]
+struct Cut {
+    runs: u64,
+    cut: u64,
+    total: u64,
 }
 
 /// What is known so far, and what was found.
@@ -235,6 +246,9 @@ pub(crate) struct State<'a> {
     outputs: FxHashSet<u64>,
     /// Of the current epoch.
     pub knowledge: Knowledge,
+    /// Steps that the user lets a run take.
+    most_steps: u64,
+    cut: Cut,
     /// Counted from 0.
     pub epoch: u64,
     coverage: Coverage,
@@ -250,8 +264,9 @@ pub(crate) struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    fn new(plan: &'a Plan) -> State<'a> {
+    fn new(plan: &'a Plan, most_steps: u64) -> State<'a> {
         let started = Instant::now();
+        let steps = FIRST_STEPS.min(most_steps);
         State {
             plan,
             started,
@@ -259,7 +274,9 @@ impl<'a> State<'a> {
             tally: Tally::default(),
             exits: Exits::default(),
             outputs: FxHashSet::default(),
-            knowledge: Knowledge::default(),
+            knowledge: Knowledge { steps, ..Knowledge::default() },
+            most_steps,
+            cut: Cut::default(),
             epoch: 0,
             coverage: Coverage::default(),
             known: Vec::new(),
@@ -305,6 +322,9 @@ impl<'a> State<'a> {
 
     pub fn take(&mut self, report: Report) {
         self.learned.merge(&report.learned);
+        self.cut.runs += report.tally.schedules;
+        self.cut.cut += report.cut;
+        self.cut.total += report.cut;
         self.tally.add(report.tally);
         self.coverage.add(&report.classes, &report.flows);
         self.lessons.extend(report.lessons);
@@ -329,6 +349,19 @@ impl<'a> State<'a> {
                 }
             }
         }
+    }
+
+    /// Lets runs take more steps, if too many were cut short. True if they may.
+    fn allow_more_steps(&mut self, exhaustive_is_cut: bool) -> bool {
+        let Cut { runs, cut, total } = &mut self.cut;
+        let many = *total >= MANY_CUT && *cut * 2 > *runs;
+        (*runs, *cut) = (0, 0);
+        if !(many || exhaustive_is_cut) || self.knowledge.steps >= self.most_steps {
+            return false;
+        }
+        *total = 0;
+        self.knowledge.steps = self.knowledge.steps.saturating_mul(MORE_STEPS).min(self.most_steps);
+        true
     }
 
     /// Turns what an epoch taught into what the next one knows; true if more is visible now.

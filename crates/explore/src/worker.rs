@@ -65,6 +65,8 @@ pub(crate) struct Report {
     pub lessons: Vec<Lesson>,
     /// The engine can do no more, and why: nothing here counts then.
     pub problem: Option<String>,
+    /// Runs that were given up at the bound of steps.
+    pub cut: u64,
     /// Runs that ended by themselves: of each input the first with each exit code.
     pub exits: Vec<Ended>,
     /// Fingerprints of what was printed, of the runs whose output was kept.

@@ -13,6 +13,7 @@ pub fn note(note: &Note) -> String {
         Note::HeldBack => {
             "a thread that changed nothing for long was held back until others changed something"
         }
+        Note::StepBound => "a run was given up at its bound of steps (--max-steps)",
         Note::ClockOrder => {
             "several threads look at the clock often; what it tells them about their order was not varied"
         }

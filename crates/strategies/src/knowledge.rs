@@ -21,6 +21,8 @@ pub struct Knowledge {
     pub profile: Profile,
     pub conflicts: Conflicts,
     pub shares: Shares,
+    /// Steps that runs may take so far; 0: as many as the user lets them.
+    pub steps: u64,
     /// A run failed in which the environment did not deviate: others need not.
     pub fails_plainly: bool,
 }

@@ -3,7 +3,7 @@
 //! Such a search lives in one process and sees all its runs. Several processes share the work as *lanes*: each lane
 //! does its part, and together they do exactly what one would, without talking to each other.
 
-use unravel_trace::{LeftOut, Method, Outcome, Run, Scheduler};
+use unravel_trace::{LeftOut, Method, Note, Outcome, Run, Scheduler};
 
 /// A search that decides what comes next from what its runs did.
 ///
@@ -43,6 +43,8 @@ pub(crate) struct Count {
     deviations: u32,
     deviated: u32,
     could_deviate: bool,
+    /// Some run was given up at its bound of steps.
+    is_cut_short: bool,
     /// What was not explored, each reason once.
     left_out: Vec<LeftOut>,
 }
@@ -64,6 +66,9 @@ impl Count {
         self.classes += u64::from(counted == Counted::New);
         self.deviated = self.deviated.max(run.deviated.len() as u32);
         self.could_deviate |= run.could_deviate;
+        if run.notes.contains(&Note::StepBound) {
+            self.is_cut_short = true;
+        }
         if let Outcome::Inconclusive { reason, .. } = &run.outcome {
             self.leave_out(LeftOut::Inconclusive { reason: reason.clone() });
         }
@@ -83,10 +88,12 @@ impl Count {
             method,
             schedules: self.runs,
             classes: self.classes,
+            is_over: ended,
             complete: ended && self.left_out.is_empty(),
             deviations: self.deviations,
             deviated: self.deviated,
             could_deviate: self.could_deviate,
+            is_cut_short: self.is_cut_short,
             bound,
             left_out: self.left_out.clone(),
         }

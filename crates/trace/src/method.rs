@@ -31,6 +31,8 @@ pub struct Reached {
     pub schedules: u64,
     /// Different classes of schedules (of bounded search: different schedules) among them.
     pub classes: u64,
+    /// It came to its end, whatever it left out.
+    pub is_over: bool,
     /// Everything there is was explored (of bounded search: up to a bound that the user gave).
     pub complete: bool,
     /// Runs had so many deviations at most, and those that were executed did.
@@ -38,6 +40,8 @@ pub struct Reached {
     pub deviated: u32,
     /// In some run the environment could have deviated more often than it did.
     pub could_deviate: bool,
+    /// Some run was given up at its bound of steps.
+    pub is_cut_short: bool,
     /// Of bounded search: all schedules with so many preemptions were tried.
     pub bound: Option<u32>,
     /// What was left out although the search went to its end.
@@ -55,8 +59,10 @@ impl Reached {
         self.schedules += other.schedules;
         self.classes += other.classes;
         self.complete &= other.complete;
+        self.is_over &= other.is_over;
         self.deviated = self.deviated.max(other.deviated);
         self.could_deviate |= other.could_deviate;
+        self.is_cut_short |= other.is_cut_short;
         self.bound = self.bound.min(other.bound);
         for reason in other.left_out {
             if !self.left_out.contains(&reason) {

@@ -18,4 +18,6 @@ pub enum Note {
     Other(String),
     /// Several threads looked at the clock so often that what they saw depends on the order in which they did.
     ClockOrder,
+    /// The run was cut short at its bound of steps.
+    StepBound,
 }

@@ -70,10 +70,12 @@ pub enum FailureKind {
     Output,
     /// The user's check command refused the run.
     Check,
+    /// Memory was read that nobody had written, and the user wants to know.
+    Uninitialised,
 }
 
 impl FailureKind {
-    pub const ALL: [FailureKind; 20] = {
+    pub const ALL: [FailureKind; 21] = {
         use FailureKind::*;
         [
             Assertion,
@@ -96,6 +98,7 @@ impl FailureKind {
             DataRace,
             Output,
             Check,
+            Uninitialised,
         ]
     };
 
@@ -123,6 +126,7 @@ impl FailureKind {
             DataRace => "data-race",
             Output => "output",
             Check => "check",
+            Uninitialised => "uninitialised",
         }
     }
 

@@ -127,6 +127,8 @@ pub struct Run {
     pub learned: VisibleSet,
     /// The values that `__VERIFIER_nondet_*` returned, in order.
     pub nondet: Vec<u64>,
+    /// What memory held that nobody had written ([`Uninit::pattern`]).
+    pub uninit: u8,
     /// Where the environment deviated, in order.
     pub deviated: Vec<Deviated>,
     /// The environment could have deviated in this run, or more often than it did.
@@ -168,6 +170,7 @@ impl Run {
         if !self.nondet.is_empty() {
             input.nondet = Nondet::List(self.nondet.clone());
         }
+        input.limits.uninit.pattern = self.uninit;
         crate::deviation::force(&mut input, &self.deviated, &self.schedule.threads);
         input
     }

@@ -2,7 +2,7 @@
 
 use unravel_trace::{EventKind, Op, SiteId};
 
-use crate::machine::{LEARN, Machine, POINT, TELL, WATCH};
+use crate::machine::{DEFINED, LEARN, Machine, POINT, TELL, WATCH};
 use crate::thread::Need;
 
 impl Machine {
@@ -29,6 +29,12 @@ impl Machine {
         if flags & LEARN != 0 {
             self.learn(address, bytes, write, site);
         }
+        if flags & DEFINED != 0 {
+            match write {
+                true => self.define(address, bytes),
+                false => self.check_defined(address, bytes, site),
+            }
+        }
     }
 
     pub fn before_atomic(&mut self, flags: u8, address: u64, bytes: u64, site: SiteId) {
@@ -42,6 +48,10 @@ impl Machine {
         }
         if flags & LEARN != 0 {
             self.learn(address, bytes, true, site);
+        }
+        if flags & DEFINED != 0 {
+            self.check_defined(address, bytes, site);
+            self.define(address, bytes);
         }
     }
 

@@ -123,6 +123,7 @@ impl Machine {
     /// A loop ran long: a busy wait, or the bound of the run.
     pub(crate) fn loop_limit(&mut self) {
         if self.fuel < 0 {
+            self.note(unravel_trace::Note::StepBound);
             self.finish_inconclusive(format!(
                 "the bound of {} steps was reached",
                 self.limits.max_steps
@@ -217,6 +218,18 @@ impl Machine {
         Ok(self.natives.returned[0])
     }
 
+    /// Whatever a library function is given a pointer to, it may write.
+    fn define_arguments(&mut self, call: CallId, fp: *mut u64) {
+        let program = self.program.clone();
+        for arg in &program.call(call).args {
+            for slot in 0..arg.slots {
+                // SAFETY: an argument's slots are in the caller's frame.
+                let word = unsafe { *fp.add((arg.reg + slot) as usize) };
+                self.define_object(word);
+            }
+        }
+    }
+
     pub(crate) fn call_external(
         &mut self,
         function: FunctionId,
@@ -235,6 +248,9 @@ impl Machine {
                 flow
             }
             Resolved::Native { address, event } => {
+                if self.limits.uninit.fails {
+                    self.define_arguments(call, fp);
+                }
                 self.call_native(function, (address, event), call, dst, fp)
             }
             Resolved::Assembly { address } => {

@@ -63,6 +63,7 @@ mod stacks;
 mod symbolic;
 mod sync;
 mod thread;
+mod undefined;
 
 use unravel_code::Program;
 use unravel_trace::{

@@ -52,10 +52,13 @@ use crate::sharing::Sharing;
 use crate::symbolic::Concolic;
 use crate::sync::SyncObjects;
 use crate::thread::*;
+use crate::undefined::Undefined;
 use crate::{Options, guard};
 
 /// Bits of [`Machine::site_flags`]: what an access at a site does besides accessing.
 pub(crate) const POINT: u8 = 1;
+/// See whether memory that is read was written.
+pub(crate) const DEFINED: u8 = 32;
 /// No point, but whoever looks is told: inside atomic sections, and where one thread is left.
 pub(crate) const TELL: u8 = 64;
 pub(crate) const LEARN: u8 = 2;
@@ -145,6 +148,7 @@ pub(crate) struct State {
     /// Remaining jumps and calls before the run is given up.
     pub fuel: i64,
     pub clock: Clock,
+    pub undefined: Undefined,
     pub outcome: Option<Outcome>,
     /// Native code crashed, perhaps with a lock of its library held.
     pub damaged: bool,
@@ -237,6 +241,7 @@ impl OwnedMachine {
             limits: Limits::default(),
             fuel: 0,
             clock: Clock::default(),
+            undefined: Undefined::default(),
             outcome: None,
             damaged: false,
             stained: false,
@@ -360,6 +365,7 @@ impl Machine {
             steps: self.steps,
             learned: std::mem::take(&mut self.sharing.learned),
             nondet: self.nondet.take_log(),
+            uninit: self.limits.uninit.pattern,
             deviated: self.deviated.clone(),
             could_deviate: self.could_deviate,
             notes: self.notes.clone(),
@@ -418,6 +424,7 @@ impl Machine {
         self.running = 0;
         self.alive = 0;
         self.unjoined = 0;
+        self.limits = input.limits;
         self.set_tables(visible, want);
         self.budget = 0;
         self.events = 0;
@@ -433,6 +440,7 @@ impl Machine {
         self.limits = input.limits;
         self.fuel = self.limits.max_steps as i64;
         self.clock = Clock::default();
+        self.undefined.clear();
         self.forced.clone_from(&input.forced);
         self.deviated.clear();
         self.could_deviate = false;
@@ -456,7 +464,8 @@ impl Machine {
         let record = if want.detail >= Detail::Events { RECORD } else { 0 };
         let sites = self.program.sites.len() + 1;
         let tell = if self.tells { TELL } else { 0 };
-        let wanted = POINT | record | learn | tell;
+        let defined = if self.limits.uninit.fails { DEFINED } else { 0 };
+        let wanted = POINT | record | learn | tell | defined;
         if self.visible == *visible
             && self.tables.shared.len() == sites
             && self.tables.first[sites - 1] == wanted
@@ -465,11 +474,11 @@ impl Machine {
             return;
         }
         self.visible = visible.clone();
-        self.tables.shared = vec![learn; sites];
-        self.tables.atomic = vec![learn; sites];
-        self.tables.first = vec![0; sites];
-        self.tables.alone = vec![learn; sites];
-        self.tables.alone_watched = vec![WATCH | learn; sites];
+        self.tables.shared = vec![learn | defined; sites];
+        self.tables.atomic = vec![learn | defined; sites];
+        self.tables.first = vec![defined; sites];
+        self.tables.alone = vec![learn | defined; sites];
+        self.tables.alone_watched = vec![WATCH | learn | defined; sites];
         let State { program, tables, .. } = &mut **self;
         for (index, access) in program.accesses.iter().enumerate() {
             let atomic = access.kind == unravel_code::AccessKind::Atomic;

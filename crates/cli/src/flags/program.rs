@@ -38,6 +38,9 @@ pub struct InputFlags {
     /// Give a run up after this many loop iterations and calls.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
+    /// Reading heap memory that nobody has written is a failure, and what such memory holds varies.
+    #[arg(long)]
+    pub uninit: bool,
     /// Let at most so many allocations of a run fail.
     #[arg(long, value_name = "N")]
     pub malloc_fails: Option<u32>,

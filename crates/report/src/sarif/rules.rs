@@ -56,6 +56,10 @@ fn words(kind: FailureKind) -> (&'static str, &'static str) {
             "The program aborts under some schedule",
             "Some interleaving of the threads makes the program call abort",
         ),
+        Uninitialised => (
+            "Uninitialised memory is read under some schedule",
+            "Some interleaving of the threads makes the program read memory that nobody has written",
+        ),
         ExitCode => (
             "The program exits with a failure code under some schedule",
             "Some interleaving of the threads makes the program end with an exit code that was declared a failure",

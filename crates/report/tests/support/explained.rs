@@ -44,6 +44,7 @@ pub fn bug(verdict: Verdict, failure: &Failure) -> ExplainedBug {
         trace: "unravel-out/bank-1.trace".into(),
         replay: "unravel replay unravel-out/bank-1.trace".into(),
         verdict,
+        needs: Vec::new(),
         same_cause_as: None,
     }
 }

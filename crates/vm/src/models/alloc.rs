@@ -61,7 +61,7 @@ impl Machine {
         self.allocate_as(bytes, align, site, false)
     }
 
-    fn allocate_as(&mut self, bytes: u64, align: u64, site: SiteId, zeroed: bool) -> u64 {
+    pub fn allocate_as(&mut self, bytes: u64, align: u64, site: SiteId, zeroed: bool) -> u64 {
         let failed = self.deviated.iter().filter(|d| d.kind == Deviation::NoMemory).count() as u32;
         if failed < self.limits.malloc_fails && self.deviate(Deviation::NoMemory, site) {
             // SAFETY: errno of this native thread.
@@ -80,6 +80,9 @@ impl Machine {
                     )),
                     address => {
                         self.shadow_forget(address, bytes);
+                        if !zeroed {
+                            self.leave_undefined(address, bytes.min(FROM_SYSTEM));
+                        }
                         if !zeroed && bytes < FROM_SYSTEM {
                             let pattern = self.limits.uninit.pattern;
                             // SAFETY: a block of that many bytes, allocated above.
@@ -183,6 +186,7 @@ fn realloc(m: &mut Machine, address: u64, bytes: u64, site: SiteId) -> Flow {
     };
     let new = m.allocate(bytes, 16, site);
     if new != 0 {
+        m.define(new, old.min(bytes));
         m.shadow_copy(address, new, old.min(bytes));
         // SAFETY: both blocks are at least this long.
         unsafe {

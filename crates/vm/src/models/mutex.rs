@@ -40,6 +40,9 @@ const ERROR_CHECK: u32 = 2;
 impl Machine {
     /// Fails if a sync object's memory is not there.
     pub fn check_sync(&mut self, address: u64, bytes: u64, write: bool) {
+        if write {
+            self.define(address, bytes);
+        }
         if let Err(fault) = self.memory.check(address, bytes) {
             if fault == Fault::Null {
                 self.fail(

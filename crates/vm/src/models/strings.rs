@@ -4,7 +4,7 @@
 use unravel_trace::{ExprId, SiteId};
 
 use super::{Args, Family, Flow, OK};
-use crate::machine::{Machine, POINT, RECORD, WATCH};
+use crate::machine::{DEFINED, Machine, POINT, RECORD, WATCH};
 use crate::memory::in_arena;
 
 pub(crate) const MODELS: Family = &[
@@ -77,6 +77,8 @@ impl Machine {
             return 0;
         }
         if flags != 0 && in_arena(address) {
+            // What a function copies may be padding.
+            let flags = if write { flags } else { flags & !DEFINED };
             self.before_access(flags, address, bytes, write, site);
         }
         if let Err(fault) = self.memory.check(address, bytes) {
@@ -313,7 +315,7 @@ fn find_string(m: &mut Machine, a: Args) -> Flow {
 
 fn duplicate(m: &mut Machine, a: Args, limit: u64) -> Flow {
     let length = m.read_string(a.word(0), limit, a.site());
-    let address = m.allocate(length + 1, 16, a.site());
+    let address = m.allocate_as(length + 1, 16, a.site(), true);
     if address != 0 {
         // SAFETY: memory just allocated, zero behind the copy.
         unsafe {

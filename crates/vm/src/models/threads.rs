@@ -68,7 +68,9 @@ pub(crate) const MODELS: Family = &[
 ];
 
 /// `pthread_t` values: recognisable, never null, the same in every run.
-const HANDLES: u64 = 0x6000_0000_0000;
+const HANDLES: u64 = 0x7fff_f7d8_96c0;
+/// How far apart they are: a stack of the usual size with its guard page lies between two.
+const STACK: u64 = 0x80_1000;
 
 fn yield_now(m: &mut Machine, a: Args) -> Flow {
     m.yield_point(a.site());
@@ -118,7 +120,7 @@ pub(crate) fn fork(
     let body = move |machine: &mut Machine| run_thread(machine, function, argument, finish);
     let child = m.spawn(name, function, body);
     let thread = &mut m.threads[child.index()];
-    thread.handle = HANDLES + ((thread.slot as u64) << 20) + (u64::from(child.0) << 4);
+    thread.handle = HANDLES - u64::from(child.0) * STACK;
     m.made_progress();
     m.record(site, EventKind::Fork { child });
     m.guided_fork(child);

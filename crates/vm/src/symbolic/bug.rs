@@ -130,7 +130,8 @@ impl Machine {
             | FailureKind::StackOverflow
             | FailureKind::DataRace
             | FailureKind::Output
-            | FailureKind::Check => Verdict::Is(Bug::Opaque),
+            | FailureKind::Check
+            | FailureKind::Uninitialised => Verdict::Is(Bug::Opaque),
             FailureKind::ExitCode | FailureKind::Crash => {
                 Verdict::LastOf { thread, otherwise: Bug::Opaque }
             }
