@@ -36,11 +36,13 @@ pub struct Budget {
     pub samples: u64,
     /// Inputs that are tried, if the program asks for nondeterministic values and none were given.
     pub inputs: u32,
+    /// The environment deviates so often at most.
+    pub deviations: u32,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { time: TIME, classes: CLASSES, samples: SAMPLES, inputs: INPUTS }
+        Budget { time: TIME, classes: CLASSES, samples: SAMPLES, inputs: INPUTS, deviations: 0 }
     }
 }
 
@@ -145,6 +147,7 @@ pub fn here(
             until: started + share,
             classes: request.budget.classes,
             samples: request.budget.samples,
+            deviations: request.budget.deviations,
         };
         let mut gatherer = Gatherer {
             lab: Laboratory::new(&mut *executor, input, VisibleSet::default())

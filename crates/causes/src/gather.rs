@@ -26,6 +26,8 @@ pub struct Effort {
     pub classes: usize,
     /// Schedules that are tried at random where exhaustive search does not end.
     pub samples: u64,
+    /// The environment deviates so often at most.
+    pub deviations: u32,
 }
 
 /// One class of schedules.
@@ -58,6 +60,8 @@ pub struct Gathered {
     pub asks_for_values: bool,
     /// The environment could have deviated.
     pub could_deviate: bool,
+    /// It did so often at most.
+    pub deviations: u32,
     /// Classes, and whether they fail.
     pub seen: FxHashSet<(u64, bool)>,
     /// Steps of all runs that were kept.
@@ -129,8 +133,9 @@ impl Gatherer<'_> {
         effort: &Effort,
         until: Instant,
     ) -> Result<Gathered, VisibleSet> {
-        let mut gathered = Gathered { visible: visible.clone(), ..Gathered::default() };
-        let mut search = Exhaustive::new(0, 1);
+        let deviations = effort.deviations;
+        let mut gathered = Gathered { visible: visible.clone(), deviations, ..Gathered::default() };
+        let mut search = Exhaustive::within(effort.deviations, 0, 1);
         let begun = self.lab.work();
         loop {
             let Some(mut scheduler) = search.scheduler() else { break };

@@ -42,6 +42,7 @@ impl Summary {
         extent.schedules += gathered.schedules;
         extent.passing += gathered.passing.len() as u64;
         extent.failing += gathered.failing.len() as u64;
+        extent.deviations = gathered.deviations;
         extent.max_steps = gatherer.lab.input().limits.max_steps;
         extent.most_events = extent.most_events.max(gathered.most_events);
         extent.fixed_inputs |= gathered.asks_for_values;

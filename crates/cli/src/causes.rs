@@ -2,13 +2,17 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use unravel_causes::{Analysis, Budget, Progress as Now, Task};
+use unravel_explore::{AfterFirst, Plan, Shard, search};
 use unravel_files::TraceFile;
 use unravel_report::{Sources, dot, html, json, terminal};
 use unravel_results::{Causes, CausesVerdict};
+use unravel_strategies::Strategy;
 use unravel_trace::Executor;
 
+use crate::budgets::{GLANCE_SCHEDULES, GLANCE_TIME};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -56,6 +60,7 @@ pub fn budget(extent: &ExtentFlags) -> Budget {
         time: extent.time.unwrap_or(defaults.time),
         classes: extent.classes.unwrap_or(defaults.classes),
         inputs: extent.inputs.unwrap_or(defaults.inputs),
+        deviations: extent.deviations.unwrap_or(defaults.deviations),
         ..defaults
     }
 }
@@ -67,8 +72,36 @@ pub fn analyse(
     command: String,
     progress: &mut dyn FnMut(Now),
 ) -> Result<Analysis, CliError> {
-    let request = Task { program: &loaded.reference.name, input: &loaded.input, budget, command };
-    Ok(unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?)
+    let (name, input) = (loaded.reference.name.clone(), loaded.input.clone());
+    let request = Task { program: &name, input: &input, budget, command };
+    let mut analysis = unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?;
+    if analysis.causes.verdict == CausesVerdict::NothingFails && exit_codes_differ(loaded) {
+        loaded.rules.fail_on_exit = true;
+        loaded.vm.set_rules(&loaded.rules);
+        analysis = unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?;
+        let note = "exit codes differ between schedules: those other than 0 count as failures";
+        analysis.causes.notes.push(note.to_owned());
+    }
+    Ok(analysis)
+}
+
+/// Whether some schedules end with 0 and others with another code, and nobody says what counts.
+fn exit_codes_differ(loaded: &mut Loaded) -> bool {
+    let plan = Plan {
+        strategy: Strategy::Portfolio,
+        seed: 1,
+        schedules: GLANCE_SCHEDULES,
+        time: Some(GLANCE_TIME),
+        jobs: 1,
+        shard: Shard::WHOLE,
+        after_first: AfterFirst::Stop,
+        deviations: 0,
+        exit_codes: !loaded.rules.judge_runs(),
+        known: Vec::new(),
+    };
+    let go_on = |_: &_, _| !INTERRUPTED.load(Ordering::Relaxed);
+    let seen = search(&mut loaded.vm, &loaded.input, &plan, go_on);
+    seen.is_ok_and(|seen| seen.explored.tally.exits_differ)
 }
 
 /// Writes a trace for each bug, named as `find` names them.

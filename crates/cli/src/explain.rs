@@ -88,9 +88,11 @@ fn go_on(
     progress: &mut Progress,
 ) -> Result<(), CliError> {
     let candidates = time - time / 3;
+    // As few deviations as some bug needs.
+    let deviations = explanation.bugs.iter().map(|bug| bug.needs.len() as u32).min().unwrap_or(0);
     let typed = retyped::program(&flags.program.compile.to_flags(), &flags.program);
     let remedy = Remedy {
-        causes: unravel_causes::Budget { time: time / 3, ..unravel_causes::Budget::default() },
+        causes: unravel_causes::Budget { time: time / 3, deviations, ..Default::default() },
         candidates,
         // A few candidates have to fit in.
         effort: Effort {
@@ -98,6 +100,7 @@ fn go_on(
             schedules: CHECKED,
             time: candidates / 5,
             jobs: flags.search.jobs.unwrap_or_else(plan::cores),
+            deviations,
         },
         remaining: candidates / 10,
         most: MOST_REPAIRS,

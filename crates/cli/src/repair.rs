@@ -30,6 +30,7 @@ pub fn repair(flags: &RepairFlags) -> Result<Exit, CliError> {
             schedules: flags.schedules,
             time: REPAIR_SAMPLING,
             jobs: flags.jobs.unwrap_or_else(crate::plan::cores),
+            deviations: flags.extent.deviations.unwrap_or(0),
         },
         remaining: REPAIR_REMAINING,
         most: flags.most,

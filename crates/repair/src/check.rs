@@ -6,7 +6,7 @@ use std::time::Duration;
 use unravel_explore::{AfterFirst, Plan, Shard, search};
 use unravel_results::{Check, CheckedAs, Stopped};
 use unravel_strategies::Strategy;
-use unravel_trace::{Executor, Failure, Input, LeftOut};
+use unravel_trace::{Executor, Failure, Input, LeftOut, Method};
 
 /// How much exploring one candidate gets.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub struct Effort {
     pub schedules: u64,
     pub time: Duration,
     pub jobs: usize,
+    /// The environment deviates so often at most.
+    pub deviations: u32,
 }
 
 /// What exploring said.
@@ -43,7 +45,7 @@ pub fn explore(
         jobs: effort.jobs,
         shard: Shard::WHOLE,
         after_first: AfterFirst::Stop,
-        deviations: 0,
+        deviations: effort.deviations,
         exit_codes: false,
         known: Vec::new(),
     };
@@ -70,7 +72,9 @@ pub fn explore(
         check.schedules += tally.schedules;
         check.classes = check.classes.max(result.explored.covered.classes);
         let systematic = &result.explored.systematic;
-        let is_complete = systematic.iter().any(|part| part.complete)
+        let mut classes =
+            systematic.iter().filter(|part| part.method == Method::Exhaustive).peekable();
+        let is_complete = classes.peek().is_some() && classes.all(|part| part.complete)
             || result.explored.stopped == Stopped::OneSchedule;
         if strategy == Strategy::Exhaustive && is_complete && followed > 0 {
             check.complete = true;

@@ -86,7 +86,7 @@ pub fn extent(extent: &Extent) -> String {
 fn bound(extent: &Extent) -> String {
     let steps = format!("up to {} steps a run", grouped(extent.max_steps));
     match extent.could_deviate {
-        true => format!("{steps}, {}", crate::deviations::bound(0)),
+        true => format!("{steps}, {}", crate::deviations::at_most(extent.deviations)),
         false => steps,
     }
 }

@@ -37,7 +37,15 @@ fn one(needed: &Needed) -> String {
     }
 }
 
-/// `without deviations of the environment`, `with one`, `with up to 2`.
+/// `without deviations of the environment`, `with at most 1 deviation of it`.
+pub fn at_most(deviations: u32) -> String {
+    match deviations {
+        0 => bound(0),
+        some => format!("with at most {} of the environment", count(u64::from(some), "deviation")),
+    }
+}
+
+/// `without deviations of the environment`, `with one`, `with 2 deviations`.
 pub fn bound(deviations: u32) -> String {
     match deviations {
         0 => "without deviations of the environment".to_owned(),

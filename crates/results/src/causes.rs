@@ -67,7 +67,8 @@ pub struct Extent {
     pub most_events: u64,
     /// Whether values of `__VERIFIER_nondet_*` were fixed: other inputs were not looked at.
     pub fixed_inputs: bool,
-    /// Whether the environment could have deviated, which it did not.
+    /// The environment deviated so often at most; whether it could have done so more often.
+    pub deviations: u32,
     pub could_deviate: bool,
     /// How many inputs were looked at.
     pub inputs: u64,

@@ -20,6 +20,9 @@ pub struct ExtentFlags {
     /// Try so many inputs if the program asks for nondeterministic values and none are given (default 3).
     #[arg(long, value_name = "N")]
     pub inputs: Option<u32>,
+    /// Let the environment deviate at most so often in a run (default 0).
+    #[arg(long, value_name = "N")]
+    pub deviations: Option<u32>,
 }
 
 #[derive(Debug, Args)]

@@ -69,8 +69,10 @@ pub struct Extent {
     pub most_events: u64,
     /// Whether nondeterministic values were fixed: other inputs were not looked at.
     pub fixed_inputs: bool,
-    /// Whether the environment could have deviated from what an ordinary system does (a wait that wakes or times out early, a
-    /// thread that is late, …): such runs were not looked at.
+    /// The environment deviated so often at most from what an ordinary system does (a wait that wakes or times out early, a
+    /// thread that is late, …).
+    pub deviations: u32,
+    /// Whether it could have deviated more often: such runs were not looked at.
     pub could_deviate: bool,
     /// What was not explored, in words.
     pub left_out: Vec<String>,
@@ -207,6 +209,7 @@ impl From<&results::Extent> for Extent {
             max_steps: extent.max_steps,
             most_events: extent.most_events,
             fixed_inputs: extent.fixed_inputs,
+            deviations: extent.deviations,
             could_deviate: extent.could_deviate,
             left_out: notes::all_left_out(&extent.left_out),
         }
