@@ -105,6 +105,11 @@ impl State {
         self.ready = ready;
     }
 
+    /// Whether time has to pass although somebody could go on.
+    pub fn time_is_overdue(&self) -> bool {
+        self.events - self.clock.passed_at >= OVERDUE
+    }
+
     /// Where threads have worked for long, time passes although they could go on.
     pub fn let_work_take_time(&mut self) {
         let worked = self.events - self.clock.passed_at;
@@ -113,7 +118,7 @@ impl State {
         }
         let able = self.ready.len();
         self.add_earliest();
-        if worked >= OVERDUE && self.ready.len() > able {
+        if self.time_is_overdue() && self.ready.len() > able {
             self.ready.drain(..able);
         }
         self.ready.sort_unstable_by_key(|ready| ready.thread);

@@ -119,7 +119,11 @@ impl Machine {
         let (atomic, idle) = (thread.atomic, thread.idle);
         if enabled_already && atomic > 0 && self.alive > 1 {
             // Inside an atomic section: part of the step that began it.
-        } else if self.budget > 0 && enabled_already && idle < limit {
+        } else if self.budget > 0
+            && enabled_already
+            && idle < limit
+            && !(self.anyone_timed && self.time_is_overdue())
+        {
             self.budget -= 1;
             self.count_event();
         } else {
