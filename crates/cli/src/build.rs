@@ -18,7 +18,7 @@ pub fn build(flags: &BuildFlags) -> Result<Exit, CliError> {
         .unwrap_or_else(|| std::path::Path::new(&reference.name).with_extension("unravel"));
     built.write(&output)?;
     if flags.json {
-        println!(
+        sayln!(
             "{}",
             serde_json::json!({
                 "output": output,
@@ -28,8 +28,8 @@ pub fn build(flags: &BuildFlags) -> Result<Exit, CliError> {
             })
         );
     } else {
-        println!("built {}", output.display());
-        println!("explain it with: unravel explain {}", output.display());
+        sayln!("built {}", output.display());
+        sayln!("explain it with: unravel explain {}", output.display());
     }
     Ok(Exit::Clean)
 }

@@ -1,6 +1,5 @@
 //! `unravel causes`: every cause of a program's failures.
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -21,7 +20,7 @@ use crate::interrupt::{self, INTERRUPTED};
 use crate::output::{self, put};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
-use crate::style;
+use crate::{say, style};
 
 pub fn causes(flags: &CausesFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
@@ -48,8 +47,7 @@ pub fn causes(flags: &CausesFlags) -> Result<Exit, CliError> {
         let page = page.display().to_string();
         terminal::causes(causes, &sources, style::style(), Some(&page))
     };
-    // A reader that stops early (head, less) is no error.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    say::put(text.as_bytes());
     Ok(exit(causes))
 }
 

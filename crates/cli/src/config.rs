@@ -83,7 +83,7 @@ impl Config {
     /// Reads the project's file; without one, everything is at its default.
     pub fn find() -> Result<Config, CliError> {
         let Ok(start) = std::env::current_dir() else { return Ok(Config::default()) };
-        match start.ancestors().map(|d| d.join("unravel.toml")).find(|p| p.is_file()) {
+        match start.ancestors().map(|d| d.join("unravel.toml")).find(|p| is_there(p)) {
             Some(path) => Config::read(&path),
             None => Ok(Config::default()),
         }
@@ -134,6 +134,11 @@ impl Config {
         };
         self.suppress.iter().filter_map(known).collect()
     }
+}
+
+/// Also what cannot be read: a file that is meant to say something is not passed over.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// `-Iinclude` in the file means the directory beside the file.

@@ -1,6 +1,5 @@
 //! `unravel db`: databases of thread traces.
 
-use std::io::Write;
 use std::path::Path;
 
 use unravel_database::{Database, DatabaseError, KnownRun, path_text};
@@ -53,9 +52,9 @@ fn record(flags: &DbRecordFlags) -> Result<Exit, CliError> {
     drop(progress);
     let RunsSeen { executed, passing, failing, distinct, known_before, .. } = bag.hunt.runs;
     let passed = count(passing, "run");
-    println!("{passed} of {executed} passed; {distinct} distinct now, {known_before} before");
+    sayln!("{passed} of {executed} passed; {distinct} distinct now, {known_before} before");
     if failing > 0 {
-        println!("{} failed and were not kept: see `unravel explain`", count(failing, "run"));
+        sayln!("{} failed and were not kept: see `unravel explain`", count(failing, "run"));
     }
     Ok(if passing == 0 { Exit::Inconclusive } else { Exit::Clean })
 }
@@ -63,14 +62,11 @@ fn record(flags: &DbRecordFlags) -> Result<Exit, CliError> {
 fn stats(flags: &DbStatsFlags) -> Result<(), CliError> {
     let stats = Database::read(&flags.directory)?.stats();
     if flags.json {
-        println!("{}", json::database(&stats));
+        sayln!("{}", json::database(&stats));
         return Ok(());
     }
-    let mut out = std::io::stdout().lock();
     let Stats { program, seen, distinct, .. } = &stats;
-    let _ = writeln!(
-        out,
-        "{}: {} seen, {distinct} distinct; {}, {}",
+    sayln!("{}: {} seen, {distinct} distinct; {}, {}",
         program,
         count(*seen, "run"),
         count(stats.inputs as u64, "input"),
@@ -78,11 +74,11 @@ fn stats(flags: &DbStatsFlags) -> Result<(), CliError> {
     );
     let width = stats.threads.iter().map(|thread| thread.thread.to_string().len()).max();
     for thread in &stats.threads {
-        let _ = writeln!(out, "  {}", thread_line(thread, width.unwrap_or(0)));
+        sayln!("  {}", thread_line(thread, width.unwrap_or(0)));
     }
     let files = count(stats.segments as u64, "segment");
-    let _ = writeln!(out, "{files}, {} on disk", count(stats.bytes, "byte"));
-    warn(&mut out, &flags.directory, &stats.damage);
+    sayln!("{files}, {} on disk", count(stats.bytes, "byte"));
+    complain(&flags.directory, &stats.damage);
     Ok(())
 }
 
@@ -105,10 +101,10 @@ fn thread_line(of: &ThreadStats, width: usize) -> String {
 }
 
 /// What could not be read, if anything.
-fn warn(out: &mut impl Write, directory: &Path, damage: &Damage) {
-    let mut note = |number: u64, noun: &str, what: &str| {
+fn complain(directory: &Path, damage: &Damage) {
+    let note = |number: u64, noun: &str, what: &str| {
         if number > 0 {
-            let _ = writeln!(out, "note: {} {what}", count(number, noun));
+            sayln!("note: {} {what}", count(number, noun));
         }
     };
     note(damage.torn, "segment", "torn: a writer was stopped; what it wrote before is used");
@@ -117,15 +113,14 @@ fn warn(out: &mut impl Write, directory: &Path, damage: &Damage) {
     note(damage.incomplete, "run", "not usable, because a trace was damaged");
     if damage.torn + damage.records > 0 {
         let directory = shell_word(&directory.display().to_string());
-        let _ = writeln!(out, "clear it away with: unravel db compact {directory}");
+        sayln!("clear it away with: unravel db compact {directory}");
     }
 }
 
 fn show(directory: &Path) -> Result<(), CliError> {
     let database = Database::read(directory)?;
-    let mut out = std::io::stdout().lock();
     for run in database.runs() {
-        let _ = writeln!(out, "{}", run_line(&database, run));
+        sayln!("{}", run_line(&database, run));
     }
     Ok(())
 }
@@ -151,16 +146,16 @@ fn merge(flags: &DbMergeFlags) -> Result<(), CliError> {
     let mut into = Database::open(&flags.into, into.programs())?;
     for from in &flags.from {
         let merged = into.merge(from)?;
-        println!(
+        sayln!(
             "{}: {} and {} new, {} more seen",
             from.display(),
             count(merged.runs as u64, "run"),
             count(merged.traces as u64, "trace"),
             count(merged.seen, "run"),
         );
-        warn(&mut std::io::stdout().lock(), from, &merged.damage);
+        complain(from, &merged.damage);
     }
-    println!("{}: {} now", flags.into.display(), count(into.runs().len() as u64, "distinct run"));
+    sayln!("{}: {} now", flags.into.display(), count(into.runs().len() as u64, "distinct run"));
     Ok(into.finish()?)
 }
 
@@ -168,18 +163,18 @@ fn compact(directory: &Path) -> Result<(), CliError> {
     let program = Database::read(directory)?.programs().clone();
     let mut database = Database::open(directory, &program)?;
     let compacted = database.compact()?;
-    println!(
+    sayln!(
         "{} rewritten: {} before, {} now",
         count(compacted.segments as u64, "segment"),
         count(compacted.bytes_before, "byte"),
         count(compacted.bytes_after, "byte"),
     );
     if compacted.live > 0 {
-        println!("note: {} left: somebody writes there", count(compacted.live as u64, "segment"));
+        sayln!("note: {} left: somebody writes there", count(compacted.live as u64, "segment"));
     }
     let lost = compacted.dropped.records + compacted.dropped.torn;
     if lost > 0 {
-        println!("note: {} cleared away", count(lost, "damaged record"));
+        sayln!("note: {} cleared away", count(lost, "damaged record"));
     }
     Ok(database.finish()?)
 }

@@ -34,7 +34,7 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
             let made = make(flags, &file, &mut solver);
             let queries = solver.finish().map_err(write)?;
             let word = if queries == 1 { "query" } else { "queries" };
-            eprintln!("{queries} {word} written to {}", directory.display());
+            warnln!("{queries} {word} written to {}", directory.display());
             made
         }
     };
@@ -50,7 +50,7 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
             .map_err(|source| CliError::Write { path: path.clone(), source })?;
     }
     if flags.json {
-        println!("{}", json::diagnosis(&diagnosis));
+        sayln!("{}", json::diagnosis(&diagnosis));
     } else {
         let replay = file.is_executable().then(|| {
             format!(
@@ -58,7 +58,7 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
                 unravel_results::shell_word(&flags.trace.to_string_lossy())
             )
         });
-        print!("{}", terminal::diagnosis(&diagnosis, &sources, style::style(), replay.as_deref()));
+        say!("{}", terminal::diagnosis(&diagnosis, &sources, style::style(), replay.as_deref()));
     }
     Ok(match diagnosis.status {
         Status::Inconclusive { .. } => Exit::Inconclusive,
@@ -79,9 +79,9 @@ fn gave_up(flags: &DiagnoseFlags, error: &DiagnoseError) -> bool {
 fn say_inconclusive(flags: &DiagnoseFlags, error: &DiagnoseError) -> Exit {
     if flags.json {
         let status = serde_json::json!({ "kind": "inconclusive", "reason": error.to_string() });
-        println!("{}", serde_json::json!({ "status": status }));
+        sayln!("{}", serde_json::json!({ "status": status }));
     } else {
-        println!("inconclusive: {error}");
+        sayln!("inconclusive: {error}");
     }
     Exit::Inconclusive
 }
@@ -129,7 +129,7 @@ fn make(
             watch.stop();
             let symbolic = file.run.symbolic.as_ref().expect("it was diagnosed by it");
             watch.evaluate(&file.run.trace, symbolic, &diagnosis.failing.schedule);
-            eprintln!("{}", watch.report());
+            warnln!("{}", watch.report());
         }
         return Ok(diagnosis);
     }
@@ -163,7 +163,7 @@ fn make(
     drop(silence);
     let mut diagnosis = diagnosis?;
     if flags.timings {
-        eprintln!("{}", watch.report());
+        warnln!("{}", watch.report());
     }
     if INTERRUPTED.load(Ordering::Relaxed) {
         diagnosis.notes.push("interrupted: this is what was known by then".to_owned());

@@ -66,20 +66,20 @@ pub fn doctor(flags: &DoctorFlags) -> Result<Exit, CliError> {
             .iter()
             .map(|i| json!({ "name": i.name, "for": i.what_for, "found": i.found, "needed": i.needed }))
             .collect();
-        println!(
+        sayln!(
             "{}",
             json!({ "version": env!("CARGO_PKG_VERSION"), "items": list, "install": INSTALL })
         );
     } else {
-        println!("unravel {}", env!("CARGO_PKG_VERSION"));
+        sayln!("unravel {}", env!("CARGO_PKG_VERSION"));
         for item in &items {
             let state = item.found.as_deref().unwrap_or("MISSING");
-            println!("  {:14} {state}  ({})", item.name, item.what_for);
+            sayln!("  {:14} {state}  ({})", item.name, item.what_for);
         }
         if missing {
-            println!("install what is missing:\n  {INSTALL}");
+            sayln!("install what is missing:\n  {INSTALL}");
         } else {
-            println!("everything that is needed is here");
+            sayln!("everything that is needed is here");
         }
     }
     Ok(if missing { Exit::Error } else { Exit::Clean })
@@ -95,13 +95,13 @@ fn list_budgets(json: bool) {
                 |b| json!({ "room": b.room, "name": b.name, "value": b.value, "reason": b.reason }),
             )
             .collect();
-        println!("{}", json!({ "budgets": list }));
+        sayln!("{}", json!({ "budgets": list }));
         return;
     }
     for room in all.chunk_by(|a, b| a.room == b.room) {
-        println!("{}", room[0].room);
+        sayln!("{}", room[0].room);
         for budget in room {
-            println!("  {} = {}\n      {}", budget.name, budget.value, budget.reason);
+            sayln!("  {} = {}\n      {}", budget.name, budget.value, budget.reason);
         }
     }
 }

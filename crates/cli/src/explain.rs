@@ -1,6 +1,5 @@
 //! `unravel explain`: find the bugs of a program, and say everything about each; then all causes, and repairs.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -23,7 +22,7 @@ use crate::output::{self, put};
 use crate::program::{self, Loaded};
 use crate::progress::{self, Progress};
 use crate::remedy::{Remedy, has_sources, write_diffs};
-use crate::{plan, retyped, style};
+use crate::{plan, retyped, say, style};
 
 pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
@@ -180,14 +179,15 @@ fn print(flags: &ExplainFlags, explanation: &Explanation, sources: &Sources, fil
     } else {
         terminal::explanation(explanation, sources, style::style(), Some(&page))
     };
-    // A reader that stops early (head, less) is no error.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    say::put(text.as_bytes());
     if flags.annotations {
         let lines = annotations::explanation(explanation);
         // GitHub reads both; who reads JSON wants nothing else.
-        let _ = match flags.json {
-            true => std::io::stderr().lock().write_all(lines.as_bytes()),
-            false => std::io::stdout().lock().write_all(lines.as_bytes()),
-        };
+        match flags.json {
+            true => say::aside(lines.as_bytes()),
+            false => {
+                say::put(lines.as_bytes());
+            }
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! `unravel find`: search, write traces, say how to replay them.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
@@ -57,7 +56,7 @@ pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
     } else {
         print_text(flags, &loaded.reference, &plan, &result, &paths, glance.as_ref());
         if let Some(part) = part.filter(|_| !flags.quiet) {
-            println!("part {} of the search is in {}", plan.shard, part.display());
+            sayln!("part {} of the search is in {}", plan.shard, part.display());
         }
     }
     Ok(plan::exit(&result.explored, result.findings.len()))
@@ -95,16 +94,13 @@ fn print_text(
     paths: &[PathBuf],
     glance: Option<&Glance>,
 ) {
-    let mut out = std::io::stdout().lock();
     let failures = result.findings.iter().filter_map(|finding| finding.run.outcome.failure());
     let names = FileNames::of_failures(failures);
     for (finding, path) in result.findings.iter().zip(paths) {
         if let Some(failure) = finding.run.outcome.failure() {
-            let _ = write!(out, "{}", story::one_of_several(failure, &finding.run, &names));
+            say!("{}", story::one_of_several(failure, &finding.run, &names));
         }
-        let _ = writeln!(
-            out,
-            "  found in schedule {} ({}, seed {}), {}",
+        sayln!("  found in schedule {} ({}, seed {}), {}",
             finding.index + 1,
             plan.strategy,
             plan.seed,
@@ -115,29 +111,29 @@ fn print_text(
             }
         );
         let path = unravel_results::shell_word(&path.display().to_string());
-        let _ = writeln!(out, "  replay it:  unravel replay {path}");
-        let _ = writeln!(out, "  explain it: unravel diagnose {path}");
-        let _ = writeln!(out, "  look at it: unravel trace show {path}\n");
+        sayln!("  replay it:  unravel replay {path}");
+        sayln!("  explain it: unravel diagnose {path}");
+        sayln!("  look at it: unravel trace show {path}\n");
     }
     if flags.quiet {
         return;
     }
     let said = searched(&program.name, &result.explored, result.findings.len());
-    let _ = writeln!(out, "{}", said.headline);
+    sayln!("{}", said.headline);
     if let Some(coverage) = &said.coverage {
-        let _ = writeln!(out, "{coverage}");
+        sayln!("{coverage}");
     }
     if let Some(glance) = glance {
-        let _ = writeln!(out, "{}", glance.words());
+        sayln!("{}", glance.words());
     }
     if result.findings.is_empty() && result.explored.tally.most_threads > 1 {
-        let _ = writeln!(out, "{}", glance::not_looked_at(&result.explored, plan));
+        sayln!("{}", glance::not_looked_at(&result.explored, plan));
     }
     for note in &said.notes {
-        let _ = writeln!(out, "note: {note}");
+        sayln!("note: {note}");
     }
     if let Some(advice) = said.advice {
-        let _ = writeln!(out, "{advice}");
+        sayln!("{advice}");
     }
 }
 
@@ -181,7 +177,7 @@ fn print_json(
     let tally = &result.explored.tally;
     let covered = &result.explored.covered;
     let systematic: Vec<_> = result.explored.systematic.iter().map(systematic_json).collect();
-    println!(
+    sayln!(
         "{}",
         json!({
             "program": program.name,

@@ -1,6 +1,5 @@
 //! `unravel hunt`: failures that never happened, from runs that passed.
 
-use std::io::Write;
 
 use unravel_files::TraceFile;
 use unravel_hunt::{Bag, Options, Progress as Now, Quarry, Task};
@@ -17,7 +16,7 @@ use crate::interrupt::{self, INTERRUPTED};
 use crate::output::{self, put};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
-use crate::{retyped, style};
+use crate::{retyped, say, style};
 
 pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
@@ -50,8 +49,7 @@ pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
         let page = page.display().to_string();
         terminal::hunt(hunt, &sources, style::style(), &typed, Some(&page))
     };
-    // A reader that stops early (head, less) is no error.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    say::put(text.as_bytes());
     Ok(exit(hunt))
 }
 

@@ -31,7 +31,7 @@ fn symbiosis(flags: &SymbiosisFlags) -> Result<Exit, CliError> {
 
 fn print_json(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
     let trace = &file.run.trace;
-    println!(
+    sayln!(
         "{}",
         json!({
             "output": flags.output,
@@ -47,7 +47,7 @@ fn print_json(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
 
 fn print_text(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
     let trace = &file.run.trace;
-    println!(
+    sayln!(
         "imported {}: {}, {}, {}",
         file.program.name,
         story::count(trace.threads.len() as u64, "thread"),
@@ -55,8 +55,8 @@ fn print_text(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
         story::count(conditions as u64, "path condition"),
     );
     for note in notes(&file.run.notes) {
-        println!("note: {note}");
+        sayln!("note: {note}");
     }
     let output = unravel_results::shell_word(&flags.output.display().to_string());
-    println!("look at it with: unravel trace show {output}");
+    sayln!("look at it with: unravel trace show {output}");
 }

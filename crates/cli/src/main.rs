@@ -1,5 +1,8 @@
 //! Room `cli`: flags, wiring, exit codes. A command a file; nothing is computed here.
 
+#[macro_use]
+mod say;
+
 mod budgets;
 mod build;
 mod causes;
@@ -38,6 +41,7 @@ mod style;
 mod timings;
 mod workshop;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -48,12 +52,20 @@ use crate::exit::Exit;
 use crate::flags::{Cli, Command, TraceCommand};
 
 fn main() -> ExitCode {
-    leave_quietly_if_nobody_reads();
     let cli = match Cli::try_parse_from(compiler_flags::accept(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { Exit::Error.into() } else { Exit::Clean.into() };
+            let text = error.render();
+            let to_terminal = std::io::stdout().is_terminal();
+            if error.use_stderr() {
+                let _ = error.print();
+                return Exit::Error.into();
+            }
+            match to_terminal {
+                true => say!("{}", text.ansi()),
+                false => say!("{text}"),
+            }
+            return end(Exit::Clean);
         }
     };
     fix_addresses();
@@ -78,7 +90,7 @@ fn main() -> ExitCode {
         Command::Completions(flags) => completions::completions(&flags),
     };
     match result {
-        Ok(exit) => exit.into(),
+        Ok(exit) => end(exit),
         Err(error) => {
             report(error);
             Exit::Error.into()
@@ -86,33 +98,32 @@ fn main() -> ExitCode {
     }
 }
 
-/// `unravel … | head` is no mistake of ours: whoever reads has seen enough.
-fn leave_quietly_if_nobody_reads() {
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        let text = panic.payload().downcast_ref::<String>();
-        if text.is_some_and(|text| text.contains("Broken pipe")) {
-            std::process::exit(Exit::Error as i32);
+/// Whatever was found, a command whose words are lost has failed.
+fn end(exit: Exit) -> ExitCode {
+    match say::lost() {
+        None => exit.into(),
+        Some(error) => {
+            warnln!("error: standard output cannot be written: {error}");
+            Exit::Error.into()
         }
-        usual(panic);
-    }));
+    }
 }
 
 /// Says what went wrong: as JSON if JSON was asked for, what the compiler said as it said it.
 fn report(error: CliError) {
-    if std::env::args().any(|a| a == "--json") {
-        println!("{}", serde_json::json!({ "error": error.to_string() }));
+    if std::env::args_os().any(|a| a == "--json") {
+        sayln!("{}", serde_json::json!({ "error": error.to_string() }));
     }
     match &error {
         CliError::Build(BuildError::Compile { stderr, .. } | BuildError::Link { stderr, .. }) => {
-            eprint!("{stderr}");
-            eprintln!("error: the program does not compile");
+            warn!("{stderr}");
+            warnln!("error: the program does not compile");
         }
         _ => {
             // Every message says its cause already.
             let handler = || miette::MietteHandlerOpts::new().without_cause_chain().build();
             let _ = miette::set_hook(Box::new(move |_| Box::new(handler())));
-            eprintln!("{:?}", miette::Report::new(error));
+            warnln!("{:?}", miette::Report::new(error));
         }
     }
 }

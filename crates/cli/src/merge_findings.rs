@@ -1,6 +1,5 @@
 //! `unravel merge-findings`: the parts of a search that several machines divided, put together.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -123,27 +122,26 @@ fn keep(
 }
 
 fn print_text(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
-    let mut out = std::io::stdout().lock();
     let failures = traces.iter().filter_map(|(_, trace)| trace.run.outcome.failure());
     let names = FileNames::of_failures(failures);
     for ((_, finding), (path, trace)) in merged.findings.iter().zip(traces) {
         if let Some(failure) = trace.run.outcome.failure() {
-            let _ = write!(out, "{}", story::one_of_several(failure, &trace.run, &names));
+            say!("{}", story::one_of_several(failure, &trace.run, &names));
         }
         let path = shell_word(&path.display().to_string());
-        let _ = writeln!(out, "  found in schedule {}", finding.schedule + 1);
-        let _ = writeln!(out, "  replay it:  unravel replay {path}\n");
+        sayln!("  found in schedule {}", finding.schedule + 1);
+        sayln!("  replay it:  unravel replay {path}\n");
     }
     let said = searched(&merged.program.name, &merged.explored, merged.findings.len());
-    let _ = writeln!(out, "{}", said.headline);
+    sayln!("{}", said.headline);
     if let Some(coverage) = &said.coverage {
-        let _ = writeln!(out, "{coverage}");
+        sayln!("{coverage}");
     }
     for note in &said.notes {
-        let _ = writeln!(out, "note: {note}");
+        sayln!("note: {note}");
     }
     for number in &merged.missing {
-        let _ = writeln!(out, "note: part {number}/{} is missing", merged.of);
+        sayln!("note: part {number}/{} is missing", merged.of);
     }
 }
 
@@ -163,7 +161,7 @@ fn print_json(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
         })
         .collect();
     let explored = &merged.explored;
-    println!(
+    sayln!(
         "{}",
         json!({
             "program": merged.program.name,

@@ -46,7 +46,7 @@ fn move_to(descriptor: i32) {
 
 /// As the user typed it, so that a report says how to make it again.
 pub fn command() -> String {
-    let args: Vec<String> = std::env::args().skip(1).map(|arg| shell_word(&arg)).collect();
+    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| shell_word(&arg.to_string_lossy())).collect();
     format!("unravel {}", args.join(" "))
 }
 

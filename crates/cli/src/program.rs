@@ -50,10 +50,10 @@ pub fn open(sources: &[PathBuf], flags: Vec<String>) -> Result<(Built, ProgramRe
     drop(progress);
     let built = built?;
     for note in &built.notes {
-        eprintln!("note: {note}");
+        warnln!("note: {note}");
     }
     if !built.warnings.is_empty() && std::io::stderr().is_terminal() {
-        eprint!("{}", built.warnings);
+        warn!("{}", built.warnings);
     }
     let name = sources
         .first()
@@ -142,7 +142,7 @@ fn own_stdin() -> Result<Option<Vec<u8>>, CliError> {
     // SAFETY: looks at descriptor 0.
     let ready = unsafe { libc::poll(&mut poll, 1, PIPE_PATIENCE_MS) };
     if ready == 0 {
-        eprintln!(
+        warnln!(
             "note: nothing came from standard input, so the program gets none; a file is given with --stdin"
         );
     }

@@ -36,13 +36,13 @@ pub fn open(file: &TraceFile, instead: &[PathBuf]) -> Result<Opened, CliError> {
         && here != there
         && sources.iter().any(|source| source.is_relative() && !there.join(source).exists());
     if !moved && let Err(error) = std::env::set_current_dir(there) {
-        eprintln!("note: cannot go to {}, where the trace was recorded: {error}", file.program.cwd);
+        warnln!("note: cannot go to {}, where the trace was recorded: {error}", file.program.cwd);
     }
     let spec = BuildSpec::new(if instead.is_empty() { sources } else { instead });
     let built = Builder::from_env().open(&spec.with_flags(file.program.flags.clone()))?;
     let changed = built.fingerprint() != file.program.fingerprint;
     if changed {
-        eprintln!("note: {} has changed since the trace was recorded", file.program.name);
+        warnln!("note: {} has changed since the trace was recorded", file.program.name);
     }
     let program = unravel_program::load(&built.bitcode)
         .map_err(|source| CliError::Load { program: file.program.name.clone(), source })?;

@@ -1,6 +1,5 @@
 //! `unravel repair`: patches against every cause, each of them checked.
 
-use std::io::Write;
 
 use unravel_repair::Effort;
 use unravel_report::{Sources, html, json, terminal};
@@ -14,7 +13,7 @@ use crate::flags::RepairFlags;
 use crate::output::{self, put};
 use crate::progress::Progress;
 use crate::remedy::{Remedy, write_diffs};
-use crate::{interrupt, program, regression_test, style};
+use crate::{interrupt, program, regression_test, say, style};
 
 pub fn repair(flags: &RepairFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
@@ -55,7 +54,6 @@ pub fn repair(flags: &RepairFlags) -> Result<Exit, CliError> {
         let page = page.display().to_string();
         terminal::repairs(&repairs, style::style(), &patches, Some(&page))
     };
-    // A reader that stops early (head, less) is no error.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    say::put(text.as_bytes());
     Ok(exit(&repairs.causes))
 }

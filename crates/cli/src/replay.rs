@@ -131,20 +131,20 @@ fn operation(trace: &Trace, event: &Event) -> String {
 
 fn print_text(report: &Report, flags: &ReplayFlags) {
     match &report.run.outcome {
-        Outcome::Failed(failure) => print!("{}", story::failure(failure, &report.run)),
-        outcome => println!("{outcome}"),
+        Outcome::Failed(failure) => say!("{}", story::failure(failure, &report.run)),
+        outcome => sayln!("{outcome}"),
     }
     match &report.difference {
         None if flags.times > 1 => {
-            println!("replayed {} times: the same run each time", flags.times)
+            sayln!("replayed {} times: the same run each time", flags.times)
         }
-        None => println!("replayed: the same run"),
-        Some(difference) => println!("the replay differs from the recording: {difference}"),
+        None => sayln!("replayed: the same run"),
+        Some(difference) => sayln!("the replay differs from the recording: {difference}"),
     }
 }
 
 fn print_json(report: &Report, changed: bool) {
-    println!(
+    sayln!(
         "{}",
         json!({
             "run": story::run_json(&report.run),

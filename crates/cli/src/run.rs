@@ -1,7 +1,5 @@
 //! `unravel run`: one schedule, with the program's own output.
 
-use std::io::Write;
-
 use unravel_execute::learn_apart;
 use unravel_explore::SearchError;
 use unravel_files::TraceFile;
@@ -14,7 +12,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::RunFlags;
 use crate::output::Aside;
-use crate::{program, story};
+use crate::{program, say, story};
 
 pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
@@ -42,15 +40,15 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
         file.write(path)?;
     }
     if flags.json {
-        println!("{}", story::run_json(&run));
+        sayln!("{}", story::run_json(&run));
     } else {
         match &run.outcome {
             Outcome::Exited { code: 0 } => {}
-            Outcome::Failed(failure) => eprint!("{}", story::failure(failure, &run)),
-            other => eprintln!("{other}"),
+            Outcome::Failed(failure) => warn!("{}", story::failure(failure, &run)),
+            other => warnln!("{other}"),
         }
         for note in unravel_report::notes::notes(&run.notes) {
-            eprintln!("note: {note}");
+            warnln!("note: {note}");
         }
     }
     Ok(exit_for(&run.outcome))
@@ -67,9 +65,7 @@ pub fn exit_for(outcome: &Outcome) -> Exit {
 
 /// What a run that was to be judged has printed, where it would have gone.
 pub fn show_output(run: &Run) {
-    let mut out = std::io::stdout();
-    let output = run.output.as_deref().unwrap_or_default();
-    let _ = out.write_all(output).and_then(|()| out.flush());
+    say::put(run.output.as_deref().unwrap_or_default());
 }
 
 /// A few silent runs in another process tell which accesses are shared.

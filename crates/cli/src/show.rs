@@ -11,7 +11,7 @@ use unravel_trace::{Event, EventKind, Trace};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::ShowFlags;
-use crate::story;
+use crate::{say, story};
 
 /// Columns when the output is no terminal.
 const WIDTH: usize = 120;
@@ -27,9 +27,7 @@ const UNKNOWN_ORDER: &str =
 pub fn show(flags: &ShowFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
     let text = if flags.json { as_json(&file) } else { as_text(&file, flags.width) };
-    use std::io::Write as _;
-    // A reader that stops early (head, less) is no error.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    say::put(text.as_bytes());
     Ok(Exit::Clean)
 }
 

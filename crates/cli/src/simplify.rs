@@ -56,9 +56,9 @@ pub fn run(flags: &SimplifyFlags) -> Result<Exit, CliError> {
     };
     simplified.write(&out)?;
     if flags.json {
-        println!("{}", as_json(&file.run, &simple, &written));
+        sayln!("{}", as_json(&file.run, &simple, &written));
     } else {
-        print!("{}", as_text(flags, &file.run, &simple, &written));
+        say!("{}", as_text(flags, &file.run, &simple, &written));
     }
     Ok(Exit::Finding)
 }
@@ -120,9 +120,9 @@ fn words(done: &Done) -> String {
 fn say_inconclusive(flags: &SimplifyFlags, error: &SimplifyError) -> Exit {
     if flags.json {
         let status = json!({ "kind": "inconclusive", "reason": error.to_string() });
-        println!("{}", json!({ "status": status }));
+        sayln!("{}", json!({ "status": status }));
     } else {
-        println!("inconclusive: {error}");
+        sayln!("inconclusive: {error}");
     }
     Exit::Inconclusive
 }

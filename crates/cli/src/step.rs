@@ -2,7 +2,7 @@
 //! and prints answers; what they mean is in `report::stepper`.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::io::{BufRead, BufReader, IsTerminal};
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::flags::ReplayFlags;
 use crate::recorded::{self, Opened};
 use crate::replay::Report;
 use crate::run::exit_for;
-use crate::story;
+use crate::{say, story};
 
 const PROMPT: &str = "(unravel) ";
 
@@ -26,24 +26,22 @@ pub fn step(flags: &ReplayFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
     // The machine gives descriptor 0 to the program, and what the program reads there comes from the trace.
     let input = std::io::stdin().as_fd().try_clone_to_owned().map_err(CliError::Stdin)?;
-    let mut say = std::io::stdout();
     let (run, exit) = if file.is_executable() {
         let report = execute(&file, flags)?;
         if let Some(difference) = &report.difference {
             let text = format!("the replay differs from the recording: {difference}");
-            print(&mut say, &format!("{text}\nthis is the run as it went now\n"));
+            print(&format!("{text}\nthis is the run as it went now\n"));
         }
         let exit = if report.same { exit_for(&report.run.outcome) } else { Exit::Inconclusive };
         (report.run, exit)
     } else {
-        print(&mut say, "imported: these are the recorded events, nothing is executed\n");
+        print("imported: these are the recorded events, nothing is executed\n");
         let exit = exit_for(&file.run.outcome);
         (file.run.clone(), exit)
     };
     let order_known = story::is_order_known(&run);
     if !order_known {
         print(
-            &mut say,
             "the order between threads is unknown: the events are listed in one that could be\n",
         );
     }
@@ -55,12 +53,12 @@ pub fn step(flags: &ReplayFlags) -> Result<Exit, CliError> {
         Subject { trace: &run.trace, outcome: &run.outcome, ending: &ending, order_known };
     let sources = Sources::under(Path::new(&file.program.cwd));
     let mut stepper = Stepper::new(subject, &sources, crate::style::style());
-    print(&mut say, &greeting(&file, &run));
-    print(&mut say, &stepper.here());
+    print(&greeting(&file, &run));
+    print(&stepper.here());
     let understood = if flags.commands.is_empty() {
-        session(&mut stepper, File::from(input), &mut say)
+        session(&mut stepper, File::from(input))
     } else {
-        script(&mut stepper, flags.commands.iter().map(|line| Ok(line.clone())), &mut say)
+        script(&mut stepper, flags.commands.iter().map(|line| Ok(line.clone())))
     };
     Ok(if understood { exit } else { Exit::Error })
 }
@@ -84,21 +82,21 @@ fn greeting(file: &TraceFile, run: &Run) -> String {
 }
 
 /// Commands from a person, or from a pipe: then each is shown, so that the log can be read.
-fn session(stepper: &mut Stepper<'_>, input: File, say: &mut impl Write) -> bool {
+fn session(stepper: &mut Stepper<'_>, input: File) -> bool {
     let interactive = input.is_terminal();
     let mut lines = BufReader::new(input).lines();
     if !interactive {
-        return script(stepper, lines, say);
+        return script(stepper, lines);
     }
     loop {
-        print(say, PROMPT);
+        print(PROMPT);
         let Some(Ok(line)) = lines.next() else {
             // The shell's prompt belongs on a line of its own.
-            print(say, "\n");
+            print("\n");
             return true;
         };
         let answer = stepper.execute(&line);
-        if answer.kind == AnswerKind::Quit || !print(say, &answer.text) {
+        if answer.kind == AnswerKind::Quit || !print(&answer.text) {
             return true;
         }
     }
@@ -108,7 +106,6 @@ fn session(stepper: &mut Stepper<'_>, input: File, say: &mut impl Write) -> bool
 fn script(
     stepper: &mut Stepper<'_>,
     lines: impl Iterator<Item = std::io::Result<String>>,
-    say: &mut impl Write,
 ) -> bool {
     let mut understood = true;
     for line in lines.map_while(Result::ok) {
@@ -118,7 +115,7 @@ fn script(
         let answer = stepper.execute(&line);
         understood &= answer.kind != AnswerKind::Refused;
         let shown = unravel_report::stepper::echo(&line);
-        if !print(say, &format!("{PROMPT}{shown}\n{}", answer.text)) {
+        if !print(&format!("{PROMPT}{shown}\n{}", answer.text)) {
             break;
         }
         if answer.kind == AnswerKind::Quit {
@@ -128,7 +125,7 @@ fn script(
     understood
 }
 
-/// False if nobody reads any more (head, less): that is no error.
-fn print(say: &mut impl Write, text: &str) -> bool {
-    say.write_all(text.as_bytes()).and_then(|()| say.flush()).is_ok()
+/// False if nobody reads any more.
+fn print(text: &str) -> bool {
+    say::put(text.as_bytes())
 }
