@@ -100,15 +100,11 @@ fn print_text(
         if let Some(failure) = finding.run.outcome.failure() {
             say!("{}", story::one_of_several(failure, &finding.run, &names));
         }
-        sayln!("  found in schedule {} ({}, seed {}), {}",
-            finding.index + 1,
+        sayln!(
+            "  found in schedule {} ({}, seed {}), replayed: fails again",
+            finding.number(&result.explored.tally),
             plan.strategy,
             plan.seed,
-            if finding.replayed {
-                "replayed: fails again"
-            } else {
-                "but it did NOT fail again when replayed"
-            }
         );
         let path = unravel_results::shell_word(&path.display().to_string());
         sayln!("  replay it:  unravel replay {path}");
@@ -167,7 +163,7 @@ fn print_json(
         .zip(paths)
         .map(|(finding, path)| {
             json!({
-                "schedule": finding.index + 1,
+                "schedule": finding.number(&result.explored.tally),
                 "replayed": finding.replayed,
                 "trace": path,
                 "run": story::one_run_json(&finding.run, &names),

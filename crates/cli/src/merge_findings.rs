@@ -129,7 +129,7 @@ fn print_text(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
             say!("{}", story::one_of_several(failure, &trace.run, &names));
         }
         let path = shell_word(&path.display().to_string());
-        sayln!("  found in schedule {}", finding.schedule + 1);
+        sayln!("  found in schedule {}", number(merged, finding));
         sayln!("  replay it:  unravel replay {path}\n");
     }
     let said = searched(&merged.program.name, &merged.explored, merged.findings.len());
@@ -153,7 +153,7 @@ fn print_json(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
         .zip(traces)
         .map(|((_, finding), (path, trace))| {
             json!({
-                "schedule": finding.schedule + 1,
+                "schedule": number(merged, finding),
                 "replayed": finding.replayed,
                 "trace": path,
                 "run": story::one_run_json(&trace.run, &names),
@@ -177,4 +177,9 @@ fn print_json(merged: &Merged, traces: &[(PathBuf, TraceFile)]) {
             "reads_from": explored.covered.reads_from,
         })
     );
+}
+
+/// Which of the schedules that were tried it was found in; some numbers were tried by nobody.
+fn number(merged: &Merged, finding: &ShardFinding) -> u64 {
+    (finding.schedule + 1).min(merged.explored.tally.schedules)
 }

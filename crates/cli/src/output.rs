@@ -7,6 +7,7 @@ use std::path::Path;
 use unravel_results::shell_word;
 
 use crate::error::CliError;
+use crate::say;
 
 /// While it lives, what goes to standard output goes to standard error: for commands that have something of their own
 /// to print there, as JSON.
@@ -41,6 +42,23 @@ fn move_to(descriptor: i32) {
     unsafe {
         libc::fflush(std::ptr::null_mut());
         libc::dup2(descriptor, 1);
+    }
+}
+
+/// What the program wrote to its standard output may be lost, too: then the C library's stream says so.
+pub fn notice_loss() {
+    unsafe extern "C" {
+        static stdout: *mut libc::FILE;
+    }
+    let mut poll = libc::pollfd { fd: 1, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: the C library's own stream and our descriptor 1.
+    let (lost, unread) = unsafe {
+        libc::poll(&mut poll, 1, 0);
+        (libc::ferror(stdout) != 0, poll.revents & libc::POLLERR != 0)
+    };
+    if lost {
+        let number = if unread { libc::EPIPE } else { libc::EIO };
+        say::lose(&std::io::Error::from_raw_os_error(number));
     }
 }
 

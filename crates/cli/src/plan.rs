@@ -47,6 +47,7 @@ pub fn exit(explored: &Explored, bugs: usize) -> Exit {
     if bugs > 0 {
         Exit::Finding
     } else if tally.discarded < tally.schedules
+        && !tally.has_doubt()
         && tally.inconclusive * FEW_SCHEDULES < tally.schedules
     {
         Exit::Clean

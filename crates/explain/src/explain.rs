@@ -193,7 +193,7 @@ fn bug(finding: &Finding, tally: &Tally, trace: String, verdict: Verdict) -> Exp
     ExplainedBug {
         needs: Needed::of(&finding.run),
         found: Found {
-            schedule: finding.index + 1,
+            schedule: finding.number(tally),
             times: tally.times(&id).max(1),
             replayed: finding.replayed,
             threads: schedule.threads.len() as u64,

@@ -9,7 +9,7 @@ use unravel_results::{Stopped, Tally, Unfollowed};
 use unravel_trace::{Executor, Input, LeftOut, Method, Reached};
 
 use crate::budgets::{GRACE, MOST_DEVIATING, MOST_RUNS, TICK};
-use crate::search::{Plan, SearchError, State};
+use crate::search::{Finding, Plan, SearchError, State};
 use crate::worker;
 use crate::worker::{Lane, Range, Report, Work, Worker, WorkerEnd};
 
@@ -212,10 +212,9 @@ impl<'a> Crew<'a> {
                 let (next, damaged) = (report.next, report.damaged);
                 if damaged {
                     self.replace(index)?;
-                    for finding in &mut report.findings {
-                        self.workers[index].confirm(finding)?;
-                    }
                 }
+                self.confirm(&mut report.findings)?;
+                let is_refused = report.findings.iter().any(|finding| !finding.replayed);
                 if let Some(lane) = self.lanes.get_mut(index) {
                     lane.summary = report.systematic.take().or(lane.summary.take());
                     if lane.is_over() {
@@ -223,7 +222,7 @@ impl<'a> Crew<'a> {
                     }
                 }
                 state.take(*report);
-                if !damaged {
+                if !damaged && !(is_refused && self.lanes.get(index).is_none()) {
                     return Ok(());
                 }
                 next
@@ -269,19 +268,14 @@ impl<'a> Crew<'a> {
         !self.lanes.is_empty() && lanes.clone().next().is_some() && lanes.all(ends)
     }
 
-    /// Has findings executed once more that no worker has executed twice, between two epochs.
-    pub fn confirm(&mut self, state: &mut State<'_>) -> Result<(), SearchError> {
-        let mut open = state.findings.iter_mut().filter(|finding| finding.is_open);
-        open.try_for_each(|finding| {
-            let worker = match self.workers.last_mut() {
-                Some(worker) => worker,
-                None => {
-                    self.workers.push(Worker::start(self.executor, self.input, self.plan)?);
-                    self.workers.last_mut().expect("pushed")
-                }
-            };
-            worker.confirm(finding)
-        })
+    /// Executes failing runs once more that were executed once, each in a process that has executed nothing yet.
+    pub fn confirm(&mut self, findings: &mut [Finding]) -> Result<(), SearchError> {
+        for finding in findings.iter_mut().filter(|finding| finding.is_open) {
+            Worker::start(self.executor, self.input, self.plan)?.confirm(finding)?;
+            // Also if that killed the process.
+            finding.is_open = false;
+        }
+        Ok(())
     }
 
     /// Lets the exhaustive search, which has come to its end, go on with one more deviation. False if that would bring

@@ -138,13 +138,19 @@ pub struct Finding {
     pub index: u64,
     /// The run, executed a second time by its schedule to keep its events.
     pub run: Run,
-    /// Whether that second run failed in the same way.
+    /// Whether that second run, in a process of its own, failed in the same way. What did not is no finding of a search.
     pub replayed: bool,
     /// There was no second run yet.
     pub is_open: bool,
 }
 
 impl Finding {
+    /// Which of the schedules that were tried it was found in. Numbers that a systematic search had no use for were tried
+    /// by nobody.
+    pub fn number(&self, tally: &Tally) -> u64 {
+        (self.index + 1).min(tally.schedules)
+    }
+
     /// The rules under which it fails again.
     pub fn rules(&self, rules: &Rules) -> Rules {
         self.run.outcome.failure().map_or_else(|| rules.clone(), |failure| rules.with(failure.kind))
@@ -199,7 +205,9 @@ pub fn search(
             break stopped;
         }
         let grew = state.end_epoch();
-        crew.confirm(&mut state)?;
+        crew.confirm(&mut state.findings)?;
+        let confirmed = std::mem::take(&mut state.findings);
+        state.take_findings(confirmed);
         if plan.after_first.stops() && !state.findings.is_empty() {
             break Stopped::Found;
         }
@@ -241,6 +249,8 @@ pub(crate) struct State<'a> {
     plan: &'a Plan,
     pub started: Instant,
     pub findings: Vec<Finding>,
+    /// Failures that did not happen again, and where they were seen.
+    unconfirmed: Vec<(u64, BugId)>,
     pub tally: Tally,
     exits: Exits,
     outputs: FxHashSet<u64>,
@@ -271,6 +281,7 @@ impl<'a> State<'a> {
             plan,
             started,
             findings: Vec::new(),
+            unconfirmed: Vec::new(),
             tally: Tally::default(),
             exits: Exits::default(),
             outputs: FxHashSet::default(),
@@ -337,6 +348,10 @@ impl<'a> State<'a> {
     fn take_findings(&mut self, findings: Vec<Finding>) {
         for finding in findings {
             let id = finding.run.outcome.failure().map(|f| f.id());
+            if !finding.replayed && !finding.is_open {
+                self.unconfirmed.extend(id.map(|id| (finding.index, id)));
+                continue;
+            }
             let same =
                 self.findings.iter_mut().find(|f| f.run.outcome.failure().map(|f| f.id()) == id);
             match same {
@@ -417,6 +432,14 @@ impl<'a> State<'a> {
             exit_codes.map(|failure| failure.id()).find(|id| id.kind == FailureKind::ExitCode);
         if let Some(id) = exit_code.filter(|id| self.tally.times(id) == 0) {
             self.tally.count_failed(id, self.tally.nonzero_exits);
+        }
+        self.unconfirmed.sort_by_key(|(index, _)| *index);
+        for (index, bug) in std::mem::take(&mut self.unconfirmed) {
+            let is_bug = |f: &Finding| f.run.outcome.failure().is_some_and(|f| f.id() == bug);
+            if !self.findings.iter().any(is_bug) {
+                let schedule = (index + 1).min(self.tally.schedules);
+                self.tally.doubt(bug, schedule);
+            }
         }
         match (self.plan.after_first.stops(), self.limit()) {
             (true, _) => self.findings.truncate(1),

@@ -56,7 +56,7 @@ pub(crate) struct Report {
     /// The first run that was not executed.
     pub next: u64,
     pub learned: VisibleSet,
-    /// The worker must be replaced; its last finding was not executed again.
+    /// The worker must be replaced.
     pub damaged: bool,
     pub findings: Vec<Finding>,
     /// The classes of the runs that may switch only at visible sites.

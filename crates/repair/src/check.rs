@@ -62,6 +62,9 @@ pub fn explore(
             return Explored::Fails(Box::new(failure.clone()));
         }
         let tally = &result.explored.tally;
+        if let Some(reason) = tally.reason.as_ref().filter(|_| tally.has_doubt()) {
+            return Explored::Unknown(reason.to_string());
+        }
         let followed = tally.schedules - tally.inconclusive - tally.discarded;
         if followed == 0 && strategy == Strategy::Portfolio {
             let reason = tally.reason.as_ref().map(ToString::to_string);

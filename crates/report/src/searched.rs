@@ -45,6 +45,11 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
             format!("{program}: inconclusive because no run ended within {pace}"),
             Some("give it more with --time, or less to do with --max-steps".to_owned()),
         )
+    } else if let Some(why) = tally.reason.as_ref().filter(|_| tally.has_doubt()) {
+        (
+            format!("{program}: inconclusive because {} ({pace})", because(why)),
+            Some("what a run leaves behind it (files, other processes) may decide: try it on a fresh copy".to_owned()),
+        )
     } else if tally.discarded == tally.schedules {
         (
             format!("{program}: inconclusive because the program came to no end in any of {pace}"),
@@ -164,7 +169,7 @@ fn because(why: &Unfollowed) -> String {
             format!("{reason} at {}", place.short())
         }
         Unfollowed::Inconclusive { reason, at: None } => reason.clone(),
-        Unfollowed::Killed { .. } => why.to_string(),
+        Unfollowed::Killed { .. } | Unfollowed::SeenOnce { .. } => why.to_string(),
     }
 }
 
@@ -172,10 +177,11 @@ fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
     let tally = &explored.tally;
     let mut said = Vec::new();
     let nothing_followed = bugs == 0 && tally.inconclusive == tally.schedules;
+    let is_told = nothing_followed || bugs == 0 && tally.has_doubt();
     if tally.most_threads == 1 && !nothing_followed {
         said.push("the program created no thread, so there is one schedule only".to_owned());
     }
-    if tally.inconclusive > 0 && !nothing_followed {
+    if tally.inconclusive > 0 && !is_told {
         let why = tally.reason.as_ref().map_or_else(|| "inconclusive".to_owned(), because);
         said.push(format!("{} of them inconclusive, the first because {why}", tally.inconclusive));
     }

@@ -41,6 +41,8 @@ pub enum Unfollowed {
     Inconclusive { reason: String, at: Option<Place> },
     /// The program killed the process that ran it.
     Killed { signal: i32 },
+    /// It failed in this schedule, from 1, but not when that was executed again in a process of its own.
+    SeenOnce { bug: BugId, schedule: u64 },
 }
 
 impl fmt::Display for Unfollowed {
@@ -51,6 +53,9 @@ impl fmt::Display for Unfollowed {
             }
             Unfollowed::Killed { signal } => {
                 write!(f, "the program killed its process (signal {signal})")
+            }
+            Unfollowed::SeenOnce { bug, schedule } => {
+                write!(f, "{bug} was seen once, in schedule {schedule}, and did not fail again")
             }
         }
     }
@@ -103,7 +108,7 @@ impl Stopped {
 pub struct Tally {
     pub schedules: u64,
     pub inconclusive: u64,
-    /// Why the first of them was.
+    /// Why the first of them was, or why one was that failed.
     pub reason: Option<Unfollowed>,
     /// Runs that left what the program assumes.
     pub discarded: u64,
@@ -143,6 +148,20 @@ impl Tally {
         self.put_aside[number] += runs;
     }
 
+    /// A failure that did not happen again is none: its runs are inconclusive, and that is the first thing to say of them.
+    pub fn doubt(&mut self, bug: BugId, schedule: u64) {
+        let at = self.failed.iter().position(|(other, _)| *other == bug);
+        self.inconclusive += at.map_or(0, |at| self.failed.remove(at).1);
+        if !self.has_doubt() {
+            self.reason = Some(Unfollowed::SeenOnce { bug, schedule });
+        }
+    }
+
+    /// Whether something failed once and not again.
+    pub fn has_doubt(&self) -> bool {
+        matches!(self.reason, Some(Unfollowed::SeenOnce { .. }))
+    }
+
     /// How many runs failed with this bug.
     pub fn times(&self, bug: &BugId) -> u64 {
         self.failed.iter().find(|(other, _)| other == bug).map_or(0, |(_, count)| *count)
@@ -152,7 +171,10 @@ impl Tally {
     pub fn add(&mut self, other: Tally) {
         self.schedules += other.schedules;
         self.inconclusive += other.inconclusive;
-        self.reason = self.reason.take().or(other.reason);
+        self.reason = match self.has_doubt() || !other.has_doubt() {
+            true => self.reason.take().or(other.reason),
+            false => other.reason,
+        };
         self.discarded += other.discarded;
         for (bug, runs) in other.failed {
             self.count_failed(bug, runs);

@@ -119,6 +119,9 @@ impl Natives {
                 "fopen",
                 "fopen64",
                 "fdopen",
+                "close",
+                "close_range",
+                "closefrom",
             ]),
             locale: calls(&["setlocale"]),
             buffers: calls(&["setvbuf", "setbuf", "setbuffer", "setlinebuf"]),
@@ -257,6 +260,11 @@ impl Natives {
         unsafe { libc::syscall(libc::SYS_close_range, self.first_descriptor, u32::MAX, 0) };
     }
 
+    /// Descriptors from here on belong to the program; those below are ours.
+    pub fn first_descriptor(&self) -> i32 {
+        self.first_descriptor
+    }
+
     /// Makes standard input start anew.
     pub fn set_input(&mut self, input: &Input) {
         if !self.stdin_ready || self.stdin != input.stdin {
@@ -272,6 +280,8 @@ impl Natives {
     /// After a fork the descriptor is shared with another process, which reads it too.
     pub fn forget_input(&mut self) {
         self.stdin_ready = false;
+        // What was opened between the last run and the fork is ours, too.
+        self.first_descriptor = i32::MAX;
     }
 
     /// Whether a stream is `stdin`, `stdout` or `stderr`.

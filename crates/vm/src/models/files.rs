@@ -1,7 +1,7 @@
 //! Streams that the program opens are remembered, so that the next run starts without them. The standard ones
 //! are not closed, because they are ours too.
 
-use super::{Args, Family, Flow, OK};
+use super::{Args, Family, Flow, OK, fail_with_errno};
 use crate::machine::Machine;
 use crate::resolve::native_address;
 
@@ -12,6 +12,8 @@ pub(crate) const MODELS: Family = &[
     ("tmpfile", |m, a| open(m, a, "tmpfile")),
     ("fclose", close),
     ("close", close_descriptor),
+    ("close_range", |m, a| close_from(m, a, a.word(0) as u32, a.word(1) as u32)),
+    ("closefrom", |m, a| close_from(m, a, a.word(0) as u32, u32::MAX)),
     ("setvbuf", |m, a| set_buffer(m, a.word(0), a.word(1), a.int(2), a.word(3))),
     ("setbuffer", |m, a| set_buffer(m, a.word(0), a.word(1), mode_for(a.word(1)), a.word(2))),
     ("setbuf", |m, a| {
@@ -46,7 +48,26 @@ fn close(m: &mut Machine, a: Args) -> Flow {
     }
     m.open_files.retain(|open| *open != stream);
     // SAFETY: a stream the program holds.
-    Flow::Return(unsafe { libc::fclose(stream as *mut _) } as u32 as u64)
+    Flow::Return(unsafe { close_stream(stream) } as u32 as u64)
+}
+
+/// Closes a stream, but not a standard descriptor that it was opened on: that one is ours too, and the next run's.
+///
+/// # Safety
+/// A stream of the C library, which is not used afterwards.
+unsafe fn close_stream(stream: u64) -> i32 {
+    // SAFETY: the caller's stream, and descriptors of this process.
+    unsafe {
+        let descriptor = libc::fileno(stream as *mut _);
+        let is_standard = (0..=2).contains(&descriptor);
+        let kept = if is_standard { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3) } else { -1 };
+        let result = libc::fclose(stream as *mut _);
+        if kept >= 0 {
+            libc::dup2(kept, descriptor);
+            libc::close(kept);
+        }
+        result
+    }
 }
 
 fn mode_for(buffer: u64) -> i32 {
@@ -68,8 +89,23 @@ fn close_descriptor(m: &mut Machine, a: Args) -> Flow {
     }
     m.test_cancel();
     m.external_event("close", a.site());
+    if a.int(0) < m.natives.first_descriptor() {
+        // Programs that close all there is mean their own.
+        return fail_with_errno(libc::EBADF);
+    }
     // SAFETY: what the program asked for.
     Flow::Return(unsafe { libc::close(a.int(0)) } as u32 as u64)
+}
+
+/// `close_range` without flags, and `closefrom`.
+fn close_from(m: &mut Machine, a: Args, first: u32, last: u32) -> Flow {
+    m.external_event("close", a.site());
+    let first = first.max(m.natives.first_descriptor() as u32);
+    if first <= last {
+        // SAFETY: descriptors that the program opened.
+        unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+    }
+    OK
 }
 
 impl Machine {
@@ -83,7 +119,7 @@ impl Machine {
     pub fn close_streams(&mut self) {
         for stream in std::mem::take(&mut self.open_files) {
             // SAFETY: opened by `open` and not closed since.
-            unsafe { libc::fclose(stream as *mut _) };
+            unsafe { close_stream(stream) };
         }
     }
 }
