@@ -11,10 +11,10 @@ unravel_trace::budgets! {
     /// a run and a step cost besides, counted in them. Some ten seconds.
     EXHAUSTIVE_WORK: u64 = 12_000_000_000;
 
-    /// How often progress is told.
-    TICK: Duration = Duration::from_millis(100);
-    /// How long work may go on after the time is up, before its process is killed.
-    GRACE: Duration = Duration::from_secs(10);
+    /// The part of the time that goes into executing once more what was found, to name it.
+    TELLING_SHARE: u32 = 6;
+    /// How long that may take after an interrupt: somebody is waiting.
+    HURRIED: Duration = Duration::from_millis(250);
 
     /// Sets that a search for the cheapest hitting set may visit before it makes do with a good one.
     MOST_NODES: usize = 20_000;
@@ -23,8 +23,6 @@ unravel_trace::budgets! {
     MOST_DIAGNOSED: usize = 24;
     /// One diagnosis may take this part of the time that is left.
     DIAGNOSIS_SHARE: u32 = 3;
-    /// One diagnosis may take this long in any case: less comes to nothing.
-    LEAST_DIAGNOSIS: Duration = Duration::from_secs(3);
     /// The share of the time that goes into finding a failure, if none has been met.
     SEARCH_SHARE: u32 = 2;
 

@@ -1,16 +1,16 @@
 //! The way from a program to all its causes.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use unravel_execute::{Apart, Laboratory, Received};
+use unravel_execute::{Apart, Attended, Laboratory, Limit};
 use unravel_results::{Causes, EventStack};
 use unravel_strategies::Random;
-use unravel_trace::{Detail, EngineError, Executor, Input, Nondet, Rng, Run, VisibleSet, Want};
+use unravel_trace::{Detail, EngineError, Executor, Input, LeftOut, Nondet, Rng, Run, VisibleSet, Want};
 
-use crate::budgets::{CLASSES, GRACE, INPUTS, SAMPLES, TICK, TIME};
-use crate::enumerate::enumerate;
+use crate::budgets::{CLASSES, HURRIED, INPUTS, SAMPLES, TELLING_SHARE, TIME};
+use crate::enumerate::{Enumerated, enumerate};
 use crate::gather::{Effort, Gatherer};
 use crate::orders::Pairs;
 use crate::summary::Summary;
@@ -79,18 +79,19 @@ pub enum CausesError {
     Engine(String),
     #[error("the program killed the process that explored it (signal {signal})")]
     Killed { signal: i32 },
-    #[error("a run did not end within {seconds} s; a smaller --max-steps gives such runs up")]
-    Stuck { seconds: u64 },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Message {
     Progress(Progress),
     Failed(String),
+    /// What there is to say if nothing more comes.
+    SoFar(Box<Analysis>),
     Ends(Box<Analysis>),
 }
 
-/// Finds all causes, in a process of its own: whatever the program does to it, we are still there.
+/// Finds all causes, in a process of its own: whatever the program does to it, we are still there. What does not end in time
+/// is told as far as it came.
 pub fn causes(
     executor: &mut dyn Executor,
     request: &Task<'_>,
@@ -99,30 +100,63 @@ pub fn causes(
 ) -> Result<Analysis, CausesError> {
     let started = Instant::now();
     let mut work: Apart<Message> = Apart::start(executor, |executor, stop, send| {
-        let told = &mut |progress| send(&Message::Progress(progress));
-        match here(executor, request, stop, told) {
+        match here(executor, request, stop, &mut |told| {
+            send(&match told {
+                Told::Progress(progress) => Message::Progress(progress),
+                Told::SoFar(analysis) => Message::SoFar(analysis),
+            });
+        }) {
             Ok(analysis) => send(&Message::Ends(Box::new(analysis))),
             Err(problem) => send(&Message::Failed(problem.to_string())),
         }
     })
     .map_err(CausesError::Fork)?;
-    loop {
-        match work.receive(TICK) {
-            Received::Message(Message::Progress(now)) => progress(now),
-            Received::Message(Message::Ends(analysis)) => return Ok(*analysis),
-            Received::Message(Message::Failed(reason)) => {
-                return Err(CausesError::Engine(reason));
-            }
-            Received::Ended { signal } => return Err(CausesError::Killed { signal }),
-            Received::Nothing => {}
+    let limit = Limit::new(Some(started + request.budget.time), Some(interrupted));
+    let mut so_far = None;
+    let attended = work.attend(limit, |message| {
+        match message? {
+            Message::Progress(now) => progress(now),
+            Message::SoFar(analysis) => so_far = Some(*analysis),
+            Message::Ends(analysis) => return Some(Ok(*analysis)),
+            Message::Failed(reason) => return Some(Err(CausesError::Engine(reason))),
         }
-        if interrupted.load(std::sync::atomic::Ordering::Relaxed) {
-            work.stop();
+        None
+    });
+    let known = so_far.unwrap_or_else(|| Summary::default().finish(request, started.elapsed()));
+    let mut analysis = match attended {
+        Attended::Done(result) => result?,
+        Attended::Ended { signal } if known.causes.bugs.is_empty() => {
+            return Err(CausesError::Killed { signal });
         }
-        if started.elapsed() > request.budget.time + GRACE {
-            return Err(CausesError::Stuck { seconds: started.elapsed().as_secs() });
+        Attended::Ended { .. } => cut_short(known, "the program killed the process that explored it"),
+        Attended::Late if known.causes.extent.schedules == 0 => {
+            cut_short(known, "no run ended in time; a smaller --max-steps gives long ones up")
         }
+        Attended::Late if limit.is_interrupted() => known,
+        Attended::Late => cut_short(known, "the time was up before causes were told"),
+    };
+    if limit.is_interrupted() {
+        analysis = cut_short(analysis, "interrupted: this is what was known by then");
     }
+    Ok(analysis)
+}
+
+/// Not all that there is.
+fn cut_short(mut analysis: Analysis, why: &str) -> Analysis {
+    let Causes { extent, notes, .. } = &mut analysis.causes;
+    if extent.complete || extent.left_out.is_empty() {
+        extent.complete = false;
+        extent.left_out.push(LeftOut::Time);
+    }
+    notes.push(why.to_owned());
+    analysis
+}
+
+/// What is told on the way.
+#[derive(Debug)]
+pub enum Told {
+    Progress(Progress),
+    SoFar(Box<Analysis>),
 }
 
 /// The same in this process. What the program prints goes where this process's output goes.
@@ -130,7 +164,7 @@ pub fn here(
     executor: &mut dyn Executor,
     request: &Task<'_>,
     interrupted: &AtomicBool,
-    progress: &mut dyn FnMut(Progress),
+    told: &mut dyn FnMut(Told),
 ) -> Result<Analysis, EngineError> {
     let started = Instant::now();
     let mut summary = Summary::default();
@@ -142,41 +176,57 @@ pub fn here(
     };
     for number in 0..inputs {
         let input = input_of(request.input, number);
-        let share = request.budget.time / inputs * (number + 1);
+        let share = request.budget.time / inputs;
+        let end = started + share * (number + 1);
         let effort = Effort {
-            until: started + share,
+            // What was found has to be told, too.
+            until: end - share / TELLING_SHARE,
             classes: request.budget.classes,
             samples: request.budget.samples,
             deviations: request.budget.deviations,
         };
         let mut gatherer = Gatherer {
             lab: Laboratory::new(&mut *executor, input, VisibleSet::default())
-                .until(None, Some(interrupted)),
+                .until(Some(effort.until), Some(interrupted)),
             words: &mut words,
             pairs: &mut pairs,
             interrupted,
-            progress: &mut *progress,
+            told: &mut *told,
         };
         let mut gathered = gatherer.gather(&effort);
         summary.notes.extend(gathered.set_sequential_aside());
         let is_one_of_many =
             gathered.asks_for_values && matches!(request.input.nondet, Nondet::Seed(_));
         summary.count(&gatherer, &gathered);
-        (gatherer.progress)(Progress::Enumerating);
+        (gatherer.told)(Told::Progress(Progress::Enumerating));
+        let limit = telling(end, interrupted);
+        let mut known = summary.clone();
+        known.add(&mut gatherer, &gathered, Enumerated::none_of(&gathered), limit);
+        (gatherer.told)(Told::SoFar(Box::new(known.finish(request, started.elapsed()))));
         if gathered.exhausted {
-            let enumerated = enumerate(gatherer.pairs, &gatherer.words.keys, &gathered, &effort);
-            summary.add(&mut gatherer, &gathered, enumerated);
+            let (keys, until) = (&gatherer.words.keys, gatherer.lab.limit());
+            let enumerated = enumerate(gatherer.pairs, keys, &gathered, until);
+            let limit = telling(end, interrupted);
+            summary.add(&mut gatherer, &gathered, enumerated, limit);
         } else {
-            summary.sample(&mut gatherer, &gathered, request, &effort);
+            summary.sample(&mut gatherer, &gathered, request, &effort, end);
         }
         if let Some(problem) = gatherer.lab.problem() {
             return Err(problem.clone());
         }
-        if !is_one_of_many || interrupted.load(std::sync::atomic::Ordering::Relaxed) {
+        if !is_one_of_many || interrupted.load(Ordering::Relaxed) {
             break;
         }
     }
     Ok(summary.finish(request, started.elapsed()))
+}
+
+/// Until when what was found may be told: after an interrupt, for a moment.
+pub fn telling(end: Instant, interrupted: &AtomicBool) -> Limit<'_> {
+    match interrupted.load(Ordering::Relaxed) {
+        true => Limit::new(Some(Instant::now() + HURRIED), None),
+        false => Limit::new(Some(end), Some(interrupted)),
+    }
 }
 
 /// Whether the program asks for values that we may choose.

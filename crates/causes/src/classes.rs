@@ -5,7 +5,7 @@ use unravel_results::{CausalOrder, Cause, CauseClass, CauseRegion, LineOrder, Pa
 use unravel_trace::{EventKey, Place, SourceLine};
 
 /// A cause with the words for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Worded {
     pub cause: Cause,
     pub words: unravel_diagnose::Words,

@@ -8,6 +8,8 @@
 
 use rustc_hash::FxHashMap;
 
+use unravel_execute::Limit;
+
 use crate::budgets::MOST_NODES;
 use crate::orders::{OrderId, OrderSet};
 
@@ -21,21 +23,25 @@ pub struct Core {
     pub alike: usize,
 }
 
-/// The core of a failing run. `broken` are the orders of it that each passing run breaks; `says` ranks an order by how
+/// The core of a failing run; `None` if there was no time for it. `broken` are the orders of it that each passing run breaks; `says` ranks an order by how
 /// little it tells a reader, `cost` chooses among those of one rank.
 pub fn core(
     broken: &[OrderSet],
     says: impl Fn(OrderId) -> u32,
     cost: impl Fn(OrderId) -> u64,
-) -> Core {
+    limit: Limit<'_>,
+) -> Option<Core> {
     let telling: Vec<OrderSet> = broken.iter().map(|set| most_telling(set, &says)).collect();
     let mut met: Vec<&OrderSet> = Vec::new();
     let mut chosen = OrderSet::default();
     loop {
         let missed = telling.iter().filter(|set| !set.is_empty() && !set.meets(&chosen));
         let Some(smallest) = missed.min_by_key(|set| set.len()) else { break };
+        if !limit.may_go_on() {
+            return None;
+        }
         met.push(smallest);
-        chosen = cheapest(&met, &cost).into_iter().collect();
+        chosen = cheapest(&met, &cost, limit).into_iter().collect();
     }
     let mut orders: Vec<OrderId> = chosen.iter().collect();
     // The costliest is the first that may go.
@@ -48,11 +54,11 @@ pub fn core(
     let witnesses = orders.iter().map(|order| {
         witness(*order, &orders, broken).expect("an order that nobody breaks alone was left out")
     });
-    Core {
+    Some(Core {
         witnesses: witnesses.collect(),
         alike: broken.iter().filter(|set| set.is_empty()).count(),
         orders,
-    }
+    })
 }
 
 /// Of what a run breaks, the orders that tell a reader the most: of data rather than of locks.
@@ -70,12 +76,16 @@ fn witness(order: OrderId, orders: &[OrderId], broken: &[OrderSet]) -> Option<us
 }
 
 /// A cheapest set that meets all of these: fewest members first, then the smallest sum of costs.
-fn cheapest(sets: &[&OrderSet], cost: &impl Fn(OrderId) -> u64) -> Vec<OrderId> {
+fn cheapest(
+    sets: &[&OrderSet],
+    cost: &impl Fn(OrderId) -> u64,
+    limit: Limit<'_>,
+) -> Vec<OrderId> {
     let mut costs: FxHashMap<OrderId, u64> = FxHashMap::default();
     for order in sets.iter().flat_map(|set| set.iter()) {
         costs.entry(order).or_insert_with(|| cost(order));
     }
-    let mut search = Search { sets, costs, best: None, nodes: 0 };
+    let mut search = Search { sets, costs, best: None, nodes: 0, limit };
     search.best = Some(search.greedy());
     search.branch(&mut Vec::new(), 0);
     search.best.map(|(_, _, orders)| orders).unwrap_or_default()
@@ -87,6 +97,8 @@ struct Search<'s> {
     /// Members, sum of costs, and who they are.
     best: Option<(usize, u64, Vec<OrderId>)>,
     nodes: usize,
+    /// When it makes do with the best so far.
+    limit: Limit<'s>,
 }
 
 impl Search<'_> {
@@ -123,7 +135,8 @@ impl Search<'_> {
             }
             return;
         };
-        if self.nodes > MOST_NODES || chosen.len() + self.disjoint(chosen) > bound.0 {
+        let is_over = self.nodes > MOST_NODES || !self.limit.may_go_on();
+        if is_over || chosen.len() + self.disjoint(chosen) > bound.0 {
             return;
         }
         let mut options: Vec<OrderId> = next.iter().collect();
@@ -160,7 +173,7 @@ mod tests {
 
     fn core_of(broken: &[&[u32]]) -> Vec<u32> {
         let broken: Vec<OrderSet> = broken.iter().map(|orders| set(orders)).collect();
-        let core = core(&broken, |_| 0, |order| u64::from(order.0));
+        let core = core(&broken, |_| 0, |order| u64::from(order.0), Limit::default()).expect("time");
         for (order, witness) in core.orders.iter().zip(&core.witnesses) {
             let alone = broken[*witness].iter().filter(|o| core.orders.contains(o)).count();
             assert!(broken[*witness].contains(*order) && alone == 1);
@@ -185,13 +198,14 @@ mod tests {
     #[test]
     fn what_tells_more_comes_first() {
         let broken = [set(&[0, 2]), set(&[0, 4])];
-        let core = core(&broken, |order| u32::from(order.0 == 0), |_| 1);
+        let core = core(&broken, |order| u32::from(order.0 == 0), |_| 1, Limit::default());
+        let core = core.expect("time");
         assert_eq!(core.orders, [OrderId(2), OrderId(4)]);
     }
 
     #[test]
     fn runs_that_break_nothing_are_counted() {
-        let core = core(&[set(&[]), set(&[2])], |_| 0, |_| 1);
+        let core = core(&[set(&[]), set(&[2])], |_| 0, |_| 1, Limit::default()).expect("time");
         assert_eq!((core.orders, core.alike), (vec![OrderId(2)], 1));
     }
 }

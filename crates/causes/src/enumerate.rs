@@ -8,11 +8,12 @@
 mod tests;
 
 use rustc_hash::FxHashMap;
+use unravel_execute::Limit;
 use unravel_trace::{Key, Keys};
 
 use crate::budgets::MOST_CAUSES;
 use crate::core::{Core, core};
-use crate::gather::{Effort, Gathered, Member, left};
+use crate::gather::{Gathered, Member};
 use crate::orders::{OrderId, OrderSet, Pairs};
 use crate::watch::{Course, Ends};
 
@@ -42,12 +43,20 @@ pub struct Enumerated {
     pub iterations: usize,
 }
 
+impl Enumerated {
+    /// What there is to say before anything was looked at.
+    pub fn none_of(gathered: &Gathered) -> Enumerated {
+        let left = if gathered.passing.is_empty() { 0 } else { gathered.failing.len() };
+        Enumerated { left, ..Enumerated::default() }
+    }
+}
+
 /// All causes of what was gathered, which has to be every class there is.
 pub fn enumerate(
     pairs: &mut Pairs,
     keys: &Keys,
     gathered: &Gathered,
-    effort: &Effort,
+    limit: Limit<'_>,
 ) -> Enumerated {
     let mut result = Enumerated::default();
     if gathered.passing.is_empty() {
@@ -55,6 +64,9 @@ pub fn enumerate(
     }
     let mut kept: Vec<OrderSet> = Vec::new();
     for failing in &gathered.failing {
+        if !limit.may_go_on() {
+            return Enumerated::none_of(gathered);
+        }
         let Member { course, kept: own } = &failing.member;
         let mut all = pairs.kept_until_failure(course, own, keys);
         // It came to its last step before the process ended.
@@ -69,11 +81,14 @@ pub fn enumerate(
         (course.switches(), course.steps.len())
     });
     while let Some(&failing) = open.first() {
-        if result.found.len() >= MOST_CAUSES || left(effort.until).is_zero() {
+        let core = match result.found.len() < MOST_CAUSES {
+            true => core_of(pairs, &kept[failing], &common, gathered, failing, limit),
+            false => None,
+        };
+        let Some(core) = core else {
             result.left = open.len();
             break;
-        }
-        let core = core_of(pairs, &kept[failing], &common, gathered, failing);
+        };
         let orders = core.orders.iter().map(|order| pairs.keys(*order)).collect();
         result.untold += usize::from(core.alike > 0);
         let set: OrderSet = core.orders.iter().copied().collect();
@@ -99,28 +114,44 @@ pub fn enumerate(
         cores.push(set);
     }
     result.iterations = result.found.len();
-    leave_out_implied(&mut result.found, &cores, &kept);
+    leave_out_implied(&mut result.found, &cores, &kept, limit);
     result
 }
 
 /// Leaves out causes all of whose failing runs keep another cause too: they say nothing new. What they blocked is
-/// counted where it belongs.
-fn leave_out_implied(found: &mut Vec<Found>, cores: &[OrderSet], kept: &[OrderSet]) {
-    let mut causes_of: Vec<Vec<usize>> = kept
-        .iter()
-        .map(|kept| (0..cores.len()).filter(|core| cores[*core].is_subset_of(kept)).collect())
-        .collect();
+/// counted where it belongs. Where there is no time for that, all stay.
+fn leave_out_implied(
+    found: &mut Vec<Found>,
+    cores: &[OrderSet],
+    kept: &[OrderSet],
+    limit: Limit<'_>,
+) {
+    // Sets of causes, as bits.
+    let as_order = |core: usize| OrderId(core as u32);
+    let mut causes_of: Vec<OrderSet> = Vec::with_capacity(kept.len());
+    let mut runs = vec![0usize; cores.len()];
+    for kept in kept {
+        if !limit.may_go_on() {
+            return;
+        }
+        let causes = (0..cores.len()).filter(|core| cores[*core].is_subset_of(kept));
+        let causes: OrderSet = causes.inspect(|core| runs[*core] += 1).map(as_order).collect();
+        causes_of.push(causes);
+    }
     // The one that the fewest runs keep goes first, of these the longest, the latest.
     let mut order: Vec<usize> = (0..cores.len()).collect();
-    let runs = |core: usize| causes_of.iter().filter(|causes| causes.contains(&core)).count();
     order.sort_by_cached_key(|core| {
-        (runs(*core), usize::MAX - cores[*core].len(), usize::MAX - core)
+        (runs[*core], usize::MAX - cores[*core].len(), usize::MAX - core)
     });
     let mut implied = vec![false; cores.len()];
     for core in order {
-        implied[core] = causes_of.iter().all(|causes| !causes.contains(&core) || causes.len() > 1);
+        if !limit.may_go_on() {
+            break;
+        }
+        let this = as_order(core);
+        implied[core] = causes_of.iter().all(|causes| !causes.contains(this) || causes.len() > 1);
         if implied[core] {
-            causes_of.iter_mut().for_each(|causes| causes.retain(|cause| *cause != core));
+            causes_of.iter_mut().for_each(|causes| causes.remove(this));
         }
     }
     let moved: Vec<usize> = found
@@ -130,8 +161,8 @@ fn leave_out_implied(found: &mut Vec<Found>, cores: &[OrderSet], kept: &[OrderSe
         .flat_map(|(found, _)| found.blocks.clone())
         .collect();
     for failing in moved {
-        if let Some(cause) = causes_of[failing].first() {
-            found[*cause].blocks.push(failing);
+        if let Some(cause) = causes_of[failing].iter().next() {
+            found[cause.0 as usize].blocks.push(failing);
         }
     }
     let mut is_implied = implied.into_iter();
@@ -165,7 +196,8 @@ fn core_of(
     common: &Common,
     gathered: &Gathered,
     failing: usize,
-) -> Core {
+    limit: Limit<'_>,
+) -> Option<Core> {
     let member = &gathered.failing[failing].member;
     let mut broken: Vec<OrderSet> =
         gathered.passing.iter().map(|passing| kept.broken_by(&passing.kept)).collect();
@@ -188,7 +220,7 @@ fn core_of(
         let far = at(second).abs_diff(at(first)).min(0xffff) as u64;
         far << 32 | common.missing(order) as u64
     };
-    core(&broken, says, cost)
+    core(&broken, says, cost, limit)
 }
 
 fn ended_before(course: &Course, key: Key) -> bool {

@@ -14,7 +14,7 @@ use unravel_trace::{
 };
 
 use crate::budgets::{EXHAUSTIVE_WORK, MOST_STEPS};
-use crate::causes::Progress;
+use crate::causes::{Progress, Told};
 use crate::orders::{OrderSet, Pairs};
 use crate::watch::{Course, Watch, Words};
 
@@ -74,7 +74,7 @@ pub struct Gatherer<'a> {
     pub words: &'a mut Words,
     pub pairs: &'a mut Pairs,
     pub interrupted: &'a AtomicBool,
-    pub progress: &'a mut dyn FnMut(Progress),
+    pub told: &'a mut dyn FnMut(Told),
 }
 
 impl Gathered {
@@ -230,10 +230,10 @@ impl Gatherer<'_> {
         }
         let classes = gathered.passing.len() + gathered.failing.len();
         if classes.is_multiple_of(256) {
-            (self.progress)(Progress::Exploring {
+            (self.told)(Told::Progress(Progress::Exploring {
                 passing: gathered.passing.len() as u64,
                 failing: gathered.failing.len() as u64,
-            });
+            }));
         }
         true
     }

@@ -30,4 +30,4 @@ mod watch;
 pub use budgets::budgets;
 pub use kept::{Allowed, allowed_classes};
 
-pub use causes::{Analysis, Budget, CausesError, Progress, Task, causes, here};
+pub use causes::{Analysis, Budget, CausesError, Progress, Task, Told, causes, here};

@@ -32,6 +32,12 @@ impl OrderSet {
         self.0[word] |= 1 << (order.0 % 64);
     }
 
+    pub fn remove(&mut self, order: OrderId) {
+        if let Some(word) = self.0.get_mut(order.0 as usize / 64) {
+            *word &= !(1 << (order.0 % 64));
+        }
+    }
+
     pub fn contains(&self, order: OrderId) -> bool {
         self.0.get(order.0 as usize / 64).is_some_and(|word| word >> (order.0 % 64) & 1 == 1)
     }

@@ -13,7 +13,7 @@ use unravel_solve::{Heeding, SolverChoice};
 use unravel_strategies::Strategy;
 use unravel_trace::{Capability, Detail, EventKey, Key, Run, Schedule, Want};
 
-use crate::budgets::{DIAGNOSIS_SHARE, LEAST_DIAGNOSIS, MOST_DIAGNOSED, SEARCH_SHARE};
+use crate::budgets::{DIAGNOSIS_SHARE, MOST_DIAGNOSED, SEARCH_SHARE};
 use crate::classes::Worded;
 use crate::gather::{Effort, Gathered, Gatherer, left};
 use crate::watch::{Course, Watch};
@@ -66,6 +66,9 @@ pub fn diagnose_each(
     let mut diagnosed: Vec<Diagnosed> = Vec::new();
     let mut tried = 0;
     for run in found {
+        if !gatherer.lab.may_go_on() {
+            break;
+        }
         tried += 1;
         diagnosed.extend(diagnose_one(gatherer, &run, effort, program));
     }
@@ -75,8 +78,7 @@ pub fn diagnose_each(
         (course.switches(), course.steps.len())
     });
     while let Some(&failing) = open.first() {
-        // One failing run is diagnosed, however late it is.
-        if tried >= MOST_DIAGNOSED || tried > 0 && left(effort.until).is_zero() {
+        if tried >= MOST_DIAGNOSED || !gatherer.lab.may_go_on() {
             break;
         }
         tried += 1;
@@ -102,10 +104,11 @@ fn diagnose_one(
 ) -> Option<Diagnosed> {
     let input = run.input(gatherer.lab.input());
     let visible = run.schedule.visible.clone();
-    let deadline = Instant::now() + (left(effort.until) / DIAGNOSIS_SHARE).max(LEAST_DIAGNOSIS);
+    let deadline = Instant::now() + left(effort.until) / DIAGNOSIS_SHARE;
     let mut lab =
         gatherer.lab.annex(input, visible).until(Some(deadline), Some(gatherer.interrupted));
-    let mut solver = Heeding::new(SolverChoice::default().make(), gatherer.interrupted);
+    let solver = Heeding::new(SolverChoice::default().make(), gatherer.interrupted);
+    let mut solver = solver.until(Some(deadline));
     let options = Options::default();
     let diagnosis = diagnose(&mut lab, program, run, &mut solver, &options, &mut |_| {}).ok()?;
     let Diagnosis { failing, root_cause, .. } = diagnosis;

@@ -1,14 +1,15 @@
 //! What the inputs of a program showed, put together: its bugs, its causes with names, and how far all that goes.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use unravel_diagnose::describe;
+use unravel_execute::Limit;
 use unravel_results::{
     CausalOrder, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, EventStack, Extent,
 };
 use unravel_trace::{BugId, FailureKind, LeftOut, Run, Schedule, VisibleSet};
 
-use crate::causes::{Analysis, Task};
+use crate::causes::{Analysis, Task, telling};
 use crate::classes::{Worded, classes, unique};
 use crate::enumerate::{Enumerated, Found};
 use crate::gather::{Effort, FailingMember, Gathered, Gatherer};
@@ -16,7 +17,7 @@ use crate::sampled::{Diagnosed, diagnose_each, find_failures};
 use crate::tell::{Teller, schedule};
 
 /// What several inputs showed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Summary {
     bugs: Vec<CausedBug>,
     /// By bug.
@@ -69,9 +70,11 @@ impl Summary {
         gathered: &Gathered,
         request: &Task<'_>,
         effort: &Effort,
+        end: Instant,
     ) {
         if gathered.passing.is_empty() {
-            return self.add(gatherer, gathered, Enumerated::default());
+            let limit = telling(end, gatherer.interrupted);
+            return self.add(gatherer, gathered, Enumerated::default(), limit);
         }
         let found = find_failures(gatherer, gathered, effort);
         let visible = &gathered.visible;
@@ -83,7 +86,8 @@ impl Summary {
             request.program,
             |gatherer, course| schedule(course, &gatherer.words.keys, visible),
         );
-        self.add(gatherer, gathered, Enumerated { left, ..Enumerated::default() });
+        let limit = telling(end, gatherer.interrupted);
+        self.add(gatherer, gathered, Enumerated { left, ..Enumerated::default() }, limit);
         for Diagnosed { mut worded, stacks, run } in diagnosed {
             let Some(failure) = run.outcome.failure() else { continue };
             let id = failure.id();
@@ -114,6 +118,7 @@ impl Summary {
         gatherer: &mut Gatherer<'_>,
         gathered: &Gathered,
         enumerated: Enumerated,
+        limit: Limit<'_>,
     ) {
         self.untold += enumerated.untold;
         self.iterations += enumerated.iterations as u64;
@@ -133,6 +138,10 @@ impl Summary {
             }
         }
         for found in &enumerated.found {
+            if !limit.may_go_on() {
+                self.unlooked += found.blocks.len();
+                continue;
+            }
             self.tell(&mut teller, gathered, found, &bug_of);
         }
     }

@@ -66,9 +66,10 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     })
 }
 
-/// The solver that was chosen; Ctrl-C ends its queries.
+/// The solver that was chosen; Ctrl-C and the end of the time end its queries.
 fn solver(flags: &DiagnoseFlags) -> Box<dyn Solver> {
-    Box::new(Heeding::new(flags.solver.make(), &INTERRUPTED))
+    let until = Instant::now() + flags.time.unwrap_or(DIAGNOSE_TIME);
+    Box::new(Heeding::new(flags.solver.make(), &INTERRUPTED).until(Some(until)))
 }
 
 /// Whether that nothing was found says something of the method, not of the trace.

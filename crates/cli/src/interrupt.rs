@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 /// Whether the user wants it to end.
 pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Whether the user ever wanted something to end: a stage may have taken that back for the next one.
+static HAPPENED: AtomicBool = AtomicBool::new(false);
+
 /// Ctrl-Cs since somebody last took notice.
 static UNHEARD: AtomicU32 = AtomicU32::new(0);
 /// So many in a row end the process.
@@ -16,7 +19,13 @@ pub fn listen() {
     unsafe { libc::signal(libc::SIGINT, interrupt as *const () as libc::sighandler_t) };
 }
 
+/// Whether there was a Ctrl-C: then not all was done that was asked for.
+pub fn happened() -> bool {
+    HAPPENED.load(Ordering::Relaxed)
+}
+
 extern "C" fn interrupt(_: i32) {
+    HAPPENED.store(true, Ordering::Relaxed);
     let unheard = match INTERRUPTED.swap(true, Ordering::Relaxed) {
         true => UNHEARD.fetch_add(1, Ordering::Relaxed) + 1,
         false => {

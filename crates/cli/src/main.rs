@@ -98,9 +98,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whatever was found, a command whose words are lost has failed.
+/// Whatever was found, a command whose words are lost has failed; and one that was interrupted says of nothing that it is
+/// clean.
 fn end(exit: Exit) -> ExitCode {
     match say::lost() {
+        None if exit == Exit::Clean && interrupt::happened() => Exit::Inconclusive.into(),
         None => exit.into(),
         Some(error) => {
             warnln!("error: standard output cannot be written: {error}");

@@ -20,7 +20,7 @@ use crate::workshop::Variants;
 /// How far to look.
 pub struct Remedy {
     pub causes: Budget,
-    /// How long candidates are tried. One that is being checked by then is checked to its end.
+    /// How long candidates are tried. One that is being checked by then is not decided.
     pub candidates: Duration,
     /// How far each candidate is explored.
     pub effort: Effort,

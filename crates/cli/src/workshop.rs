@@ -54,11 +54,12 @@ impl Workshop for Variants<'_> {
         self.sites
     }
 
-    fn causes(&mut self, machine: &mut Self::Machine) -> Option<Analysis> {
+    fn causes(&mut self, machine: &mut Self::Machine, at_most: Duration) -> Option<Analysis> {
+        let time = self.remaining.min(at_most);
         let request = Task {
             program: &self.reference.name,
             input: self.input,
-            budget: Budget { time: self.remaining, inputs: 1, ..Budget::default() },
+            budget: Budget { time, inputs: 1, ..Budget::default() },
             command: String::new(),
         };
         unravel_causes::causes(machine, &request, &INTERRUPTED, &mut |_| {}).ok()

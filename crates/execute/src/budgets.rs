@@ -16,6 +16,9 @@ unravel_trace::budgets! {
 
     /// How often the time is looked at.
     TICK: Duration = Duration::from_millis(100);
+    /// How long work in a process of its own may go on after its time is up, or somebody wants it to end: who waits for it
+    /// waits no longer.
+    GRACE: Duration = Duration::from_millis(600);
 
     /// A longer access is not followed further.
     MOST_GRANULES: u64 = 4096;

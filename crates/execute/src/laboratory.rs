@@ -6,7 +6,7 @@
 //! run is inconclusive, [`Laboratory::may_go_on`] says no, and [`Laboratory::problem`] says why. Whoever opened the laboratory
 //! reports that as an error, not as a result.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use unravel_strategies::{Random, YoungestFirst};
@@ -16,15 +16,14 @@ use unravel_trace::{
 };
 
 use crate::budgets::{EVENT_COST, LEARNING_RUNS, RUN_COST, WIDENING_ROUNDS};
-use crate::{Divergence, Recount, Replay};
+use crate::{Divergence, Limit, Recount, Replay};
 
 /// Executes a program with one input.
 pub struct Laboratory<'a> {
     executor: &'a mut dyn Executor,
     input: Input,
     visible: VisibleSet,
-    deadline: Option<Instant>,
-    interrupt: Option<&'a AtomicBool>,
+    limit: Limit<'a>,
     runs: u64,
     work: u64,
     /// How much work there may be.
@@ -55,8 +54,7 @@ impl<'a> Laboratory<'a> {
             executor,
             input,
             visible,
-            deadline: None,
-            interrupt: None,
+            limit: Limit::default(),
             runs: 0,
             work: 0,
             budget: u64::MAX,
@@ -67,14 +65,18 @@ impl<'a> Laboratory<'a> {
     /// Nothing new is begun then.
     #[must_use]
     pub fn until(mut self, deadline: Option<Instant>, interrupt: Option<&'a AtomicBool>) -> Self {
-        self.deadline = deadline;
-        self.interrupt = interrupt;
+        self.limit = Limit::new(deadline, interrupt);
         self
+    }
+
+    /// When nothing new is begun any more: for work that executes nothing, and still takes long.
+    pub fn limit(&self) -> Limit<'a> {
+        self.limit
     }
 
     /// The same program in a laboratory of its own: another input, another visible set, other limits.
     pub fn annex(&mut self, input: Input, visible: VisibleSet) -> Laboratory<'_> {
-        let (deadline, interrupt) = (self.deadline, self.interrupt);
+        let Limit { deadline, interrupt } = self.limit;
         Laboratory::new(&mut *self.executor, input, visible).until(deadline, interrupt)
     }
 
@@ -334,8 +336,7 @@ impl<'a> Laboratory<'a> {
 
     /// Whether neither the time is up nor somebody wants it to end.
     pub fn has_time(&self) -> bool {
-        self.deadline.is_none_or(|deadline| Instant::now() < deadline)
-            && self.interrupt.is_none_or(|interrupt| !interrupt.load(Ordering::Relaxed))
+        self.limit.may_go_on()
     }
 
     /// What went wrong with the engine.

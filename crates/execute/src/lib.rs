@@ -2,7 +2,8 @@
 //! is `explore`'s.
 //!
 //! - `laboratory.rs` is what searches, simplifications, diagnoses, causes and hunts share: executor, input, visible set, budget,
-//!   deadline and interrupt in one, with run, replay, learn and widen. `learn_apart.rs` learns in a process of its own.
+//!   deadline and interrupt in one, with run, replay, learn and widen. `learn_apart.rs` learns in a process of its own,
+//!   `limit.rs` is the deadline and the interrupt, for whatever takes long without executing anything.
 //! - `replay.rs` makes the decisions of a schedule again; `recount.rs` follows one in runs that have more points than it counts.
 //! - `judge.rs` ([`Judged`]) and `races/` ([`RaceChecked`]) are executors around an executor: what the user calls a failure is
 //!   the same for all rooms, and none of them knows of it. A verdict is a function of the run: its outcome and the output
@@ -18,6 +19,7 @@ mod classes;
 mod judge;
 mod laboratory;
 mod learn_apart;
+mod limit;
 mod process;
 mod races;
 mod recount;
@@ -29,7 +31,10 @@ pub use classes::Class;
 pub use judge::{Judged, judge};
 pub use laboratory::{Laboratory, Lesson};
 pub use learn_apart::learn_apart;
-pub use process::{Apart, Child, Received, Shared, pipe, read_message, ready, write_message};
+pub use limit::Limit;
+pub use process::{
+    Apart, Attended, Child, Received, Shared, pipe, read_message, ready, write_message,
+};
 pub use races::{Collector, Detector, Race, RaceChecked};
 pub use recount::Recount;
 pub use replay::{Divergence, Replay};

@@ -7,12 +7,14 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use unravel_trace::Executor;
 
+use crate::Limit;
+use crate::budgets::{GRACE, TICK};
 use crate::silence::fall_silent;
 
 /// A forked process, killed when dropped.
@@ -137,6 +139,18 @@ pub enum Received<T> {
     },
 }
 
+/// What came of work that was attended.
+#[derive(Debug)]
+pub enum Attended<R> {
+    Done(R),
+    /// The process has ended, by this signal if not 0.
+    Ended {
+        signal: i32,
+    },
+    /// It did not end when it should.
+    Late,
+}
+
 impl<T: Serialize + DeserializeOwned> Apart<T> {
     /// `body` gets the executor, a flag that says when to stop, and a way to send messages. Ctrl-C does not reach it.
     pub fn start(
@@ -163,6 +177,32 @@ impl<T: Serialize + DeserializeOwned> Apart<T> {
         match read_message(&mut self.messages) {
             Ok(message) => Received::Message(message),
             Err(_) => Received::Ended { signal: self.child.wait() },
+        }
+    }
+
+    /// Receives until `each` has got what was waited for; it is told of every message, and of every tick without one. When
+    /// somebody wants it to end, the work is asked to; what does not end shortly after its limit is left alone.
+    pub fn attend<R>(
+        &mut self,
+        limit: Limit<'_>,
+        mut each: impl FnMut(Option<T>) -> Option<R>,
+    ) -> Attended<R> {
+        let mut over: Option<Instant> = None;
+        loop {
+            let message = match self.receive(TICK) {
+                Received::Message(message) => Some(message),
+                Received::Nothing => None,
+                Received::Ended { signal } => return Attended::Ended { signal },
+            };
+            if let Some(result) = each(message) {
+                return Attended::Done(result);
+            }
+            if limit.is_interrupted() {
+                self.stop();
+            }
+            if !limit.may_go_on() && over.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                return Attended::Late;
+            }
         }
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 unravel_trace::budgets! {
     room "explain";
 
-    /// How long bugs are diagnosed after a search that was interrupted.
-    HURRIED: Duration = Duration::from_secs(5);
+    /// How long bugs are diagnosed, all of them, after a search that was interrupted: somebody is waiting.
+    HURRIED: Duration = Duration::from_millis(500);
 
     /// Simplifying may take this part of a diagnosis' time.
     SIMPLIFYING_SHARE: u32 = 4;
@@ -16,13 +16,6 @@ unravel_trace::budgets! {
     PROOF_EXECUTIONS: u64 = 20_000;
     /// Work of that search: a tenth of what the command itself spends.
     PROOF_WORK: u64 = 150_000_000;
-
-    /// How often progress is told.
-    TICK: Duration = Duration::from_millis(100);
-    /// How long a run may go on after the time is up, before its process is killed.
-    GRACE: Duration = Duration::from_secs(5);
-    /// The same after an interrupt: somebody is waiting.
-    HASTE: Duration = Duration::from_secs(2);
 
     /// After the first bug, so many times the schedules that it took are tried for others.
     TIMES: u64 = 4;

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use unravel_diagnose::{Options, Stage, diagnose};
-use unravel_execute::{Apart, Judged, Laboratory, Received};
+use unravel_execute::{Apart, Attended, Judged, Laboratory, Limit};
 use unravel_explore::Finding;
 use unravel_results::Diagnosis;
 use unravel_solve::Heeding;
 use unravel_trace::{Detail, Executor, Rules, Run};
 
-use crate::budgets::{GRACE, HASTE, TICK};
 use crate::explain::Task;
 use crate::simplifying::simplified;
 
@@ -49,29 +48,29 @@ pub fn apart(
         send(&Message::Ends(Box::new(result)));
     })
     .map_err(|error| format!("no process can be started: {error}"))?;
-    let mut stopped: Option<Instant> = None;
-    loop {
+    let limit = Limit::new(Some(deadline), Some(interrupted));
+    let attended = work.attend(limit, |message| {
+        match message {
+            Some(Message::Begins(next)) => stage = next,
+            Some(Message::Ends(result)) => return Some(*result),
+            None => {}
+        }
         progress(stage, started.elapsed());
-        match work.receive(TICK) {
-            Received::Message(Message::Begins(next)) => stage = next,
-            Received::Message(Message::Ends(result)) => return *result,
-            Received::Ended { signal } => {
-                return Err(format!("the program killed its process (signal {signal})"));
-            }
-            Received::Nothing => {}
+        None
+    });
+    match attended {
+        Attended::Done(result) => result,
+        Attended::Ended { signal } => {
+            Err(format!("the program killed its process (signal {signal})"))
         }
-        if interrupted.load(Ordering::Relaxed) {
-            work.stop();
-            let since = *stopped.get_or_insert_with(Instant::now);
-            if since.elapsed() > HASTE {
-                return Err("interrupted before its diagnosis had come to anything".to_owned());
-            }
+        Attended::Late if limit.is_interrupted() => {
+            Err("interrupted before its diagnosis had come to anything".to_owned())
         }
-        if Instant::now() > deadline + GRACE {
-            let seconds = started.elapsed().as_secs();
-            return Err(format!(
-                "its diagnosis did not end within {seconds} s; give it more with --diagnose-time"
-            ));
+        Attended::Late => {
+            let seconds = started.elapsed().as_secs_f64();
+            Err(format!(
+                "its diagnosis did not end within {seconds:.1} s; give it more with --diagnose-time"
+            ))
         }
     }
 }
@@ -93,7 +92,7 @@ fn here(
         Laboratory::new(&mut executor, input, visible).until(Some(deadline), Some(interrupted));
     let name = &request.program.name;
     let options = Options::default();
-    let mut solver = Heeding::new(request.solver.make(), interrupted);
+    let mut solver = Heeding::new(request.solver.make(), interrupted).until(Some(deadline));
     let mut diagnosis = diagnose(&mut lab, name, &run, &mut solver, &options, progress)
         .map_err(|error| error.to_string())?;
     diagnosis.switches_given = finding.run.schedule.context_switches();

@@ -118,8 +118,8 @@ pub fn explain(
     })?;
     let explored = found.explored;
     let hurried = interrupted.swap(false, Ordering::Relaxed);
-    let time =
-        if hurried { HURRIED.min(request.budget.diagnosis) } else { request.budget.diagnosis };
+    let time = request.budget.diagnosis;
+    let hurry = hurried.then(|| Instant::now() + HURRIED);
     let mut bugs = Vec::new();
     let keeper = Keeper { request, explored: &explored };
     let names = keeper.names(&found.findings);
@@ -129,12 +129,14 @@ pub fn explain(
     }
     let of = found.findings.len().min(request.budget.diagnosed);
     for (index, (finding, name)) in found.findings.iter().zip(&names).enumerate() {
-        let verdict = if interrupted.load(Ordering::Relaxed) {
+        let is_late = hurry.is_some_and(|end| Instant::now() >= end);
+        let verdict = if interrupted.load(Ordering::Relaxed) || is_late {
             undiagnosed("interrupted before it could be")
         } else if index >= request.budget.diagnosed {
             undiagnosed(&format!("only the first {} bugs are", request.budget.diagnosed))
         } else {
             let deadline = Instant::now() + share(time, index);
+            let deadline = hurry.map_or(deadline, |end| end.min(deadline));
             let mut report = |stage, elapsed| {
                 progress(Progress::Diagnosing { bug: index + 1, of, stage, elapsed });
             };

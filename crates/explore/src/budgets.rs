@@ -26,7 +26,7 @@ unravel_trace::budgets! {
     /// How often progress is reported and the time is looked at.
     TICK: Duration = Duration::from_millis(100);
     /// How long a run may go on after the time is up.
-    GRACE: Duration = Duration::from_secs(2);
+    GRACE: Duration = Duration::from_millis(800);
 
     /// More parts than that have nothing to divide.
     MOST_SHARDS: u32 = 10_000;

@@ -43,8 +43,8 @@ unravel_trace::budgets! {
 
     /// How often progress is told.
     TICK: Duration = Duration::from_millis(100);
-    /// How long work may go on after the time is up, before its process is killed.
-    GRACE: Duration = Duration::from_secs(30);
+    /// The part of the time that is kept for telling and diagnosing what was caught.
+    TELLING_SHARE: u32 = 5;
     /// How often a hunt may begin anew because more is shared than was known.
     EPOCHS: u32 = 6;
 
@@ -58,8 +58,6 @@ unravel_trace::budgets! {
 
     /// How long a diagnosis may take.
     DIAGNOSIS: Duration = Duration::from_secs(10);
-    /// How long all of them may, after the hunt.
-    DIAGNOSES: Duration = Duration::from_secs(20);
 
     /// Runs that have to pass before a hunt begins, as in the thesis.
     RUNS: u64 = 100;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use unravel_database::{Database, DatabaseError};
-use unravel_execute::{Apart, Laboratory, Received};
+use unravel_execute::{Apart, Attended, Laboratory, Limit};
 use unravel_files::ProgramRef;
 use unravel_results::{
     Exposed, Hunt, HuntBounds, HuntEffort, HuntEnd, HuntGap, HuntStop, RunsSeen,
@@ -14,11 +14,11 @@ use unravel_results::{
 use unravel_solve::{Heeding, SolverChoice};
 use unravel_trace::{EngineError, Executor, FreeInput, Input, Nondet, Rules, Run, VisibleSet};
 
-use crate::budgets::{DEPTH, EPOCHS, FLIPS, GRACE, RUNS, TICK, TIME, TRACES};
+use crate::budgets::{DEPTH, EPOCHS, FLIPS, RUNS, TELLING_SHARE, TICK, TIME, TRACES};
 use crate::collect::Wanted;
 use crate::execute::Stage;
 use crate::search::{Limits, Search};
-use crate::tell::{Teller, by_itself};
+use crate::tell::{by_itself, diagnose_caught, tell};
 
 /// What to hunt for.
 #[derive(Clone, Debug)]
@@ -98,8 +98,6 @@ pub enum HuntError {
     Work(String),
     #[error("the program killed the process that ran it (signal {signal})")]
     Killed { signal: i32 },
-    #[error("a run did not end within {seconds} s; a smaller --max-steps gives such runs up")]
-    Stuck { seconds: u64 },
 }
 
 /// Why a hunt in this process came to nothing.
@@ -115,6 +113,8 @@ pub enum HereError {
 enum Message {
     Progress(Progress),
     Failed(String),
+    /// What there is to say if nothing more comes.
+    SoFar(Box<Bag>),
     Ends(Box<Bag>),
 }
 
@@ -127,28 +127,60 @@ pub fn hunt(
 ) -> Result<Bag, HuntError> {
     let started = Instant::now();
     let mut work: Apart<Message> = Apart::start(executor, |executor, stop, send| {
-        let told = &mut |progress| send(&Message::Progress(progress));
-        match here(executor, request, stop, told) {
+        match here(executor, request, stop, &mut |told| {
+            send(&match told {
+                Told::Progress(progress) => Message::Progress(progress),
+                Told::SoFar(bag) => Message::SoFar(bag),
+            });
+        }) {
             Ok(bag) => send(&Message::Ends(Box::new(bag))),
             Err(error) => send(&Message::Failed(error.to_string())),
         }
     })
     .map_err(HuntError::Fork)?;
-    loop {
-        match work.receive(TICK) {
-            Received::Message(Message::Progress(now)) => progress(now),
-            Received::Message(Message::Ends(bag)) => return Ok(*bag),
-            Received::Message(Message::Failed(reason)) => return Err(HuntError::Work(reason)),
-            Received::Ended { signal } => return Err(HuntError::Killed { signal }),
-            Received::Nothing => {}
+    let limit = Limit::new(Some(started + request.options.time), Some(interrupted));
+    let mut so_far = None;
+    let attended = work.attend(limit, |message| {
+        match message? {
+            Message::Progress(now) => progress(now),
+            Message::SoFar(bag) => so_far = Some(*bag),
+            Message::Ends(bag) => return Some(Ok(*bag)),
+            Message::Failed(reason) => return Some(Err(HuntError::Work(reason))),
         }
-        if interrupted.load(Ordering::Relaxed) {
-            work.stop();
-        }
-        if started.elapsed() > request.options.time + GRACE {
-            return Err(HuntError::Stuck { seconds: started.elapsed().as_secs() });
+        None
+    });
+    match (attended, so_far) {
+        (Attended::Done(result), _) => result,
+        (_, Some(known)) => Ok(known),
+        (Attended::Ended { signal }, None) => Err(HuntError::Killed { signal }),
+        (Attended::Late, None) => {
+            let why = out_of_time(interrupted, 0);
+            Ok(Bag { hunt: empty(request, why, started.elapsed()), runs: Vec::new() })
         }
     }
+}
+
+/// A hunt that came to nothing.
+fn empty(request: &Task<'_>, end: HuntEnd, time: Duration) -> Hunt {
+    Hunt {
+        program: request.program.name.clone(),
+        command: request.command.clone(),
+        runs: RunsSeen::default(),
+        bounds: request.options.bounds,
+        effort: HuntEffort::default(),
+        exposed: Vec::new(),
+        end,
+        journal: Vec::new(),
+        notes: Vec::new(),
+        time,
+    }
+}
+
+/// What is told on the way.
+#[derive(Debug)]
+pub enum Told {
+    Progress(Progress),
+    SoFar(Box<Bag>),
 }
 
 /// The same in this process. What the program prints goes where this process's output goes.
@@ -156,11 +188,14 @@ pub fn here(
     executor: &mut dyn Executor,
     request: &Task<'_>,
     interrupted: &AtomicBool,
-    progress: &mut dyn FnMut(Progress),
+    told: &mut dyn FnMut(Told),
 ) -> Result<Bag, HereError> {
     let begun = Instant::now();
     let options = &request.options;
-    let deadline = begun + options.time;
+    let end = begun + options.time;
+    // What is caught has to be told, too.
+    let deadline = end - options.time / TELLING_SHARE;
+    let mut progress = |now| told(Told::Progress(now));
     let mut database = match request.database {
         Some(path) => Database::open(path, request.program)?,
         None => Database::in_memory(request.program.clone()),
@@ -171,7 +206,7 @@ pub fn here(
         if given && options.free == FreeInput::Nondet { FreeInput::None } else { options.free };
     let mut stage = Stage {
         lab: Laboratory::new(executor, request.input.clone(), VisibleSet::default())
-            .until(None, Some(interrupted)),
+            .until(Some(deadline), Some(interrupted)),
         free,
         learned: VisibleSet::default(),
         failed: Vec::new(),
@@ -187,17 +222,17 @@ pub fn here(
         all: options.all,
         exit_code: request.rules.fail_on_exit,
     };
-    let mut solver = Heeding::new(options.solver.make(), interrupted);
+    let mut solver = Heeding::new(options.solver.make(), interrupted).until(Some(end));
     let (mut effort, mut caught, mut journal) = (HuntEffort::default(), Vec::new(), Vec::new());
     // Not all of the time goes into runs.
     let collecting = if options.search { begun + options.time / 2 } else { deadline };
     let mut epoch = 1;
-    let mut told = Instant::now();
-    let (seen, end) = loop {
+    let mut last = Instant::now();
+    let (seen, hunted) = loop {
         let known_before = usable(&database, stage.lab.visible());
         let mut seen = stage.collect(&mut database, wanted, &mut |seen| {
-            if told.elapsed() > TICK {
-                told = Instant::now();
+            if last.elapsed() > TICK {
+                last = Instant::now();
                 progress(Progress::Running(*seen));
             }
             !interrupted.load(Ordering::Relaxed) && Instant::now() < collecting
@@ -205,11 +240,11 @@ pub fn here(
         database.flush()?;
         seen.distinct = usable(&database, stage.lab.visible());
         seen.known_before = known_before;
-        let mut end = out_of_time(interrupted, 0);
+        let mut hunted = out_of_time(interrupted, 0);
         if options.search && (stage.learned.is_empty() || epoch == EPOCHS) {
             let mut tell = |effort: &HuntEffort, what: &'static str| {
-                if told.elapsed() > TICK {
-                    told = Instant::now();
+                if last.elapsed() > TICK {
+                    last = Instant::now();
                     let now = Progress::Searching { effort: effort.clone(), what: what.to_owned() };
                     progress(now);
                 }
@@ -221,12 +256,12 @@ pub fn here(
             if free == FreeInput::All {
                 search.gap(HuntGap::OnlyNumbers);
             }
-            end = search.run()?;
+            hunted = search.run()?;
             Search { stage, effort, caught, journal, .. } = search;
         }
         let found = !caught.is_empty() && !options.all;
         if stage.learned.is_empty() || epoch == EPOCHS || found || Instant::now() >= deadline {
-            break (seen, end);
+            break (seen, hunted);
         }
         // More is shared than was known: everything begins anew, with that visible.
         epoch += 1;
@@ -238,24 +273,13 @@ pub fn here(
         stage.lab.see(wider);
     };
     database.finish()?;
-    let end = match end {
+    let hunted = match hunted {
         HuntEnd::Exhausted if seen.distinct == 0 => {
             HuntEnd::Incomplete { why: vec![HuntGap::NothingPassed] }
         }
-        end => end,
+        hunted => hunted,
     };
-    let mut hunt = Hunt {
-        program: request.program.name.clone(),
-        command: request.command.clone(),
-        runs: seen,
-        bounds: options.bounds,
-        effort,
-        exposed: Vec::new(),
-        end,
-        journal,
-        notes: Vec::new(),
-        time: Duration::ZERO,
-    };
+    let mut hunt = Hunt { runs: seen, effort, journal, ..empty(request, hunted, Duration::ZERO) };
     let mut runs = Vec::new();
     let mut exposed: Vec<Exposed> = Vec::new();
     if caught.is_empty() || options.all {
@@ -264,18 +288,33 @@ pub fn here(
             runs.push(performed.quarry);
         }
     }
-    for caught in caught {
-        progress(Progress::Diagnosing);
-        let mut teller =
-            Teller { stage: &mut stage, solver: &mut solver, request, interrupted, deadline };
-        let (told, quarry) = teller.tell(caught);
+    let by_itself = exposed.len();
+    for caught in &caught {
+        let (told, quarry) = tell(&mut stage, caught);
         exposed.push(told);
         runs.push(quarry);
+    }
+    // Whatever becomes of the diagnoses, this is known.
+    hunt.exposed = exposed;
+    hunt.effort.executions = stage.lab.runs();
+    hunt.time = begun.elapsed();
+    let known = Bag { hunt, runs };
+    told(Told::SoFar(Box::new(known.clone())));
+    let Bag { mut hunt, runs } = known;
+    for (caught, exposed) in caught.iter().zip(&mut hunt.exposed[by_itself..]) {
+        if !options.diagnose {
+            break;
+        }
+        told(Told::Progress(Progress::Diagnosing));
+        let limit = Limit::new(Some(end), Some(interrupted));
+        match diagnose_caught(&mut stage, &mut solver, request, &caught.performed, limit) {
+            Ok(diagnosis) => exposed.diagnosis = Some(Box::new(diagnosis)),
+            Err(why) => exposed.undiagnosed = Some(why),
+        }
     }
     if let Some(problem) = stage.lab.problem() {
         return Err(problem.clone().into());
     }
-    hunt.exposed = exposed;
     hunt.effort.executions = stage.lab.runs();
     hunt.time = begun.elapsed();
     Ok(Bag { hunt, runs })

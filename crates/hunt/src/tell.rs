@@ -3,15 +3,15 @@
 //!
 //! After Cortex (thesis §5.2.3), which compares the failure with the run that it was derived from.
 
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use unravel_diagnose::{Options, compare, diagnose};
+use unravel_execute::Limit;
 use unravel_results::{Derived, Diagnosis, Exposed, How, Observed};
 use unravel_solve::Solver;
 use unravel_trace::{Detail, InputSource, Run};
 
-use crate::budgets::{DIAGNOSES, DIAGNOSIS};
+use crate::budgets::DIAGNOSIS;
 use crate::execute::{Performed, Stage};
 use crate::hunt::{Quarry, Task};
 use crate::search::Caught;
@@ -55,65 +55,57 @@ pub fn by_itself(stage: &mut Stage<'_>) -> Vec<Plain> {
     found
 }
 
-/// Tells what was caught.
-pub struct Teller<'a, 'b> {
-    pub stage: &'a mut Stage<'b>,
-    pub solver: &'a mut dyn Solver,
-    pub request: &'a Task<'a>,
-    pub interrupted: &'a AtomicBool,
-    /// When the hunt has to end.
-    pub deadline: Instant,
+/// Tells what was caught, but not why it fails.
+pub fn tell(stage: &mut Stage<'_>, caught: &Caught) -> (Exposed, Quarry) {
+    let Caught { performed, combination, attempt, flipped, synthesised, time } = caught;
+    let failure = performed.run.outcome.failure().cloned().expect("only failures are caught");
+    let flips = combination.turned.clone();
+    let failing = stage.again(&performed.run.schedule, &performed.input, Detail::Symbolic);
+    let origin = &combination.origin;
+    let passing = stage.again(&origin.schedule, &origin.input, Detail::Events);
+    let derived = compare(&observed(&failing), failing.symbolic.as_deref(), observed(&passing));
+    let exposed = Exposed {
+        how: if flips.is_empty() { How::BySchedule } else { How::ByPath },
+        failure,
+        attempt: *attempt,
+        depth: combination.depth,
+        traces: combination.traces,
+        flips,
+        flipped: *flipped,
+        synthesised: *synthesised,
+        inputs: inputs(performed),
+        events: performed.run.schedule.events(),
+        derived: Some(Box::new(Derived { failing: observed(&failing), passing: derived })),
+        diagnosis: None,
+        undiagnosed: None,
+        trace: None,
+        time: *time,
+    };
+    // As any other command records it: a run that is taken apart has more events.
+    let again = stage.again(&performed.run.schedule, &performed.input, Detail::Events);
+    let run = Run { schedule: performed.run.schedule.clone(), ..again };
+    (exposed, Quarry { run, input: performed.input.clone() })
 }
 
-impl Teller<'_, '_> {
-    pub fn tell(&mut self, caught: Caught) -> (Exposed, Quarry) {
-        let Caught { performed, combination, attempt, flipped, synthesised, time } = caught;
-        let failure = performed.run.outcome.failure().cloned().expect("only failures are caught");
-        let flips = combination.turned.clone();
-        let failing = self.stage.again(&performed.run.schedule, &performed.input, Detail::Symbolic);
-        let origin = &combination.origin;
-        let passing = self.stage.again(&origin.schedule, &origin.input, Detail::Events);
-        let derived = compare(&observed(&failing), failing.symbolic.as_deref(), observed(&passing));
-        let (diagnosis, undiagnosed) = match self.request.options.diagnose {
-            true => match self.diagnose(&performed) {
-                Ok(diagnosis) => (Some(Box::new(diagnosis)), None),
-                Err(why) => (None, Some(why)),
-            },
-            false => (None, None),
-        };
-        let exposed = Exposed {
-            how: if flips.is_empty() { How::BySchedule } else { How::ByPath },
-            failure,
-            attempt,
-            depth: combination.depth,
-            traces: combination.traces,
-            flips,
-            flipped,
-            synthesised,
-            inputs: inputs(&performed),
-            events: performed.run.schedule.events(),
-            derived: Some(Box::new(Derived { failing: observed(&failing), passing: derived })),
-            diagnosis,
-            undiagnosed,
-            trace: None,
-            time,
-        };
-        // As any other command records it: a run that is taken apart has more events.
-        let again = self.stage.again(&performed.run.schedule, &performed.input, Detail::Events);
-        let run = Run { schedule: performed.run.schedule, ..again };
-        (exposed, Quarry { run, input: performed.input })
+/// Why it fails, as far as there is time for that; an error is why nobody knows.
+pub fn diagnose_caught(
+    stage: &mut Stage<'_>,
+    solver: &mut dyn Solver,
+    request: &Task<'_>,
+    performed: &Performed,
+    limit: Limit<'_>,
+) -> Result<Diagnosis, String> {
+    if !limit.may_go_on() {
+        return Err("the hunt was over before it could be diagnosed".to_owned());
     }
-
-    fn diagnose(&mut self, performed: &Performed) -> Result<Diagnosis, String> {
-        let until = Some((Instant::now() + DIAGNOSIS).min(self.deadline + DIAGNOSES));
-        let visible = performed.run.schedule.visible.clone();
-        let input = performed.input.clone();
-        let mut lab = self.stage.lab.annex(input, visible).until(until, Some(self.interrupted));
-        let name = &self.request.program.name;
-        let options = Options::default();
-        diagnose(&mut lab, name, &performed.run, self.solver, &options, &mut |_| {})
-            .map_err(|error| error.to_string())
-    }
+    let Limit { deadline, interrupt } = limit.at_most(Instant::now() + DIAGNOSIS);
+    let visible = performed.run.schedule.visible.clone();
+    let input = performed.input.clone();
+    let mut lab = stage.lab.annex(input, visible).until(deadline, interrupt);
+    let name = &request.program.name;
+    let options = Options::default();
+    diagnose(&mut lab, name, &performed.run, solver, &options, &mut |_| {})
+        .map_err(|error| error.to_string())
 }
 
 fn observed(run: &Run) -> Observed {

@@ -60,6 +60,11 @@ unravel_trace::budgets! {
     /// Candidates whose remaining causes are looked for, in one round.
     MOST_REMAINING: usize = 3;
 
+    /// The part of all time that one program may be explored exhaustively: several have to fit in.
+    EXHAUSTIVE_SHARE: u32 = 10;
+    /// The part of all time that one may be sampled.
+    SAMPLING_SHARE: u32 = 3;
+
     /// Locks that are tried for one group of stretches.
     MOST_LOCKS: usize = 4;
 }

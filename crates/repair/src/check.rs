@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use unravel_execute::Limit;
 use unravel_explore::{AfterFirst, Plan, Shard, search};
 use unravel_results::{Check, CheckedAs, Stopped};
 use unravel_strategies::Strategy;
@@ -29,13 +30,18 @@ pub enum Explored {
     Unknown(String),
 }
 
-/// Explores a program. `go_on` is asked now and then.
+/// Why nothing more is explored.
+pub fn why_over(limit: Limit<'_>) -> &'static str {
+    if limit.is_interrupted() { "interrupted" } else { "the time was up" }
+}
+
+/// Explores a program. What the limit cuts short is not decided.
 pub fn explore(
     machine: &mut dyn Executor,
     how: CheckedAs,
     input: &Input,
     effort: &Effort,
-    go_on: &mut dyn FnMut() -> bool,
+    limit: Limit<'_>,
 ) -> Explored {
     let mut plan = Plan {
         strategy: Strategy::Exhaustive,
@@ -54,7 +60,7 @@ pub fn explore(
         if strategy == Strategy::Portfolio {
             plan = Plan { strategy, schedules: effort.schedules, time: Some(effort.time), ..plan };
         }
-        let result = match search(machine, input, &plan, |_, _| go_on()) {
+        let result = match search(machine, input, &plan, |_, _| limit.may_go_on()) {
             Ok(result) => result,
             Err(error) => return Explored::Unknown(error.to_string()),
         };
@@ -89,7 +95,7 @@ pub fn explore(
             }
         }
         match result.explored.stopped {
-            Stopped::Interrupted => return Explored::Unknown("interrupted".to_owned()),
+            Stopped::Interrupted => return Explored::Unknown(why_over(limit).to_owned()),
             Stopped::AllInconclusive => {
                 return Explored::Unknown("no run could be followed to its end".to_owned());
             }

@@ -7,6 +7,8 @@
 //! ConcBugAssist chooses its repairs so, over happens-before edges (thesis chapter 1; its details are in the paper of the same
 //! name, ISSTA 2015). Deviates: a variable is a measure, which may bring several edges. Errs towards too many covers: each is tried.
 
+use unravel_execute::Limit;
+
 use crate::budgets::MOST_NODES;
 
 /// A measure, seen from here.
@@ -24,6 +26,7 @@ pub fn covers(
     measures: &[Covering],
     excludes: &[Vec<usize>],
     most: usize,
+    limit: Limit<'_>,
 ) -> Vec<Vec<usize>> {
     let coverable: Vec<usize> =
         (0..causes).filter(|cause| measures.iter().any(|m| m.covers.contains(cause))).collect();
@@ -34,7 +37,7 @@ pub fn covers(
     let mut nodes = 0;
     while let Some(std::cmp::Reverse((cost, chosen))) = queue.pop() {
         nodes += 1;
-        if nodes > MOST_NODES || found.len() >= most {
+        if nodes > MOST_NODES || found.len() >= most || !limit.may_go_on() {
             break;
         }
         let is_open =
@@ -84,26 +87,26 @@ mod tests {
     #[test]
     fn the_cheapest_cover_comes_first() {
         let measures = [option(&[0], 2), option(&[1], 2), option(&[0, 1], 3), option(&[1], 9)];
-        let all = covers(2, &measures, &[], 9);
+        let all = covers(2, &measures, &[], 9, Limit::default());
         assert_eq!(all, [vec![2], vec![0, 1], vec![0, 3]]);
     }
 
     #[test]
     fn what_contradicts_itself_is_no_cover() {
         let measures = [option(&[0], 1), option(&[1], 1), option(&[1], 5)];
-        assert_eq!(covers(2, &measures, &[vec![0, 1]], 9), [vec![0, 2]]);
+        assert_eq!(covers(2, &measures, &[vec![0, 1]], 9, Limit::default()), [vec![0, 2]]);
     }
 
     #[test]
     fn no_member_is_spare() {
         // 0 covers everything: with it, 1 would be spare.
         let measures = [option(&[0, 1], 1), option(&[1], 1)];
-        assert_eq!(covers(2, &measures, &[], 9), [vec![0]]);
+        assert_eq!(covers(2, &measures, &[], 9, Limit::default()), [vec![0]]);
     }
 
     #[test]
     fn causes_that_nothing_covers_do_not_stop_the_others() {
-        assert_eq!(covers(2, &[option(&[1], 1)], &[], 9), [vec![0]]);
-        assert!(covers(1, &[], &[], 9).is_empty());
+        assert_eq!(covers(2, &[option(&[1], 1)], &[], 9, Limit::default()), [vec![0]]);
+        assert!(covers(1, &[], &[], 9, Limit::default()).is_empty());
     }
 }

@@ -1,12 +1,13 @@
 //! The way from causes to repairs: propose, cover, try virtually, write, compile, explore.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use unravel_causes::Analysis;
 use unravel_code::weave;
+use unravel_execute::Limit;
 use unravel_results::{CausalOrder, CauseClass, PatchedFile, RepairKind, Repairs};
 use unravel_trace::{Executor, Input};
 
@@ -29,7 +30,7 @@ pub trait Workshop {
     fn sites(&self) -> u32;
 
     /// All causes of a woven program.
-    fn causes(&mut self, machine: &mut Self::Machine) -> Option<Analysis>;
+    fn causes(&mut self, machine: &mut Self::Machine, at_most: Duration) -> Option<Analysis>;
 
     /// The program with these files instead of the user's.
     fn compile(&mut self, files: &[PatchedFile]) -> Result<Self::Machine, String>;
@@ -66,7 +67,8 @@ pub fn repair<W: Workshop>(
 ) -> Repairs {
     let started = Instant::now();
     let mut files = Files::under(request.root);
-    let mut bench = Trials::new(workshop, request, &analysis, interrupted, started + request.time);
+    let limit = Limit::new(Some(started + request.time), Some(interrupted));
+    let mut bench = Trials::new(workshop, request, &analysis, limit);
     let mut known = analysis.clone();
     for _ in 0..MOST_ROUNDS {
         let candidates = propose(&known, &mut files);
@@ -75,7 +77,7 @@ pub fn repair<W: Workshop>(
             .map(|candidate| Covering { covers: candidate.covers.clone(), cost: candidate.cost })
             .collect();
         let classes = known.causes.classes.len();
-        let covers = covers(classes, &coverings, &contradictions(&candidates), COVERS);
+        let covers = covers(classes, &coverings, &contradictions(&candidates), COVERS, limit);
         let covers = varied(covers, &candidates);
         let of = covers.len();
         for (tried, cover) in covers.into_iter().enumerate() {
@@ -94,7 +96,7 @@ pub fn repair<W: Workshop>(
     }
     let Trials { found, rejected, .. } = bench;
     let mut notes = Vec::new();
-    if interrupted.load(Ordering::Relaxed) {
+    if limit.is_interrupted() {
         notes.push("interrupted: this is what was known by then".to_owned());
     } else if started.elapsed() >= request.time {
         notes.push("the time was up before all candidates were tried".to_owned());

@@ -1,16 +1,18 @@
 //! Where candidates are tried: woven into the machine, then written, compiled, and explored again.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::Duration;
 
 use rustc_hash::FxHashSet;
 use unravel_causes::{Allowed, Analysis, allowed_classes};
 use unravel_code::weave;
+use unravel_execute::Limit;
 use unravel_results::{Check, CheckedAs, Rejected, Repair, RepairCost, RepairKind};
 use unravel_trace::{Failure, FailureKind, SiteId, VisibleSet};
 
-use crate::budgets::{COUNTING, MOST_REMAINING, SPARE};
-use crate::check::{self, Explored};
+use crate::budgets::{
+    COUNTING, EXHAUSTIVE_SHARE, MOST_REMAINING, SAMPLING_SHARE, SPARE,
+};
+use crate::check::{self, Effort, Explored};
 use crate::draft::{Written, write};
 use crate::measures::Measure;
 use crate::propose::Proposal;
@@ -22,8 +24,7 @@ use crate::spots::Files;
 pub struct Trials<'b, W: Workshop> {
     workshop: &'b mut W,
     request: &'b Task<'b>,
-    interrupted: &'b AtomicBool,
-    until: Instant,
+    limit: Limit<'b>,
     visible: &'b VisibleSet,
     /// The classes that pass without any repair.
     passing: FxHashSet<u64>,
@@ -38,14 +39,12 @@ impl<'b, W: Workshop> Trials<'b, W> {
         workshop: &'b mut W,
         request: &'b Task<'b>,
         analysis: &'b Analysis,
-        interrupted: &'b AtomicBool,
-        until: Instant,
+        limit: Limit<'b>,
     ) -> Trials<'b, W> {
         Trials {
             workshop,
             request,
-            interrupted,
-            until,
+            limit,
             visible: &analysis.visible,
             passing: analysis.passing.iter().copied().collect(),
             found: Vec::new(),
@@ -55,9 +54,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
     }
 
     pub fn is_over(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
-            || Instant::now() >= self.until
-            || self.found.len() >= self.request.most * SPARE
+        !self.limit.may_go_on() || self.found.len() >= self.request.most * SPARE
     }
 
     pub fn title(cover: &[&Proposal]) -> String {
@@ -160,6 +157,9 @@ impl<'b, W: Workshop> Trials<'b, W> {
     }
 
     fn patched(&mut self, written: &Written) -> Result<Check, String> {
+        if !self.limit.may_go_on() {
+            return Err(format!("not decided: {}", check::why_over(self.limit)));
+        }
         let machine = self.workshop.compile(&written.files);
         let mut machine =
             machine.map_err(|error| format!("does not compile: {}", complaint(&error)))?;
@@ -171,20 +171,25 @@ impl<'b, W: Workshop> Trials<'b, W> {
     }
 
     fn explore(&self, machine: &mut W::Machine, how: CheckedAs) -> Explored {
-        let Task { input, effort, .. } = self.request;
-        let mut go_on = || !self.interrupted.load(Ordering::Relaxed);
-        check::explore(machine, how, input, effort, &mut go_on)
+        let Task { input, effort, time, .. } = self.request;
+        // Several candidates have to fit in.
+        let effort = Effort {
+            exhaustive: effort.exhaustive.min(*time / EXHAUSTIVE_SHARE),
+            time: effort.time.min(*time / SAMPLING_SHARE),
+            ..*effort
+        };
+        check::explore(machine, how, input, &effort, self.limit)
     }
 
     fn kept(&self, machine: &mut W::Machine) -> Option<(u64, u64)> {
-        if self.passing.is_empty() {
+        if self.passing.is_empty() || !self.limit.may_go_on() {
             return None;
         }
         let allowed = Allowed {
             input: self.request.input,
             visible: self.visible,
             woven_from: SiteId(self.workshop.sites()),
-            time: COUNTING,
+            time: COUNTING.min(self.left()),
         };
         let classes = allowed_classes(machine, &allowed)?;
         let kept = classes.iter().filter(|class| self.passing.contains(class)).count();
@@ -194,9 +199,14 @@ impl<'b, W: Workshop> Trials<'b, W> {
     /// The failure that measures left may have causes that nobody has seen yet: of a deadlock only the measures are.
     fn look_for_remaining(&mut self, machine: &mut W::Machine, failure: &Failure) {
         let is_ours = failure.kind == FailureKind::Deadlock;
-        if !is_ours && self.remaining.len() < MOST_REMAINING && self.found.is_empty() {
-            self.remaining.extend(self.workshop.causes(machine));
+        let is_over = !self.limit.may_go_on();
+        if !is_ours && self.remaining.len() < MOST_REMAINING && self.found.is_empty() && !is_over {
+            self.remaining.extend(self.workshop.causes(machine, self.left() / 2));
         }
+    }
+
+    fn left(&self) -> Duration {
+        self.limit.left().unwrap_or(self.request.time)
     }
 }
 

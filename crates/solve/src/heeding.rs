@@ -1,27 +1,37 @@
 //! A solver that stops when somebody says so.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use crate::{Answer, Bounds, Found, Goal, Nearest, Query, Solver};
 
-/// A solver whose queries all heed one flag (Ctrl-C).
+/// A solver whose queries all heed one flag (Ctrl-C), and end at one moment.
 pub struct Heeding<'f> {
     solver: Box<dyn Solver>,
     interrupt: &'f AtomicBool,
+    deadline: Option<Instant>,
 }
 
 impl<'f> Heeding<'f> {
     pub fn new(solver: Box<dyn Solver>, interrupt: &'f AtomicBool) -> Heeding<'f> {
-        Heeding { solver, interrupt }
+        Heeding { solver, interrupt, deadline: None }
     }
 
-    /// Asks with the flag in the bounds.
+    /// No question is thought about longer than this.
+    #[must_use]
+    pub fn until(self, deadline: Option<Instant>) -> Heeding<'f> {
+        Heeding { deadline, ..self }
+    }
+
+    /// Asks with the flag and the moment in the bounds.
     fn ask<T>(
         &mut self,
         query: &Query<'_>,
         ask: impl FnOnce(&mut dyn Solver, &Query<'_>) -> T,
     ) -> T {
-        let bounds = Bounds { interrupt: Some(self.interrupt), ..query.bounds };
+        let left = self.deadline.map(|end| end.saturating_duration_since(Instant::now()));
+        let time = query.bounds.time.into_iter().chain(left).min();
+        let bounds = Bounds { interrupt: Some(self.interrupt), time, ..query.bounds };
         ask(&mut *self.solver, &Query { bounds, ..query.clone() })
     }
 }

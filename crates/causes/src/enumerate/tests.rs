@@ -1,8 +1,6 @@
 //! Tiny programs whose interleavings are all known: every failing one must be accounted for, no passing one may keep a
 //! cause, and no order may be spare.
 
-use std::time::{Duration, Instant};
-
 use unravel_trace::{Failure, FailureKind, Rng, Role, SiteId, ThreadName, Touch};
 
 use super::*;
@@ -94,15 +92,11 @@ fn interleave(
     }
 }
 
-fn effort() -> Effort {
-    Effort { until: Instant::now() + Duration::from_secs(600), classes: usize::MAX, samples: 0 }
-}
-
 /// The causes, after checking all that is promised of them.
 fn causes(threads: &[Vec<Act>], passes: impl Fn(&[u64]) -> bool) -> Vec<Vec<(u32, u32)>> {
     let (gathered, words, mut pairs) = gather(threads, passes);
     let keys = &words.keys;
-    let result = enumerate(&mut pairs, keys, &gathered, &effort());
+    let result = enumerate(&mut pairs, keys, &gathered, Limit::default());
     assert_eq!((result.left, result.untold), (0, 0));
     let place = |course: &Course, key: Key| course.steps.iter().position(|step| step.key == key);
     let keeps = |course: &Course, (first, second): &(Key, Key)| {
