@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use unravel_execute::{Laboratory, Lesson};
 use unravel_strategies::{Counted, Exhaustive, Pct, Pos, Random, Systematic};
 use unravel_trace::{
-    BugId, Capability, Detail, Failure, LeftOut, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
+    BugId, Capability, Detail, Failure, LeftOut, Note, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
 };
 
 use crate::budgets::{EXHAUSTIVE_WORK, MOST_STEPS};
@@ -66,6 +66,8 @@ pub struct Gathered {
     pub seen: FxHashSet<(u64, bool)>,
     /// Steps of all runs that were kept.
     pub steps: usize,
+    /// In some run the program looped for ever without looking at anything.
+    pub is_endless: bool,
 }
 
 /// Executes the program again and again with one input.
@@ -81,10 +83,18 @@ impl Gathered {
     /// Where nothing passes but failures differ, the commonest is what every schedule runs into sooner or later: with
     /// respect to the others, who gets so far passes. Says so.
     pub fn set_sequential_aside(&mut self) -> Option<String> {
-        let bugs: Vec<BugId> = self.failing.iter().map(|failing| failing.failure.id()).collect();
-        let count = |bug: &BugId| bugs.iter().filter(|other| *other == bug).count();
-        let commonest = bugs.iter().max_by_key(|bug| count(bug))?.clone();
-        if !self.passing.is_empty() || count(&commonest) == bugs.len() {
+        if !self.passing.is_empty() {
+            return None;
+        }
+        let mut bugs: Vec<(BugId, usize)> = Vec::new();
+        for id in self.failing.iter().map(|failing| failing.failure.id()) {
+            match bugs.iter_mut().find(|(bug, _)| *bug == id) {
+                Some((_, count)) => *count += 1,
+                None => bugs.push((id, 1)),
+            }
+        }
+        let commonest = bugs.iter().max_by_key(|(_, count)| *count)?.0.clone();
+        if bugs.len() == 1 {
             return None;
         }
         let (aside, rest) = std::mem::take(&mut self.failing)
@@ -117,6 +127,10 @@ impl Gatherer<'_> {
                         self.sample(&mut gathered, effort, started + all / 3 * 2);
                         let executed = (gathered.passing.len() + gathered.failing.len()) as u64;
                         gathered.left_out.push(LeftOut::OtherClasses { executed });
+                    }
+                    if gathered.is_endless {
+                        let reason = "it loops for ever without looking at anything".to_owned();
+                        gathered.left_out.push(LeftOut::Inconclusive { reason });
                     }
                     return gathered;
                 }
@@ -216,7 +230,10 @@ impl Gatherer<'_> {
         let failure = match run.outcome {
             Outcome::Exited { .. } => None,
             Outcome::Failed(failure) => Some(failure),
-            Outcome::Discarded | Outcome::Inconclusive { .. } => return false,
+            Outcome::Discarded | Outcome::Inconclusive { .. } => {
+                gathered.is_endless |= run.notes.contains(&Note::EndlessLoop);
+                return false;
+            }
         };
         if !gathered.seen.insert((course.class, failure.is_some())) {
             return false;

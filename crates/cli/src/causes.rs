@@ -9,7 +9,7 @@ use unravel_files::TraceFile;
 use unravel_report::{Sources, dot, html, json, terminal};
 use unravel_results::{Causes, CausesVerdict};
 use unravel_strategies::Strategy;
-use unravel_trace::Executor;
+use unravel_trace::{Executor, LeftOut};
 
 use crate::budgets::{GLANCE_SCHEDULES, GLANCE_TIME};
 use crate::config::Config;
@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::{CausesFlags, ExtentFlags};
 use crate::interrupt::{self, INTERRUPTED};
-use crate::output::{self, put};
+use crate::output::{self, Unwritten, put};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
 use crate::{say, style};
@@ -31,13 +31,14 @@ pub fn causes(flags: &CausesFlags) -> Result<Exit, CliError> {
     let mut show = |now| progress.show(&words(now));
     let mut analysis = analyse(&mut loaded, budget(&flags.extent), output::command(), &mut show)?;
     drop(progress);
-    keep_traces(&mut analysis, &loaded, &flags.out)?;
+    let mut unwritten = Unwritten::default();
+    unwritten.note(keep_traces(&mut analysis, &loaded, &flags.out));
     let causes = &analysis.causes;
     let sources = Sources::under(&loaded.reference.cwd);
     let page = flags.out.join(format!("{}-causes.html", causes.program));
-    put(&page, &html::causes(causes, &sources))?;
+    let is_written = unwritten.note(put(&page, &html::causes(causes, &sources))).is_some();
     if let Some(path) = &flags.dot {
-        put(path, &dot::causes(causes, &sources))?;
+        unwritten.note(put(path, &dot::causes(causes, &sources)));
     }
     let text = if flags.json {
         format!("{}\n", json::causes(causes))
@@ -45,10 +46,10 @@ pub fn causes(flags: &CausesFlags) -> Result<Exit, CliError> {
         causes.classes.iter().map(|class| format!("{}\n", class.sentence)).collect()
     } else {
         let page = page.display().to_string();
-        terminal::causes(causes, &sources, style::style(), Some(&page))
+        terminal::causes(causes, &sources, style::style(), is_written.then_some(page.as_str()))
     };
     say::put(text.as_bytes());
-    Ok(exit(causes))
+    Ok(unwritten.end(exit(causes)))
 }
 
 /// How far the user wants to look.
@@ -126,9 +127,16 @@ pub fn keep_traces(analysis: &mut Analysis, loaded: &Loaded, out: &Path) -> Resu
 pub fn exit(causes: &Causes) -> Exit {
     match causes.verdict {
         CausesVerdict::NothingFails if causes.extent.passing == 0 => Exit::Inconclusive,
+        CausesVerdict::NothingFails if causes.extent.left_out.iter().any(is_unfollowed) => {
+            Exit::Inconclusive
+        }
         CausesVerdict::NothingFails => Exit::Clean,
         CausesVerdict::Sequential | CausesVerdict::Concurrent => Exit::Finding,
     }
+}
+
+fn is_unfollowed(what: &LeftOut) -> bool {
+    matches!(what, LeftOut::Inconclusive { .. })
 }
 
 pub fn words(now: Now) -> String {

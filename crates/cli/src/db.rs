@@ -30,6 +30,7 @@ pub fn db(command: &DbCommand) -> Result<Exit, CliError> {
 fn record(flags: &DbRecordFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
     let mut loaded = program::load(&flags.program, &config)?;
+    let damage = damage(&flags.directory);
     interrupt::listen();
     let mut progress = Progress::new(true);
     let defaults = Options::default();
@@ -50,6 +51,9 @@ fn record(flags: &DbRecordFlags) -> Result<Exit, CliError> {
     let mut show = |now| progress.show(&hunt::words(&now));
     let bag = unravel_hunt::hunt(&mut loaded.vm, &request, &INTERRUPTED, &mut show)?;
     drop(progress);
+    for note in damage {
+        sayln!("note: {note}");
+    }
     let RunsSeen { executed, passing, failing, distinct, known_before, .. } = bag.hunt.runs;
     let passed = count(passing, "run");
     sayln!("{passed} of {executed} passed; {distinct} distinct now, {known_before} before");
@@ -100,21 +104,34 @@ fn thread_line(of: &ThreadStats, width: usize) -> String {
     )
 }
 
-/// What could not be read, if anything.
+/// Says what could not be read, if anything.
 fn complain(directory: &Path, damage: &Damage) {
-    let note = |number: u64, noun: &str, what: &str| {
-        if number > 0 {
-            sayln!("note: {} {what}", count(number, noun));
-        }
-    };
-    note(damage.torn, "segment", "torn: a writer was stopped; what it wrote before is used");
-    note(damage.records, "damaged record", "passed over");
-    note(damage.segments, "file", "among the segments that this program did not write");
-    note(damage.incomplete, "run", "not usable, because a trace was damaged");
+    for note in notes(directory, damage) {
+        sayln!("note: {note}");
+    }
+}
+
+/// What cannot be read of a database, if there is one.
+pub fn damage(directory: &Path) -> Vec<String> {
+    let database = Database::read(directory);
+    database.map_or_else(|_| Vec::new(), |known| notes(directory, &known.stats().damage))
+}
+
+fn notes(directory: &Path, damage: &Damage) -> Vec<String> {
+    let kinds = [
+        (damage.torn, "segment", "torn: a writer was stopped; what it wrote before is used"),
+        (damage.records, "damaged record", "passed over"),
+        (damage.segments, "file", "among the segments that this program did not write"),
+        (damage.incomplete, "run", "not usable, because a trace was damaged"),
+    ];
+    let there = kinds.into_iter().filter(|(number, ..)| *number > 0);
+    let mut notes: Vec<String> =
+        there.map(|(number, noun, what)| format!("{} {what}", count(number, noun))).collect();
     if damage.torn + damage.records > 0 {
         let directory = shell_word(&directory.display().to_string());
-        sayln!("clear it away with: unravel db compact {directory}");
+        notes.push(format!("clear it away with: unravel db compact {directory}"));
     }
+    notes
 }
 
 fn show(directory: &Path) -> Result<(), CliError> {

@@ -11,6 +11,8 @@ pub enum CliError {
     Build(#[from] unravel_program::build::BuildError),
     #[error("cannot use {program} as a program: {source}")]
     Load { program: String, source: unravel_program::LoadError },
+    #[error("cannot use {program} as a program: {source}")]
+    Damaged { program: String, source: unravel_program::ProbeError },
     #[error("{program}: {source}")]
     #[diagnostic(help("a program needs a function main, and its libraries must be installed"))]
     Machine { program: String, source: unravel_vm::VmError },

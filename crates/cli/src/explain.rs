@@ -18,7 +18,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::ExplainFlags;
 use crate::interrupt::{self, INTERRUPTED};
-use crate::output::{self, put};
+use crate::output::{self, Unwritten, put};
 use crate::program::{self, Loaded};
 use crate::progress::{self, Progress};
 use crate::remedy::{Remedy, has_sources, write_diffs};
@@ -52,16 +52,17 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     let time = flags.repair_time.unwrap_or(REPAIR_TIME);
     if !time.is_zero() && calls_for_repair(&explanation) && has_sources(&loaded) {
         // Whatever happens to this process on the way, what is known is kept.
-        files.write(&explanation, &sources)?;
+        let _ = files.write(&explanation, &sources);
         let kinds = explanation.bugs.iter().map(|bug| bug.failure.kind);
         loaded.rules = kinds.fold(loaded.rules.clone(), |rules, kind| rules.with(kind));
         loaded.vm.set_rules(&loaded.rules);
-        go_on(&mut explanation, loaded, flags, time, &mut progress)?;
+        go_on(&mut explanation, loaded, flags, time, &mut progress);
     }
     drop(progress);
-    files.write(&explanation, &sources)?;
-    print(flags, &explanation, &sources, &files);
-    Ok(plan::exit(&explanation.explored, explanation.bugs.len()))
+    let mut unwritten = Unwritten::default();
+    let is_written = unwritten.note(files.write(&explanation, &sources)).is_some();
+    print(flags, &explanation, &sources, is_written.then(|| files.path("html")));
+    Ok(unwritten.end(plan::exit(&explanation.explored, explanation.bugs.len())))
 }
 
 /// Whether there is a bug that an order of events could avoid, and a user who has time.
@@ -85,7 +86,7 @@ fn go_on(
     flags: &ExplainFlags,
     time: Duration,
     progress: &mut Progress,
-) -> Result<(), CliError> {
+) {
     let candidates = time - time / 3;
     // As few deviations as some bug needs.
     let deviations = explanation.bugs.iter().map(|bug| bug.needs.len() as u32).min().unwrap_or(0);
@@ -115,12 +116,14 @@ fn go_on(
             );
         }
         Ok(repairs) => {
-            explanation.patches = write_diffs(&repairs, &flags.out)?;
+            match write_diffs(&repairs, &flags.out) {
+                Ok(patches) => explanation.patches = patches,
+                Err(error) => explanation.notes.push(error.to_string()),
+            }
             explanation.repairs = Some(Box::new(repairs));
         }
         Err(error) => explanation.notes.push(format!("all causes could not be found: {error}")),
     }
-    Ok(())
 }
 
 fn words(now: unravel_explain::Progress<'_>) -> String {
@@ -170,14 +173,19 @@ impl Files {
     }
 }
 
-fn print(flags: &ExplainFlags, explanation: &Explanation, sources: &Sources, files: &Files) {
-    let page = files.path("html").display().to_string();
+fn print(
+    flags: &ExplainFlags,
+    explanation: &Explanation,
+    sources: &Sources,
+    page: Option<PathBuf>,
+) {
+    let page = page.map(|page| page.display().to_string());
     let text = if flags.json {
         format!("{}\n", json::explanation(explanation))
     } else if flags.quiet {
         terminal::brief(explanation, plan::exit(&explanation.explored, 0) == Exit::Inconclusive)
     } else {
-        terminal::explanation(explanation, sources, style::style(), Some(&page))
+        terminal::explanation(explanation, sources, style::style(), page.as_deref())
     };
     say::put(text.as_bytes());
     if flags.annotations {

@@ -17,6 +17,7 @@ use crate::flags::FindFlags;
 use crate::glance::{self, Glance};
 use crate::interrupt::{self, INTERRUPTED};
 use crate::merge_findings::{suffix, write_part};
+use crate::output::Unwritten;
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
 use crate::{plan, story};
@@ -41,15 +42,19 @@ pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
         false => None,
     };
     drop(progress);
-    let paths = result
-        .findings
-        .iter()
-        .enumerate()
-        .map(|(number, finding)| write_trace(flags, &plan, &loaded, finding, number))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut unwritten = Unwritten::default();
+    let mut paths = Vec::new();
+    for (number, finding) in result.findings.iter().enumerate() {
+        paths.push(unwritten.note(write_trace(flags, &plan, &loaded, finding, number)));
+    }
     let part = match plan.shard {
         Shard::WHOLE => None,
-        _ => Some(write_part(&flags.out, &loaded.reference, &plan, &result, &paths)?),
+        _ => {
+            let there: Vec<PathBuf> = paths.iter().flatten().cloned().collect();
+            let part = write_part(&flags.out, &loaded.reference, &plan, &result, &there);
+            // A part without all its traces cannot be put together with others.
+            unwritten.note(part).filter(|_| there.len() == paths.len())
+        }
     };
     if flags.json {
         print_json(&loaded.reference, &plan, &result, &paths, glance.as_ref());
@@ -59,7 +64,7 @@ pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
             sayln!("part {} of the search is in {}", plan.shard, part.display());
         }
     }
-    Ok(plan::exit(&result.explored, result.findings.len()))
+    Ok(unwritten.end(plan::exit(&result.explored, result.findings.len())))
 }
 
 fn write_trace(
@@ -91,7 +96,7 @@ fn print_text(
     program: &ProgramRef,
     plan: &Plan,
     result: &SearchResult,
-    paths: &[PathBuf],
+    paths: &[Option<PathBuf>],
     glance: Option<&Glance>,
 ) {
     let failures = result.findings.iter().filter_map(|finding| finding.run.outcome.failure());
@@ -106,6 +111,10 @@ fn print_text(
             plan.strategy,
             plan.seed,
         );
+        let Some(path) = path else {
+            sayln!("  its trace could not be written\n");
+            continue;
+        };
         let path = unravel_results::shell_word(&path.display().to_string());
         sayln!("  replay it:  unravel replay {path}");
         sayln!("  explain it: unravel diagnose {path}");
@@ -153,7 +162,7 @@ fn print_json(
     program: &ProgramRef,
     plan: &Plan,
     result: &SearchResult,
-    paths: &[PathBuf],
+    paths: &[Option<PathBuf>],
     glance: Option<&Glance>,
 ) {
     let names = story::names(result.findings.iter().map(|finding| &finding.run));

@@ -13,15 +13,17 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::{HuntFlags, InputFlags, ProgramFlags};
 use crate::interrupt::{self, INTERRUPTED};
-use crate::output::{self, put};
+use crate::output::{self, Unwritten, put};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
-use crate::{retyped, say, style};
+use crate::{db, retyped, say, style};
 
 pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
     output::prepare(&flags.out)?;
     let mut loaded = program::load(&flags.program, &config)?;
+    // What the hunt goes without is said, whatever comes of it.
+    let damage = flags.db.as_deref().map(db::damage).unwrap_or_default();
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
     let request = Task {
@@ -35,22 +37,24 @@ pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
     let mut show = |now| progress.show(&words(&now));
     let mut bag = unravel_hunt::hunt(&mut loaded.vm, &request, &INTERRUPTED, &mut show)?;
     drop(progress);
-    keep_traces(&mut bag, &loaded, flags)?;
+    bag.hunt.notes.extend(damage);
+    let mut unwritten = Unwritten::default();
+    unwritten.note(keep_traces(&mut bag, &loaded, flags));
     let hunt = &bag.hunt;
     let sources = Sources::under(&loaded.reference.cwd);
     let typed: Vec<String> = bag.runs.iter().map(|quarry| typed(flags, quarry)).collect();
     let page = flags.out.join(format!("{}-hunt.html", hunt.program));
-    put(&page, &html::hunt(hunt, &sources, &typed))?;
+    let is_written = unwritten.note(put(&page, &html::hunt(hunt, &sources, &typed))).is_some();
     let text = if flags.json {
         format!("{}\n", json::hunt(hunt))
     } else if flags.quiet {
         terminal::brief_hunt(hunt)
     } else {
         let page = page.display().to_string();
-        terminal::hunt(hunt, &sources, style::style(), &typed, Some(&page))
+        terminal::hunt(hunt, &sources, style::style(), &typed, is_written.then_some(page.as_str()))
     };
     say::put(text.as_bytes());
-    Ok(exit(hunt))
+    Ok(unwritten.end(exit(hunt)))
 }
 
 fn options(flags: &HuntFlags) -> Options {

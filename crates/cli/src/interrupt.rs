@@ -1,6 +1,6 @@
 //! Ctrl-C: long commands stop, and keep what they found.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 /// Whether the user wants it to end.
 pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -12,6 +12,34 @@ static HAPPENED: AtomicBool = AtomicBool::new(false);
 static UNHEARD: AtomicU32 = AtomicU32::new(0);
 /// So many in a row end the process.
 const IMPATIENT: u32 = 3;
+
+/// Who is to clear away what this process leaves in folders, and not its children.
+static OWNER: AtomicI32 = AtomicI32::new(0);
+
+/// From now on a signal that ends the process clears away its folders first.
+pub fn leave_no_folders() {
+    // SAFETY: asks for our number, and installs a handler that only does what a handler may.
+    unsafe {
+        OWNER.store(libc::getpid(), Ordering::Relaxed);
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            // Whoever was started without an interest in a signal has none.
+            if libc::signal(signal, leave as *const () as libc::sighandler_t) == libc::SIG_IGN {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+        }
+    }
+}
+
+extern "C" fn leave(signal: i32) {
+    // SAFETY: ends this process as if it had not listened.
+    unsafe {
+        if libc::getpid() == OWNER.load(Ordering::Relaxed) {
+            unravel_program::build::clear_scratch();
+        }
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+}
 
 /// From now on Ctrl-C sets [`INTERRUPTED`] instead of ending the process; the third that nobody heeds ends it.
 pub fn listen() {
@@ -34,10 +62,6 @@ extern "C" fn interrupt(_: i32) {
         }
     };
     if unheard >= IMPATIENT {
-        // SAFETY: ends this process as if it had not listened.
-        unsafe {
-            libc::signal(libc::SIGINT, libc::SIG_DFL);
-            libc::raise(libc::SIGINT);
-        }
+        leave(libc::SIGINT);
     }
 }

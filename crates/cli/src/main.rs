@@ -69,6 +69,7 @@ fn main() -> ExitCode {
         }
     };
     fix_addresses();
+    interrupt::leave_no_folders();
     let result = match cli.command {
         Command::Explain(flags) => explain::explain(&flags),
         Command::Build(flags) => build::build(&flags),

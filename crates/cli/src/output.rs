@@ -7,6 +7,7 @@ use std::path::Path;
 use unravel_results::shell_word;
 
 use crate::error::CliError;
+use crate::exit::Exit;
 use crate::say;
 
 /// While it lives, what goes to standard output goes to standard error: for commands that have something of their own
@@ -75,6 +76,25 @@ pub fn prepare(directory: &Path) -> Result<(), CliError> {
         .and_then(|()| std::fs::write(&trial, ""))
         .and_then(|()| std::fs::remove_file(&trial))
         .map_err(|source| CliError::Write { path: directory.to_owned(), source })
+}
+
+/// Files that could not be written. What was found is told all the same.
+#[derive(Debug, Default)]
+pub struct Unwritten(Vec<CliError>);
+
+impl Unwritten {
+    /// What was written, if it was.
+    pub fn note<T>(&mut self, written: Result<T, impl Into<CliError>>) -> Option<T> {
+        written.map_err(|error| self.0.push(error.into())).ok()
+    }
+
+    /// Says what is missing. A finding is one without its files, too; anything else is not what was asked for.
+    pub fn end(self, exit: Exit) -> Exit {
+        for error in &self.0 {
+            warnln!("error: {error}");
+        }
+        if self.0.is_empty() || exit == Exit::Finding { exit } else { Exit::Error }
+    }
 }
 
 pub fn put(path: &Path, text: &str) -> Result<(), CliError> {

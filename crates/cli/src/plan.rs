@@ -48,6 +48,7 @@ pub fn exit(explored: &Explored, bugs: usize) -> Exit {
         Exit::Finding
     } else if tally.discarded < tally.schedules
         && !tally.has_doubt()
+        && !tally.is_endless()
         && tally.inconclusive * FEW_SCHEDULES < tally.schedules
     {
         Exit::Clean

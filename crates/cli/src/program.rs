@@ -70,11 +70,20 @@ pub fn open(sources: &[PathBuf], flags: Vec<String>) -> Result<(Built, ProgramRe
     Ok((built, reference))
 }
 
+/// A built program, lowered. Bitcode that others made is read by another process first.
+pub fn lower(built: &Built, name: &str) -> Result<unravel_code::Program, CliError> {
+    let file = || built.spec.sources.first().map_or(name.to_owned(), |s| s.display().to_string());
+    if built.foreign {
+        unravel_program::probe(&built.bitcode)
+            .map_err(|source| CliError::Damaged { program: file(), source })?;
+    }
+    unravel_program::load(&built.bitcode)
+        .map_err(|source| CliError::Load { program: file(), source })
+}
+
 /// Makes a machine for a built program, whose runs fail as the rules say.
 pub fn machine(built: &Built, name: &str, rules: &Rules) -> Result<Machine, CliError> {
-    let program = unravel_program::load(&built.bitcode)
-        .map_err(|source| CliError::Load { program: name.to_owned(), source })?;
-    machine_of(program, built, name, rules)
+    machine_of(lower(built, name)?, built, name, rules)
 }
 
 /// The same for a program that is not quite what was built.

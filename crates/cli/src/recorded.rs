@@ -44,8 +44,7 @@ pub fn open(file: &TraceFile, instead: &[PathBuf]) -> Result<Opened, CliError> {
     if changed {
         warnln!("note: {} has changed since the trace was recorded", file.program.name);
     }
-    let program = unravel_program::load(&built.bitcode)
-        .map_err(|source| CliError::Load { program: file.program.name.clone(), source })?;
+    let program = program::lower(&built, &file.program.name)?;
     let files: Vec<Arc<str>> = program.sites.iter().map(|site| site.place.file.clone()).collect();
     let mut vm = program::machine_of(program, &built, &file.program.name, &file.rules)?;
     let visible = match changed {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use unravel_causes::Budget;
+use unravel_program::build::Scratch;
 use unravel_repair::{Effort, Task};
 use unravel_results::Repairs;
 use unravel_trace::Executor;
@@ -42,12 +43,14 @@ impl Remedy {
         let mut show = |now| progress.show(&words(now));
         let mut analysis = analyse(&mut loaded, self.causes, self.command.clone(), &mut show)?;
         if let Some(directory) = &self.traces {
-            keep_traces(&mut analysis, &loaded, directory)?;
+            if let Err(error) = keep_traces(&mut analysis, &loaded, directory) {
+                analysis.causes.notes.push(error.to_string());
+            }
         }
         let Loaded { built, vm, reference, input, rules } = loaded;
         let sites = vm.sites().len() as u32;
         drop(vm);
-        let directory = tempfile::tempdir()
+        let directory = Scratch::new()
             .map_err(|source| CliError::Write { path: std::env::temp_dir(), source })?;
         let mut variants = Variants {
             built: &built,

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::RepairFlags;
-use crate::output::{self, put};
+use crate::output::{self, Unwritten, put};
 use crate::progress::Progress;
 use crate::remedy::{Remedy, write_diffs};
 use crate::{interrupt, program, regression_test, say, style};
@@ -40,11 +40,13 @@ pub fn repair(flags: &RepairFlags) -> Result<Exit, CliError> {
     let repairs = remedy.find(loaded, &mut progress)?;
     drop(progress);
     let sources = Sources::under(&reference.cwd);
-    let patches = write_diffs(&repairs, &flags.out)?;
+    let mut unwritten = Unwritten::default();
+    let patches = unwritten.note(write_diffs(&repairs, &flags.out)).unwrap_or_default();
     let page = flags.out.join(format!("{}-repairs.html", repairs.causes.program));
-    put(&page, &html::repairs(&repairs, &sources, &patches))?;
+    let html = html::repairs(&repairs, &sources, &patches);
+    let is_written = unwritten.note(put(&page, &html)).is_some();
     if let Some(directory) = &flags.emit_test {
-        regression_test::write(directory, &repairs, &reference, &flags.program)?;
+        unwritten.note(regression_test::write(directory, &repairs, &reference, &flags.program));
     }
     let text = if flags.json {
         format!("{}\n", json::repairs(&repairs))
@@ -52,8 +54,8 @@ pub fn repair(flags: &RepairFlags) -> Result<Exit, CliError> {
         repairs.repairs.first().map_or_else(String::new, |repair| repair.diff.clone())
     } else {
         let page = page.display().to_string();
-        terminal::repairs(&repairs, style::style(), &patches, Some(&page))
+        terminal::repairs(&repairs, style::style(), &patches, is_written.then_some(page.as_str()))
     };
     say::put(text.as_bytes());
-    Ok(exit(&repairs.causes))
+    Ok(unwritten.end(exit(&repairs.causes)))
 }

@@ -132,7 +132,7 @@ fn operation(trace: &Trace, event: &Event) -> String {
 fn print_text(report: &Report, flags: &ReplayFlags) {
     match &report.run.outcome {
         Outcome::Failed(failure) => say!("{}", story::failure(failure, &report.run)),
-        outcome => sayln!("{outcome}"),
+        _ => sayln!("{}", story::ending(&report.run)),
     }
     match &report.difference {
         None if flags.times > 1 => {

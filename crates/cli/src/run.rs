@@ -4,7 +4,7 @@ use unravel_execute::learn_apart;
 use unravel_explore::SearchError;
 use unravel_files::TraceFile;
 use unravel_strategies::Knowledge;
-use unravel_trace::{Detail, Executor, Input, Job, Outcome, Run, VisibleSet, Want};
+use unravel_trace::{Detail, Executor, Input, Job, Note, Outcome, Run, VisibleSet, Want};
 
 use crate::budgets::{LEARNING, RUN_LENGTH};
 use crate::config::Config;
@@ -45,9 +45,10 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
         match &run.outcome {
             Outcome::Exited { code: 0 } => {}
             Outcome::Failed(failure) => warn!("{}", story::failure(failure, &run)),
-            other => warnln!("{other}"),
+            _ => warnln!("{}", story::ending(&run)),
         }
-        for note in unravel_report::notes::notes(&run.notes) {
+        let is_told = |note: &&Note| **note == Note::EndlessLoop;
+        for note in run.notes.iter().filter(|note| !is_told(note)).map(unravel_report::notes::note) {
             warnln!("note: {note}");
         }
     }

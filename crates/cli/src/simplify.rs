@@ -22,6 +22,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::SimplifyFlags;
 use crate::interrupt::{self, INTERRUPTED};
+use crate::output::Unwritten;
 use crate::progress::Progress;
 use crate::recorded::{self, Opened};
 use crate::story::{self, count};
@@ -54,13 +55,14 @@ pub fn run(flags: &SimplifyFlags) -> Result<Exit, CliError> {
         run: simple.run.clone(),
         ..file.clone()
     };
-    simplified.write(&out)?;
+    let mut unwritten = Unwritten::default();
+    unwritten.note(simplified.write(&out));
     if flags.json {
         sayln!("{}", as_json(&file.run, &simple, &written));
     } else {
         say!("{}", as_text(flags, &file.run, &simple, &written));
     }
-    Ok(Exit::Finding)
+    Ok(unwritten.end(Exit::Finding))
 }
 
 /// `bank.trace` becomes `bank-simple.trace`, beside it.

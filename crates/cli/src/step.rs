@@ -47,7 +47,7 @@ pub fn step(flags: &ReplayFlags) -> Result<Exit, CliError> {
     }
     let ending = match &run.outcome {
         Outcome::Failed(failure) => story::without_size(failure),
-        outcome => outcome.to_string(),
+        _ => story::ending(&run),
     };
     let subject =
         Subject { trace: &run.trace, outcome: &run.outcome, ending: &ending, order_known };

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use unravel_report::{FileNames, deviations};
 use unravel_results::Needed;
-use unravel_trace::{BugId, Failure, KnownOrder, Outcome, Place, Run, ThreadName, user_place};
+use unravel_trace::{
+    BugId, Failure, KnownOrder, Note, Outcome, Place, Run, ThreadName, user_place,
+};
 
 /// Frames shown of a stack; the rest is in the JSON.
 const FRAMES: usize = 6;
@@ -30,6 +32,16 @@ pub fn one_of_several(failure: &Failure, run: &Run, names: &FileNames) -> String
         text += &format!("  {needs}\n");
     }
     text
+}
+
+/// How a run ended that did not fail, in words.
+pub fn ending(run: &Run) -> String {
+    match run.outcome {
+        Outcome::Discarded if run.notes.contains(&Note::EndlessLoop) => {
+            "inconclusive because the program loops for ever without looking at anything".to_owned()
+        }
+        ref other => other.to_string(),
+    }
 }
 
 /// A failure without the size of its run.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use unravel_causes::{Analysis, Budget, Task};
 use unravel_code::weave;
 use unravel_files::ProgramRef;
-use unravel_program::build::{BuildError, BuildSpec, Builder, Built};
+use unravel_program::build::{BuildError, BuildSpec, Builder, Built, Scratch};
 use unravel_repair::Workshop;
 use unravel_results::PatchedFile;
 use unravel_trace::{Input, Rules, Site};
@@ -25,7 +25,7 @@ pub struct Variants<'a> {
     /// How long to look for causes that measures left.
     pub remaining: Duration,
     /// Patched files go here.
-    pub directory: tempfile::TempDir,
+    pub directory: Scratch,
 }
 
 impl Variants<'_> {

@@ -15,7 +15,7 @@ use unravel_trace::{Executor, Input, KnownBug, Rules, Run};
 
 use crate::budgets::{DIAGNOSED, DIAGNOSIS, HURRIED, LEAST, MORE, TIMES};
 use crate::diagnosing::{self, Diagnosed};
-use crate::keep::Keeper;
+use crate::keep::{Keeper, Name};
 use crate::same_cause;
 
 /// What to explain.
@@ -124,8 +124,15 @@ pub fn explain(
     let keeper = Keeper { request, explored: &explored };
     let names = keeper.names(&found.findings);
     // First of all, what was found is kept.
+    let mut notes = Vec::new();
+    let mut keep = |name: &Name, run: &Run| {
+        // What could not be written is known all the same.
+        if let Err(error) = keeper.write(name, run) {
+            notes.push(error.to_string());
+        }
+    };
     for (finding, name) in found.findings.iter().zip(&names) {
-        keeper.write(name, &finding.run)?;
+        keep(name, &finding.run);
     }
     let of = found.findings.len().min(request.budget.diagnosed);
     for (index, (finding, name)) in found.findings.iter().zip(&names).enumerate() {
@@ -144,10 +151,10 @@ pub fn explain(
             {
                 Ok(Diagnosed { diagnosis, failing, passing }) => {
                     if let Some(failing) = failing {
-                        keeper.write(name, &failing)?;
+                        keep(name, &failing);
                     }
                     if let Some(passing) = passing {
-                        keeper.write(&name.passing(), &passing)?;
+                        keep(&name.passing(), &passing);
                     }
                     Verdict::Diagnosed(Box::new(diagnosis))
                 }
@@ -162,7 +169,6 @@ pub fn explain(
         reason: known.reason.clone(),
         times: explored.tally.put_aside.get(number).copied().unwrap_or(0),
     });
-    let mut notes = Vec::new();
     if interrupted.load(Ordering::Relaxed) {
         notes.push("interrupted: this is what was known by then".to_owned());
     }

@@ -19,6 +19,7 @@ mod database;
 mod error;
 mod flags;
 mod hash;
+mod scratch;
 mod sealed;
 mod tools;
 
@@ -34,6 +35,7 @@ use database::CompilationDatabases;
 use flags::Language;
 
 pub use error::BuildError;
+pub use scratch::{Scratch, clear_scratch};
 pub use sealed::SealError;
 pub use tools::{INSTALL, Tools};
 
@@ -116,6 +118,8 @@ pub struct Built {
     pub warnings: String,
     /// Nothing had to be compiled.
     pub cached: bool,
+    /// Some of the bitcode is not our compiler's: nobody knows what reading it does.
+    pub foreign: bool,
 }
 
 impl Built {
@@ -197,6 +201,7 @@ impl Builder {
                     notes: sorted.notes,
                     warnings: String::new(),
                     cached: true,
+                    foreign: true,
                 })
             }
             Content::Other => self.build(spec),
@@ -214,6 +219,7 @@ impl Builder {
             notes: plan.notes.clone(),
             warnings: made.warnings,
             cached,
+            foreign: !plan.units.iter().all(|unit| unit.language.is_source()),
         };
         let cache = self.cache.as_deref().map(|directory| Cache::new(directory, &plan, &tools));
         if let Some(made) = cache.as_ref().and_then(Cache::find) {

@@ -71,6 +71,9 @@ pub fn explore(
         if let Some(reason) = tally.reason.as_ref().filter(|_| tally.has_doubt()) {
             return Explored::Unknown(reason.to_string());
         }
+        if tally.is_endless() {
+            return Explored::Unknown("it loops for ever without looking at anything".to_owned());
+        }
         let followed = tally.schedules - tally.inconclusive - tally.discarded;
         if followed == 0 && strategy == Strategy::Portfolio {
             let reason = tally.reason.as_ref().map(ToString::to_string);

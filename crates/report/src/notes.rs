@@ -8,7 +8,7 @@ pub fn note(note: &Note) -> String {
         Note::SignalsIgnored => "signals from outside are ignored",
         Note::CancellationDeferred => "asynchronous cancellation is treated as deferred",
         Note::EndlessLoop => {
-            "a thread stopped in an endless loop that looks at nothing; such runs are discarded"
+            "the program loops for ever without looking at anything: how such a run would go on is not known"
         }
         Note::HeldBack => {
             "a thread that changed nothing for long was held back until others changed something"

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use unravel_results::{Explored, Stopped, Tally, Unfollowed, Variety};
-use unravel_trace::{Method, Reached};
+use unravel_trace::{Method, Note, Reached};
 
 use crate::words::count;
 use crate::{deviations, notes};
@@ -50,13 +50,22 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
             format!("{program}: inconclusive because {} ({pace})", because(why)),
             Some("what a run leaves behind it (files, other processes) may decide: try it on a fresh copy".to_owned()),
         )
+    } else if tally.is_endless() {
+        let told = notes::note(&Note::EndlessLoop);
+        let told = told.split(':').next().unwrap_or_default();
+        let how_often = match tally.discarded == tally.schedules {
+            true => format!("in all of {pace}"),
+            false => format!("in some of {pace}"),
+        };
+        (
+            format!("{program}: inconclusive because {told}, {how_often}"),
+            Some("give it a way out of that loop, or another input".to_owned()),
+        )
     } else if tally.discarded == tally.schedules {
         (
             format!("{program}: inconclusive because the program came to no end in any of {pace}"),
             Some(
-                "an assumption did not hold, or it waits for ever: other inputs with --nondet-seed N, or a program \
-                 that ends"
-                    .to_owned(),
+                "an assumption did not hold in any of them: other inputs with --nondet-seed N".to_owned(),
             ),
         )
     } else if tally.inconclusive == tally.schedules {
@@ -187,8 +196,9 @@ fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
     }
     if tally.discarded > 0 && tally.discarded < tally.schedules {
         said.push(format!(
-            "{} of them discarded, because an assumption did not hold or a thread waits for ever",
-            tally.discarded
+            "{} of them discarded, because {}",
+            tally.discarded,
+            if tally.is_endless() { "a thread loops for ever" } else { "an assumption did not hold" }
         ));
     }
     let put_aside: u64 = tally.put_aside.iter().sum();
@@ -220,7 +230,9 @@ fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
             said.push(format!("{name} is not complete: {}", notes::left_out(left_out)));
         }
     }
-    said.extend(notes::notes(&tally.notes));
+    // The headline has said it.
+    let is_told = |note: &&Note| bugs == 0 && **note == Note::EndlessLoop;
+    said.extend(tally.notes.iter().filter(|note| !is_told(note)).map(notes::note));
     if explored.stopped == Stopped::Interrupted {
         said.push("interrupted; what was found is kept".to_owned());
     }

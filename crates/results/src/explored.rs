@@ -162,6 +162,11 @@ impl Tally {
         matches!(self.reason, Some(Unfollowed::SeenOnce { .. }))
     }
 
+    /// Whether the program looped for ever in some run, for nothing.
+    pub fn is_endless(&self) -> bool {
+        self.notes.contains(&Note::EndlessLoop)
+    }
+
     /// How many runs failed with this bug.
     pub fn times(&self, bug: &BugId) -> u64 {
         self.failed.iter().find(|(other, _)| other == bug).map_or(0, |(_, count)| *count)

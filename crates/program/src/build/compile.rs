@@ -1,5 +1,6 @@
 //! Runs clang and llvm-link.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
@@ -8,6 +9,7 @@ use std::time::SystemTime;
 use std::{fs, thread};
 
 use super::flags::Language;
+use super::scratch::Scratch;
 use super::tools::Tools;
 use super::{BuildError, Optimise, Plan};
 
@@ -58,7 +60,7 @@ const OPTIMISED: [&str; 3] = ["-fno-vectorize", "-fno-slp-vectorize", "-fno-unro
 /// Compiles all units and links them.
 pub(super) fn make(plan: &Plan, tools: &Tools) -> Result<Made, BuildError> {
     let began = SystemTime::now();
-    let scratch = tempfile::Builder::new().prefix("unravel-").tempdir().map_err(|source| {
+    let scratch = Scratch::new().map_err(|source| {
         BuildError::Io { action: "make a directory in", path: std::env::temp_dir(), source }
     })?;
     let compiled = compile_all(plan, tools, scratch.path());
@@ -196,6 +198,13 @@ fn link(
 }
 
 fn run(mut command: Command, tool: &Path, directory: &Path) -> Result<Output, BuildError> {
+    // SAFETY: between fork and exec nothing but a system call: whoever dies takes the compiler along.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
     command.current_dir(directory).stdin(Stdio::null()).output().map_err(|source| BuildError::Io {
         action: "run",
         path: tool.to_path_buf(),

@@ -39,7 +39,7 @@ pub(super) fn write(built: &Built, path: &Path) -> Result<(), BuildError> {
 pub(super) fn read(path: &Path) -> Result<Built, BuildError> {
     let (Header { libs, spec, notes, warnings }, bitcode) = sealed::read(path, KIND)
         .map_err(|problem| BuildError::Container { path: path.to_path_buf(), problem })?;
-    Ok(Built { bitcode, libs, spec, notes, warnings, cached: true })
+    Ok(Built { bitcode, libs, spec, notes, warnings, cached: true, foreign: true })
 }
 
 #[cfg(test)]
