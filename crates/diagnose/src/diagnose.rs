@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use unravel_execute::Laboratory;
+use unravel_execute::{Laboratory, Limit};
 use unravel_results::{Alternate, Diagnosis, Effort, Minimality, Observed, RootCause, Status};
 use unravel_solve::{Bounds, Model, Solver, StepId};
 use unravel_trace::{
@@ -143,7 +143,7 @@ pub fn diagnose(
     let mut passing: Vec<Schedule> =
         candidates.iter().filter_map(|c| Some(c.tried.as_ref()?.schedule.clone())).collect();
     if let Some(model) = model.as_ref().filter(|m| m.len() > LONG_PATH && !candidates.is_empty()) {
-        passing.extend(modelled_witnesses(&failing, model, &mut effort));
+        passing.extend(modelled_witnesses(&failing, model, &mut effort, world.lab().limit()));
     }
     let passing = replayed(&mut world, passing);
     world.lab().allow(CAUSE_WORK);
@@ -245,7 +245,8 @@ impl Path<'_> {
         let order = self.model.observed().expect("the run was observed");
         let visible = self.failing.observed.schedule.visible.clone();
         let mut world =
-            Modelled::new(self.model, trace, symbolic, order, visible, EVALUATION_BUDGET);
+            Modelled::new(self.model, trace, symbolic, order, visible, EVALUATION_BUDGET)
+                .until(lab.limit());
         let wanted = self.options.alternates.max(1);
         let (found, bound) = if self.options.goal == Goal::Local {
             let near =
@@ -382,13 +383,19 @@ fn replayed(world: &mut Execution<'_, '_>, schedules: Vec<Schedule>) -> Vec<Trie
 }
 
 /// Passing schedules of a long run that break few orders, found where trying is cheap: in its model.
-fn modelled_witnesses(failing: &Failing, model: &Model, effort: &mut Effort) -> Vec<Schedule> {
+fn modelled_witnesses(
+    failing: &Failing,
+    model: &Model,
+    effort: &mut Effort,
+    limit: Limit<'_>,
+) -> Vec<Schedule> {
     let (Some(symbolic), Some(order)) = (&failing.symbolic, model.observed()) else {
         return Vec::new();
     };
     let visible = failing.observed.schedule.visible.clone();
     let trace = &failing.observed.trace;
-    let mut world = Modelled::new(model, trace, symbolic, order, visible, EVALUATION_BUDGET);
+    let mut world = Modelled::new(model, trace, symbolic, order, visible, EVALUATION_BUDGET)
+        .until(limit);
     let cause = root_cause(&mut world, Vec::new(), 0, &mut NoRefuter);
     effort.evaluated += world.evaluated();
     cause.into_iter().flat_map(|cause| cause.witnesses).flatten().collect()

@@ -54,7 +54,7 @@ pub fn usable_model(failing: &Failing, notes: &mut Vec<String>) -> Option<Model>
         return Some(model);
     }
     notes.push(format!(
-        "the model does not reproduce the failing run ({verdict:?}); everything was found by execution"
+        "the model does not reproduce the failing run ({verdict}); everything was found by execution"
     ));
     None
 }
@@ -63,7 +63,7 @@ pub fn usable_model(failing: &Failing, notes: &mut Vec<String>) -> Option<Model>
 pub fn reduce_switches(lab: &mut Laboratory<'_>, failing: &mut Failing, effort: &mut Effort) {
     let Some(model) = usable_model(failing, &mut Vec::new()) else { return };
     let Some(observed) = model.observed() else { return };
-    let (order, evaluated) = reduce(&model, &observed);
+    let (order, evaluated) = reduce(&model, &observed, lab.limit());
     effort.evaluated += evaluated;
     if order == observed {
         return;

@@ -3,6 +3,7 @@
 //! Their order is unknown. As in Symbiosis, a failing schedule is found first: by walking the steps at random within
 //! what the conditions allow, then by the solver, which also finds initial values nobody recorded.
 
+use unravel_execute::Limit;
 use unravel_results::{Diagnosis, Effort, Observed, Status};
 use unravel_solve::{
     Answer, Bounds, Evaluator, Model, ModelError, Query, Solver, StepId, Verdict, Wish,
@@ -154,7 +155,7 @@ pub fn failing_schedule(
             match Evaluator::new(model).evaluate(&found.order) {
                 Verdict::Fails { .. } => Ok(found.order),
                 other => Err(DiagnoseError::NoFailingSchedule(format!(
-                    "the solver's schedule does not fail ({other:?}); this is a bug in unravel"
+                    "the solver's schedule does not fail ({other}); this is a bug in unravel"
                 ))),
             }
         }
@@ -218,7 +219,7 @@ fn complete(model: &Model, mut order: Vec<StepId>, next: &mut [usize]) -> Option
 
 /// Fewer context switches, all steps kept.
 pub fn reduce_fully(model: &Model, order: Vec<StepId>) -> (Vec<StepId>, u64) {
-    let (mut reduced, evaluated) = reduce(model, &order);
+    let (mut reduced, evaluated) = reduce(model, &order, Limit::default());
     let there: std::collections::HashSet<StepId> = reduced.iter().copied().collect();
     reduced.extend(order.into_iter().filter(|step| !there.contains(step)));
     (reduced, evaluated)

@@ -1,6 +1,7 @@
 //! The world of the model: schedules are evaluated, not executed. Everything stays on the recorded path.
 
 use rustc_hash::FxHashSet;
+use unravel_execute::Limit;
 use unravel_results::Observed;
 use unravel_solve::{Evaluator, Model, StepId, StepKind, Verdict};
 use unravel_trace::{
@@ -33,6 +34,7 @@ pub struct Modelled<'m> {
     relevance: Relevance,
     evaluated: u64,
     budget: u64,
+    limit: Limit<'m>,
 }
 
 impl<'m> Modelled<'m> {
@@ -72,7 +74,15 @@ impl<'m> Modelled<'m> {
             extents,
             evaluated: 0,
             budget,
+            limit: Limit::default(),
         }
+    }
+
+    /// Nothing new is tried then.
+    #[must_use]
+    pub fn until(mut self, limit: Limit<'m>) -> Self {
+        self.limit = limit;
+        self
     }
 
     /// Orders evaluated so far.
@@ -290,7 +300,7 @@ impl World for Modelled<'_> {
     }
 
     fn may_go_on(&self) -> bool {
-        self.budget > 0
+        self.budget > 0 && self.limit.may_go_on()
     }
 }
 

@@ -4,19 +4,27 @@
 //! Two segments of one thread become one by moving the later up to the earlier or the earlier down to the later; a
 //! thread's last segment may go altogether. A move that still fails and has fewer switches is kept; until none does.
 
+use unravel_execute::Limit;
 use unravel_solve::{Evaluator, Model, StepId, Verdict};
 use unravel_trace::ThreadId;
 
 use crate::budgets::REDUCE_STEPS;
 
 /// A failing order with as few context switches as the moves can reach, and how many orders were evaluated.
-pub fn reduce(model: &Model, order: &[StepId]) -> (Vec<StepId>, u64) {
+pub fn reduce(model: &Model, order: &[StepId], limit: Limit<'_>) -> (Vec<StepId>, u64) {
     let mut evaluator = Evaluator::new(model);
     // Requests are not executed: they have no place in a schedule.
     let (requests, executed): (Vec<StepId>, Vec<StepId>) =
         order.iter().partition(|step| model.is_request(**step));
     let segments = split(model, &executed);
-    let mut reduction = Reduction { model, segments, requests, evaluated: 0, left: REDUCE_STEPS };
+    let mut reduction = Reduction {
+        model,
+        segments,
+        requests,
+        evaluated: 0,
+        left: REDUCE_STEPS,
+        limit,
+    };
     while reduction.pass(&mut evaluator) && reduction.left > 0 {}
     ([reduction.segments.concat(), reduction.requests].concat(), reduction.evaluated)
 }
@@ -28,6 +36,7 @@ struct Reduction<'m> {
     requests: Vec<StepId>,
     evaluated: u64,
     left: usize,
+    limit: Limit<'m>,
 }
 
 impl Reduction<'_> {
@@ -35,7 +44,7 @@ impl Reduction<'_> {
     fn pass(&mut self, evaluator: &mut Evaluator<'_>) -> bool {
         let mut improved = false;
         let mut at = self.segments.len();
-        while at > 0 && self.left > 0 {
+        while at > 0 && self.left > 0 && self.limit.may_go_on() {
             at -= 1;
             if at >= self.segments.len() {
                 continue;

@@ -13,7 +13,7 @@ use unravel_results::{
 use unravel_solve::SolverChoice;
 use unravel_trace::{Executor, Input, KnownBug, Rules, Run};
 
-use crate::budgets::{DIAGNOSED, DIAGNOSIS, HURRIED, LEAST, MORE, TIMES};
+use crate::budgets::{ALWAYS, DIAGNOSED, DIAGNOSIS, FUTILE, HURRIED, LEAST, MORE, TIMES};
 use crate::diagnosing::{self, Diagnosed};
 use crate::keep::{Keeper, Name};
 use crate::same_cause;
@@ -144,6 +144,10 @@ pub fn explain(
         } else {
             let deadline = Instant::now() + share(time, index);
             let deadline = hurry.map_or(deadline, |end| end.min(deadline));
+            let deadline = match explored.tally.always_fails(ALWAYS) {
+                true => deadline.min(Instant::now() + FUTILE),
+                false => deadline,
+            };
             let mut report = |stage, elapsed| {
                 progress(Progress::Diagnosing { bug: index + 1, of, stage, elapsed });
             };

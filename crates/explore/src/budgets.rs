@@ -28,6 +28,9 @@ unravel_trace::budgets! {
     /// How long a run may go on after the time is up.
     GRACE: Duration = Duration::from_millis(800);
 
+    /// If so many schedules all fail, others hardly pass: more bugs are looked for half as long.
+    ALWAYS: u64 = 1000;
+
     /// More parts than that have nothing to divide.
     MOST_SHARDS: u32 = 10_000;
 }

@@ -17,7 +17,7 @@ use unravel_trace::{
 };
 
 use crate::Shard;
-use crate::budgets::{FIRST_STEPS, MANY_CUT, MORE_STEPS, MOST_JOBS};
+use crate::budgets::{ALWAYS, FIRST_STEPS, MANY_CUT, MORE_STEPS, MOST_JOBS};
 use crate::coverage::Coverage;
 use crate::crew::Crew;
 use crate::exits::Exits;
@@ -309,6 +309,7 @@ impl<'a> State<'a> {
         let whole = self.plan.time.map(|time| time.saturating_sub(self.started.elapsed()));
         let more = match (self.plan.after_first, self.found_at) {
             (AfterFirst::GoOnFor { time, .. }, Some(found)) => {
+                let time = if self.tally.always_fails(ALWAYS) { time / 2 } else { time };
                 Some(time.saturating_sub(found.elapsed()))
             }
             _ => None,

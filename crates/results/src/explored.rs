@@ -162,6 +162,12 @@ impl Tally {
         matches!(self.reason, Some(Unfollowed::SeenOnce { .. }))
     }
 
+    /// Whether all of at least so many runs failed.
+    pub fn always_fails(&self, least: u64) -> bool {
+        let failed: u64 = self.failed.iter().map(|(_, runs)| runs).sum();
+        failed >= least && failed + self.inconclusive + self.discarded == self.schedules
+    }
+
     /// Whether the program looped for ever in some run, for nothing.
     pub fn is_endless(&self) -> bool {
         self.notes.contains(&Note::EndlessLoop)

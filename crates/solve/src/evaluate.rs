@@ -23,6 +23,8 @@ mod state;
 mod sync;
 mod undo;
 
+use std::fmt;
+
 use unravel_trace::{Bug, SymbolId, ThreadId};
 
 use crate::{CheckId, Model, Op, Source, StepId, StepKind};
@@ -39,6 +41,19 @@ pub enum Verdict {
     Blocked { at: StepId },
     /// A thread leaves its recorded path after this step. `passed`: the bug condition was decided before, and false.
     Leaves { at: StepId, check: CheckId, passed: bool },
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Fails { at } => write!(f, "it fails at step {}", at.index() + 1),
+            Verdict::Passes => f.write_str("it passes"),
+            Verdict::Blocked { at } => write!(f, "step {} is blocked", at.index() + 1),
+            Verdict::Leaves { at, .. } => {
+                write!(f, "a thread leaves its path after step {}", at.index() + 1)
+            }
+        }
+    }
 }
 
 /// Evaluates orders of one model, each only from where it differs from the last.

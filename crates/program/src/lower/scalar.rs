@@ -15,7 +15,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
     pub(super) fn operation(&mut self, inst: Value<'m>, opcode: Op) {
         let operands: Vec<Value<'m>> = inst.operands().collect();
         let Some(first) = operands.first().copied() else {
-            return self.trap(format!("the instruction `{opcode:?}`"));
+            return self.trap(format!("the instruction `{}`", name(opcode)));
         };
         if opcode == Op::LLVMICmp && self.is_fused(inst) || is_folded_index(inst) {
             return;

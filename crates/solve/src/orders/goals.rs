@@ -291,7 +291,7 @@ impl Opener for Near<'_> {
             None => self.measure(open.search.evaluator, &state.order),
         };
         if !is_as_wished(verdict, self.query.wish) {
-            return Err(format!("an answer that ends otherwise: {verdict:?}"));
+            return Err(format!("an answer that ends otherwise: {verdict}"));
         }
         // A deadlock that is avoided sooner than planned may cost more than was counted.
         if cost.iter().zip(self.settled).any(|(cost, most)| *cost > most) {

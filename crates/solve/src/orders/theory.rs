@@ -411,7 +411,7 @@ impl Search<'_, '_> {
             self.assert_object(sync, said)?;
         }
         match said.is_silent() {
-            true => Err(format!("an order that obeys all constraints ends otherwise: {verdict:?}")),
+            true => Err(format!("an order that obeys all constraints ends otherwise: {verdict}")),
             false => Ok(()),
         }
     }
