@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use unravel_execute::{Apart, Attended, Laboratory, Limit};
 use unravel_results::{Causes, EventStack};
 use unravel_strategies::Random;
-use unravel_trace::{Detail, EngineError, Executor, Input, LeftOut, Nondet, Rng, Run, VisibleSet, Want};
+use unravel_trace::{
+    Detail, EngineError, Executor, Input, LeftOut, Nondet, Rng, Run, VisibleSet, Want,
+};
 
 use crate::budgets::{CLASSES, HURRIED, INPUTS, SAMPLES, TELLING_SHARE, TIME};
 use crate::enumerate::{Enumerated, enumerate};
@@ -128,7 +130,9 @@ pub fn causes(
         Attended::Ended { signal } if known.causes.bugs.is_empty() => {
             return Err(CausesError::Killed { signal });
         }
-        Attended::Ended { .. } => cut_short(known, "the program killed the process that explored it"),
+        Attended::Ended { .. } => {
+            cut_short(known, "the program killed the process that explored it")
+        }
         Attended::Late if known.causes.extent.schedules == 0 => {
             cut_short(known, "no run ended in time; a smaller --max-steps gives long ones up")
         }

@@ -76,11 +76,7 @@ fn witness(order: OrderId, orders: &[OrderId], broken: &[OrderSet]) -> Option<us
 }
 
 /// A cheapest set that meets all of these: fewest members first, then the smallest sum of costs.
-fn cheapest(
-    sets: &[&OrderSet],
-    cost: &impl Fn(OrderId) -> u64,
-    limit: Limit<'_>,
-) -> Vec<OrderId> {
+fn cheapest(sets: &[&OrderSet], cost: &impl Fn(OrderId) -> u64, limit: Limit<'_>) -> Vec<OrderId> {
     let mut costs: FxHashMap<OrderId, u64> = FxHashMap::default();
     for order in sets.iter().flat_map(|set| set.iter()) {
         costs.entry(order).or_insert_with(|| cost(order));
@@ -173,7 +169,8 @@ mod tests {
 
     fn core_of(broken: &[&[u32]]) -> Vec<u32> {
         let broken: Vec<OrderSet> = broken.iter().map(|orders| set(orders)).collect();
-        let core = core(&broken, |_| 0, |order| u64::from(order.0), Limit::default()).expect("time");
+        let core =
+            core(&broken, |_| 0, |order| u64::from(order.0), Limit::default()).expect("time");
         for (order, witness) in core.orders.iter().zip(&core.witnesses) {
             let alone = broken[*witness].iter().filter(|o| core.orders.contains(o)).count();
             assert!(broken[*witness].contains(*order) && alone == 1);

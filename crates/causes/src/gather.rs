@@ -10,7 +10,8 @@ use rustc_hash::FxHashSet;
 use unravel_execute::{Laboratory, Lesson};
 use unravel_strategies::{Counted, Exhaustive, Pct, Pos, Random, Systematic};
 use unravel_trace::{
-    BugId, Capability, Detail, Failure, LeftOut, Note, Outcome, Rng, Run, Scheduler, VisibleSet, Want,
+    BugId, Capability, Detail, Failure, LeftOut, Note, Outcome, Rng, Run, Scheduler, VisibleSet,
+    Want,
 };
 
 use crate::budgets::{EXHAUSTIVE_WORK, MOST_STEPS};

@@ -1,6 +1,5 @@
 //! `unravel completions`: a script for the user's shell.
 
-
 use clap::CommandFactory;
 
 use crate::error::CliError;

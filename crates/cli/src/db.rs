@@ -70,7 +70,8 @@ fn stats(flags: &DbStatsFlags) -> Result<(), CliError> {
         return Ok(());
     }
     let Stats { program, seen, distinct, .. } = &stats;
-    sayln!("{}: {} seen, {distinct} distinct; {}, {}",
+    sayln!(
+        "{}: {} seen, {distinct} distinct; {}, {}",
         program,
         count(*seen, "run"),
         count(stats.inputs as u64, "input"),

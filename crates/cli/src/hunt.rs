@@ -1,6 +1,5 @@
 //! `unravel hunt`: failures that never happened, from runs that passed.
 
-
 use unravel_files::TraceFile;
 use unravel_hunt::{Bag, Options, Progress as Now, Quarry, Task};
 use unravel_report::hunts::{self, Weight};

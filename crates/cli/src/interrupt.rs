@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
+use crate::exit::Exit;
+
 /// Whether the user wants it to end.
 pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -16,7 +18,8 @@ const IMPATIENT: u32 = 3;
 /// Who is to clear away what this process leaves in folders, and not its children.
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
-/// From now on a signal that ends the process clears away its folders first.
+/// From now on a signal that ends the process clears away its folders first; after Ctrl-C, before a command listens to it,
+/// nothing is known.
 pub fn leave_no_folders() {
     // SAFETY: asks for our number, and installs a handler that only does what a handler may.
     unsafe {
@@ -30,8 +33,24 @@ pub fn leave_no_folders() {
     }
 }
 
+/// What somebody reads who interrupted a command before it came to anything.
+const NOTHING_KNOWN: &[u8] = b"interrupted before anything was known\n";
+
 extern "C" fn leave(signal: i32) {
-    // SAFETY: ends this process as if it had not listened.
+    // SAFETY: all of this may be done in a handler.
+    unsafe {
+        if signal == libc::SIGINT && libc::getpid() == OWNER.load(Ordering::Relaxed) {
+            unravel_program::build::clear_scratch();
+            libc::write(2, NOTHING_KNOWN.as_ptr().cast(), NOTHING_KNOWN.len());
+            libc::_exit(Exit::Inconclusive as i32);
+        }
+    }
+    end_by(signal);
+}
+
+/// Ends this process as if it had not listened, but for its folders.
+fn end_by(signal: i32) {
+    // SAFETY: all of this may be done in a handler.
     unsafe {
         if libc::getpid() == OWNER.load(Ordering::Relaxed) {
             unravel_program::build::clear_scratch();
@@ -62,6 +81,6 @@ extern "C" fn interrupt(_: i32) {
         }
     };
     if unheard >= IMPATIENT {
-        leave(libc::SIGINT);
+        end_by(libc::SIGINT);
     }
 }

@@ -65,7 +65,8 @@ pub fn notice_loss() {
 
 /// As the user typed it, so that a report says how to make it again.
 pub fn command() -> String {
-    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| shell_word(&arg.to_string_lossy())).collect();
+    let args: Vec<String> =
+        std::env::args_os().skip(1).map(|arg| shell_word(&arg.to_string_lossy())).collect();
     format!("unravel {}", args.join(" "))
 }
 

@@ -1,6 +1,5 @@
 //! `unravel repair`: patches against every cause, each of them checked.
 
-
 use unravel_repair::Effort;
 use unravel_report::{Sources, html, json, terminal};
 

@@ -48,7 +48,8 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
             _ => warnln!("{}", story::ending(&run)),
         }
         let is_told = |note: &&Note| **note == Note::EndlessLoop;
-        for note in run.notes.iter().filter(|note| !is_told(note)).map(unravel_report::notes::note) {
+        for note in run.notes.iter().filter(|note| !is_told(note)).map(unravel_report::notes::note)
+        {
             warnln!("note: {note}");
         }
     }

@@ -41,9 +41,7 @@ pub fn step(flags: &ReplayFlags) -> Result<Exit, CliError> {
     };
     let order_known = story::is_order_known(&run);
     if !order_known {
-        print(
-            "the order between threads is unknown: the events are listed in one that could be\n",
-        );
+        print("the order between threads is unknown: the events are listed in one that could be\n");
     }
     let ending = match &run.outcome {
         Outcome::Failed(failure) => story::without_size(failure),
@@ -103,10 +101,7 @@ fn session(stepper: &mut Stepper<'_>, input: File) -> bool {
 }
 
 /// Commands that nobody types: what is refused makes the whole an error. Empty lines and comments are passed over.
-fn script(
-    stepper: &mut Stepper<'_>,
-    lines: impl Iterator<Item = std::io::Result<String>>,
-) -> bool {
+fn script(stepper: &mut Stepper<'_>, lines: impl Iterator<Item = std::io::Result<String>>) -> bool {
     let mut understood = true;
     for line in lines.map_while(Result::ok) {
         if line.trim().is_empty() || line.trim_start().starts_with('#') {

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{FINDING, NOTHING, corpus, directory, ended, says, unravel, write};
+use support::{FINDING, INCONCLUSIVE, NOTHING, corpus, directory, ended, says, unravel, write};
 
 /// Two threads that may lose two updates, each with an assertion of its own.
 const TWO_BUGS: &str = r#"
@@ -183,7 +183,7 @@ fn an_interrupted_search_tells_what_it_knows() {
     // SAFETY: a signal to our own child.
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
     let output = child.wait_with_output().expect("it ends");
-    let text = ended(&output, &arguments, NOTHING);
+    let text = ended(&output, &arguments, INCONCLUSIVE);
     assert!(text.contains("interrupted; what was found is kept"), "{text}");
     assert!(text.contains("no failure found in"), "{text}");
 }

@@ -87,6 +87,17 @@ fn who_is_interrupted_and_found_nothing_is_not_clean() {
 }
 
 #[test]
+fn a_run_that_is_interrupted_is_inconclusive() {
+    let directory = directory("interrupted-run");
+    let endless = "int main(void) { volatile long i = 0; while (i < 4000000000) i++; return 0; }\n";
+    write(&directory, "long.c", endless);
+    let arguments = ["run", "long.c", "--max-steps", "100000000000"];
+    let (output, took) = interrupted(&directory, &arguments, Duration::from_secs(2));
+    assert!(took < SPARE, "{took:?}");
+    assert_eq!(output.status.code(), Some(INCONCLUSIVE), "{:?}", output.status);
+}
+
+#[test]
 fn long_runs_are_diagnosed_and_simplified_in_time() {
     let directory = directory("long-runs");
     write(&directory, "big.c", &increments(6, 400, "x == 2400"));

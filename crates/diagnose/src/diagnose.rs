@@ -394,8 +394,8 @@ fn modelled_witnesses(
     };
     let visible = failing.observed.schedule.visible.clone();
     let trace = &failing.observed.trace;
-    let mut world = Modelled::new(model, trace, symbolic, order, visible, EVALUATION_BUDGET)
-        .until(limit);
+    let mut world =
+        Modelled::new(model, trace, symbolic, order, visible, EVALUATION_BUDGET).until(limit);
     let cause = root_cause(&mut world, Vec::new(), 0, &mut NoRefuter);
     effort.evaluated += world.evaluated();
     cause.into_iter().flat_map(|cause| cause.witnesses).flatten().collect()

@@ -17,14 +17,8 @@ pub fn reduce(model: &Model, order: &[StepId], limit: Limit<'_>) -> (Vec<StepId>
     let (requests, executed): (Vec<StepId>, Vec<StepId>) =
         order.iter().partition(|step| model.is_request(**step));
     let segments = split(model, &executed);
-    let mut reduction = Reduction {
-        model,
-        segments,
-        requests,
-        evaluated: 0,
-        left: REDUCE_STEPS,
-        limit,
-    };
+    let mut reduction =
+        Reduction { model, segments, requests, evaluated: 0, left: REDUCE_STEPS, limit };
     while reduction.pass(&mut evaluator) && reduction.left > 0 {}
     ([reduction.segments.concat(), reduction.requests].concat(), reduction.evaluated)
 }

@@ -8,9 +8,9 @@ unravel_trace::budgets! {
     /// How long bugs are diagnosed, all of them, after a search that was interrupted: somebody is waiting.
     HURRIED: Duration = Duration::from_millis(500);
 
-    /// If so many schedules of all strategies fail, one that passes is hardly there to be found …
+    /// If so many schedules of all strategies fail, one that passes is hardly there to be found.
     ALWAYS: u64 = 1000;
-    /// … and is looked for no longer than this.
+    /// Then it is looked for no longer than this.
     FUTILE: Duration = Duration::from_millis(600);
 
     /// Simplifying may take this part of a diagnosis' time.

@@ -31,7 +31,9 @@ pub fn probe(bitcode: &[u8]) -> Result<(), ProbeError> {
             // SAFETY: all of these concern the child alone.
             unsafe {
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGILL, libc::SIGALRM] {
+                for signal in
+                    [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGILL, libc::SIGALRM]
+                {
                     libc::signal(signal, libc::SIG_DFL);
                 }
                 // What LLVM prints before it gives up helps nobody.

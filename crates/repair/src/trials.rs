@@ -9,9 +9,7 @@ use unravel_execute::Limit;
 use unravel_results::{Check, CheckedAs, Rejected, Repair, RepairCost, RepairKind};
 use unravel_trace::{Failure, FailureKind, SiteId, VisibleSet};
 
-use crate::budgets::{
-    COUNTING, EXHAUSTIVE_SHARE, MOST_REMAINING, SAMPLING_SHARE, SPARE,
-};
+use crate::budgets::{COUNTING, EXHAUSTIVE_SHARE, MOST_REMAINING, SAMPLING_SHARE, SPARE};
 use crate::check::{self, Effort, Explored};
 use crate::draft::{Written, write};
 use crate::measures::Measure;

@@ -65,7 +65,8 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
         (
             format!("{program}: inconclusive because the program came to no end in any of {pace}"),
             Some(
-                "an assumption did not hold in any of them: other inputs with --nondet-seed N".to_owned(),
+                "an assumption did not hold in any of them: other inputs with --nondet-seed N"
+                    .to_owned(),
             ),
         )
     } else if tally.inconclusive == tally.schedules {
@@ -198,7 +199,11 @@ fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
         said.push(format!(
             "{} of them discarded, because {}",
             tally.discarded,
-            if tally.is_endless() { "a thread loops for ever" } else { "an assumption did not hold" }
+            if tally.is_endless() {
+                "a thread loops for ever"
+            } else {
+                "an assumption did not hold"
+            }
         ));
     }
     let put_aside: u64 = tally.put_aside.iter().sum();

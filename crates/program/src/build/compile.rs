@@ -60,8 +60,10 @@ const OPTIMISED: [&str; 3] = ["-fno-vectorize", "-fno-slp-vectorize", "-fno-unro
 /// Compiles all units and links them.
 pub(super) fn make(plan: &Plan, tools: &Tools) -> Result<Made, BuildError> {
     let began = SystemTime::now();
-    let scratch = Scratch::new().map_err(|source| {
-        BuildError::Io { action: "make a directory in", path: std::env::temp_dir(), source }
+    let scratch = Scratch::new().map_err(|source| BuildError::Io {
+        action: "make a directory in",
+        path: std::env::temp_dir(),
+        source,
     })?;
     let compiled = compile_all(plan, tools, scratch.path());
 

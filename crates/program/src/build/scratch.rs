@@ -63,7 +63,8 @@ pub fn clear_scratch() {
         if path.is_null() {
             continue;
         }
-        let words = [c"rm".as_ptr(), c"-rf".as_ptr(), c"--".as_ptr(), path.cast_const(), null_mut()];
+        let words =
+            [c"rm".as_ptr(), c"-rf".as_ptr(), c"--".as_ptr(), path.cast_const(), null_mut()];
         // SAFETY: fork, execv, _exit and waitpid may be called in a handler; the strings live as long as the process.
         unsafe {
             match libc::fork() {
