@@ -5,7 +5,10 @@ use std::ffi::CString;
 
 use crate::error::VmError;
 
-/// Takes all descriptors up to the highest one in use, so that those behind are the program's.
+/// Descriptors before the program's first that are kept for whoever needs some during a run.
+pub(crate) const RESERVED: i32 = 2;
+
+/// Takes all descriptors up to the highest one in use, and a few to spare, so that those behind are the program's.
 pub(crate) fn claim_descriptors() -> i32 {
     let highest = std::fs::read_dir("/proc/self/fd").map_or(64, |entries| {
         let numbers = entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
@@ -17,7 +20,7 @@ pub(crate) fn claim_descriptors() -> i32 {
         if descriptor < 0 {
             return i32::MAX - 1;
         }
-        if descriptor > highest {
+        if descriptor > highest + RESERVED {
             // SAFETY: the descriptor just made.
             unsafe { libc::close(descriptor) };
             return descriptor;

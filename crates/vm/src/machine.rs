@@ -280,7 +280,10 @@ impl Machine {
         self.tells = self.watches || self.keeps_stacks || self.observes != Observes::Nothing;
         self.reset(job.input, job.visible, want);
         let capture = match want.output {
-            true => Some(Capture::begin().map_err(|error| EngineError::Failed(error.to_string()))?),
+            true => Some(
+                Capture::begin(self.natives.reserved())
+                    .map_err(|error| EngineError::Failed(error.to_string()))?,
+            ),
             false => None,
         };
         let scheduler: *mut (dyn Scheduler + '_) = by;

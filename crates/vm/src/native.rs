@@ -265,6 +265,12 @@ impl Natives {
         self.first_descriptor
     }
 
+    /// The first of the descriptors that are kept for us, if the program might close others.
+    pub fn reserved(&self) -> Option<i32> {
+        let is_claimed = self.first_descriptor < i32::MAX - 1;
+        is_claimed.then_some(self.first_descriptor - host::RESERVED)
+    }
+
     /// Makes standard input start anew.
     pub fn set_input(&mut self, input: &Input) {
         if !self.stdin_ready || self.stdin != input.stdin {
