@@ -6,7 +6,7 @@
  *
  * Bug (atomicity violation): the alarm is not blocked while the pair is changed. If the disk
  * is asleep, the change is in progress when the alarm comes, after a second.
- * Natively: @NATIVE@
+ * Natively: 164 of 200 runs.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
  *
  * Bug (order violation): timer_delete stops the timer, not a callback that has begun. Both
  * wake at the same moment, and the callback may come last.
- * Natively: about half of all runs, as a write to free memory that nothing complains about.
+ * Natively: 60 of 200 runs, by the address sanitizer; without it nothing shows.
  */
 #include <signal.h>
 #include <stdatomic.h>

