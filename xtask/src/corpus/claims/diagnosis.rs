@@ -103,14 +103,12 @@ pub fn check(tool: &Path, case: &Case, trace: &Path) -> Result<(), String> {
 impl Diagnosis {
     /// Claim 1.
     fn confirmed(&self, case: &Case, complaints: &mut Vec<String>) {
-        let bug = &case.expect.bug;
         if self.status.kind != "confirmed" {
             let reason = self.status.reason.as_deref().unwrap_or("no reason");
             complaints.push(format!("it confirmed, seen {}: {reason}", self.status.kind));
         }
         for outcome in [&self.failure, &self.failing.outcome] {
-            let places = outcome.places(case);
-            if outcome.kind != bug.outcome || !places.iter().any(|place| bug.at.contains(place)) {
+            if !outcome.is_bug_of(case) {
                 complaints.push(format!("the same bug, seen {}", outcome.describe(case)));
             }
         }
