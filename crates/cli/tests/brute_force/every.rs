@@ -39,6 +39,11 @@ impl Every {
         false
     }
 
+    /// How many deviations the last run had.
+    pub fn spent(&self) -> u32 {
+        self.spent
+    }
+
     fn decide(&mut self, options: u32) -> u32 {
         if self.depth == self.path.len() {
             self.path.push((0, options));
@@ -52,11 +57,25 @@ impl Every {
 
 impl Scheduler for Every {
     fn next(&mut self, view: &View<'_>) -> Choice {
-        let index = self.decide(view.enabled.len() as u32);
-        Choice { thread: view.enabled[index as usize].thread, events: 1 }
+        let early = if self.spent < self.bound { view.early } else { &[] };
+        let index = self.decide((view.enabled.len() + early.len()) as u32) as usize;
+        let ready = match index.checked_sub(view.enabled.len()) {
+            None => &view.enabled[index],
+            Some(index) => {
+                self.spent += 1;
+                &early[index]
+            }
+        };
+        Choice { thread: ready.thread, events: 1 }
     }
 
     fn choose(&mut self, _what: Question, options: u32) -> u32 {
         self.decide(options)
+    }
+
+    fn deviate(&mut self, _what: Deviation) -> bool {
+        let deviates = self.spent < self.bound && self.decide(2) == 1;
+        self.spent += u32::from(deviates);
+        deviates
     }
 }

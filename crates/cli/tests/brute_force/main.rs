@@ -127,8 +127,15 @@ fn one_program() {
     let most = std::env::var(MOST).map_or(200_000, |text| text.parse().expect("a number"));
     let mut lab = Lab::new(&source);
     println!();
+    // What there is if a search said that further deviations change nothing.
+    let mut settled: Option<BTreeSet<String>> = None;
     for bound in BOUNDS {
         let Some(all) = lab.brute_force(bound, most) else { break };
+        if settled.as_ref().is_some_and(|settled| *settled != all.ends) {
+            println!(
+                "{SAID} differs: {bound} deviations show more than was said to be all: {settled:?}"
+            );
+        }
         let found = lab.search(bound);
         println!(
             "{SAID} compared {bound}: {} schedules, {} classes, {:?}",
@@ -147,6 +154,9 @@ fn one_program() {
                 "{SAID} differs with {bound} deviations: missed {missed:?}, invented {invented:?}, {:?}",
                 found.reached
             );
+        }
+        if found.reached.complete && found.reached.is_for_all_deviations() {
+            settled.get_or_insert(found.ends);
         }
     }
 }
@@ -194,6 +204,7 @@ impl Lab {
                 (every, ends, runs) = (Every::new(bound), BTreeSet::new(), 0);
                 continue;
             }
+            assert_eq!(run.deviated.len(), every.spent() as usize, "deviations are counted alike");
             ends.extend(end(&run.outcome));
             if !every.turn() {
                 return Some(All { ends, runs });
@@ -203,9 +214,9 @@ impl Lab {
     }
 
     /// The same by exhaustive search.
-    fn search(&mut self, _bound: u32) -> Found {
+    fn search(&mut self, bound: u32) -> Found {
         'again: loop {
-            let (mut search, mut ends) = (Exhaustive::new(0, 1), BTreeSet::new());
+            let (mut search, mut ends) = (Exhaustive::within(bound, 0, 1), BTreeSet::new());
             loop {
                 let Some(mut scheduler) = search.scheduler() else { break };
                 let run = self.run(&mut *scheduler);

@@ -1,23 +1,27 @@
 //! Small random programs with threads, as C sources.
 //!
 //! Two or three threads with two to five operations each: atomics, sections under a lock, tried and timed locks, condition
-//! variables, semaphores, sleeps, and assertions that hold in some orders only. `main` joins the threads, looks at what is
+//! variables, semaphores, sleeps, and assertions that hold in some orders only. Waits are bounded or not. `main` joins the threads, looks at what is
 //! left, and returns it as its exit code, so that two searches that see the same codes have seen the same ends. Each operation
 //! has a line of its own: a line says which one failed. There are no loops, so every run ends or is stuck.
 
 use unravel_trace::Rng;
 
 const HEAD: &str = "\
+#define _GNU_SOURCE
 #include <assert.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 static atomic_int x, y;
 static int g;
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t w = PTHREAD_RWLOCK_INITIALIZER;
+static mtx_t k;
 static sem_t s;
 static struct timespec in_ms(long ms)
 {
@@ -49,11 +53,15 @@ pub fn program(rng: &mut Rng) -> String {
         source += "\t(void)r;\n\treturn a;\n}\n";
     }
     source += &format!("int main(void)\n{{\n\tpthread_t t[{threads}];\n");
-    source += &format!("\tsem_init(&s, 0, {});\n", rng.below(2));
+    source += &format!("\tsem_init(&s, 0, {});\n\tmtx_init(&k, mtx_plain);\n", rng.below(2));
     for number in 0..threads {
         source += &format!("\tpthread_create(&t[{number}], 0, t{number}, 0);\n");
     }
-    for number in 0..threads {
+    let impatient = rng.below(6) == 0;
+    if impatient {
+        source += "\tstruct timespec u = in_ms(2);\n\tif (pthread_timedjoin_np(t[0], 0, &u) != 0) { x = 3; pthread_join(t[0], 0); }\n";
+    }
+    for number in u32::from(impatient)..threads {
         source += &format!("\tpthread_join(t[{number}], 0);\n");
     }
     if rng.below(3) == 0 {
@@ -86,7 +94,7 @@ fn operation(rng: &mut Rng) -> Operation {
     let lock = if rng.below(5) == 0 { "n" } else { "m" };
     let ms = 1 + rng.below(3);
     let inside = *rng.pick(&["g++;", "g = 1;", "r = g;"]);
-    let (source, events) = match rng.below(30) {
+    let (source, events) = match rng.below(34) {
         0 | 1 => (format!("r = {a};"), 1),
         2 | 3 => (format!("{a} = {value};"), 1),
         4 | 5 => (format!("r = atomic_fetch_add(&{a}, 1);"), 1),
@@ -144,6 +152,15 @@ fn operation(rng: &mut Rng) -> Operation {
             (format!("{{ struct timespec u = in_ms({ms}); r = sem_timedwait(&s, &u) == 0; }}"), 1)
         }
         25..=27 => (format!("usleep({ms}000);"), 1),
+        28 => (format!("if (mtx_trylock(&k) == thrd_success) {{ {a}++; mtx_unlock(&k); }}"), 3),
+        29 => (
+            format!(
+                "{{ struct timespec u = in_ms({ms}); r = pthread_rwlock_timedwrlock(&w, &u) == 0; \
+                 if (r) {{ {a} = {value}; pthread_rwlock_unlock(&w); }} }}"
+            ),
+            3,
+        ),
+        30 => (format!("pthread_rwlock_rdlock(&w); r = {a}; pthread_rwlock_unlock(&w);"), 3),
         _ => assertion(rng),
     };
     (source, events)
