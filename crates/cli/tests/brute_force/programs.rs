@@ -1,9 +1,10 @@
 //! Small random programs with threads, as C sources.
 //!
 //! Two or three threads with two to five operations each: atomics, sections under a lock, tried and timed locks, condition
-//! variables, semaphores, sleeps, and assertions that hold in some orders only. Waits are bounded or not. `main` joins the threads, looks at what is
-//! left, and returns it as its exit code, so that two searches that see the same codes have seen the same ends. Each operation
-//! has a line of its own: a line says which one failed. There are no loops, so every run ends or is stuck.
+//! variables, semaphores, sleeps, and assertions that hold in some orders only. Waits are bounded or not. `main` joins
+//! the threads and returns what is left as its exit code, with what each thread saw last, so that two searches that see the
+//! same codes have seen the same ends. Each operation has a line of its own: a line says which one failed. There are no
+//! loops, so every run ends or is stuck.
 
 use unravel_trace::Rng;
 
@@ -46,28 +47,30 @@ pub fn program(rng: &mut Rng) -> String {
     let bodies = bodies(rng, threads);
     let mut source = HEAD.to_owned();
     for (number, body) in bodies.iter().enumerate() {
-        source += &format!("static void *t{number}(void *a)\n{{\n\tint r = 0;\n");
+        source += &format!("static void *t{number}(void *a)\n{{\n\tlong r = 0;\n\t(void)a;\n");
         for operation in body {
             source += &format!("\t{operation}\n");
         }
-        source += "\t(void)r;\n\treturn a;\n}\n";
+        source += "\treturn (void *)r;\n}\n";
     }
-    source += &format!("int main(void)\n{{\n\tpthread_t t[{threads}];\n");
+    source += "int main(void)\n{\n\tpthread_t t[3];\n\tvoid *r[3] = { 0, 0, 0 };\n";
     source += &format!("\tsem_init(&s, 0, {});\n\tmtx_init(&k, mtx_plain);\n", rng.below(2));
     for number in 0..threads {
         source += &format!("\tpthread_create(&t[{number}], 0, t{number}, 0);\n");
     }
     let impatient = rng.below(6) == 0;
     if impatient {
-        source += "\tstruct timespec u = in_ms(2);\n\tif (pthread_timedjoin_np(t[0], 0, &u) != 0) { x = 3; pthread_join(t[0], 0); }\n";
+        source += "\tstruct timespec u = in_ms(2);\n";
+        source += "\tif (pthread_timedjoin_np(t[0], &r[0], &u) != 0) { x = 3; pthread_join(t[0], &r[0]); }\n";
     }
     for number in u32::from(impatient)..threads {
-        source += &format!("\tpthread_join(t[{number}], 0);\n");
+        source += &format!("\tpthread_join(t[{number}], &r[{number}]);\n");
     }
     if rng.below(3) == 0 {
         source += &format!("\t{}\n", last_words(rng));
     }
-    source + "\treturn (x & 3) + 4 * (y & 3) + 16 * (g & 3);\n}\n"
+    source += "\tint left = !!r[0] + 2 * !!r[1] + 4 * !!r[2];\n";
+    source + "\treturn (x & 3) + 4 * (y & 3) + 16 * (g & 1) + 32 * left;\n}\n"
 }
 
 /// What the threads do: two to five operations each, and together not too much.
