@@ -18,7 +18,7 @@ static void *work(void *arg)
 	struct queue *queue = arg;
 
 	while (!stop) {
-		usleep(300000);
+		usleep(250000);
 		queue->handled++;
 	}
 	return NULL;

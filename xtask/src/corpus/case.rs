@@ -77,6 +77,8 @@ pub struct Bug {
     pub root_cause: Vec<String>,
     /// How many causes there are; those between the same lines are one.
     pub causes: Option<u32>,
+    /// Why no order of threads makes the failure, once the environment does what it needs: then there is no diagnosis.
+    pub undiagnosed: Option<String>,
     /// `no: ` and why no repair is to be expected. The case complains once there is one.
     pub repair: Option<String>,
     #[expect(dead_code, reason = "a path that differs is marked, whether it has to differ or not")]

@@ -228,7 +228,7 @@ impl Lab<'_> {
         if !outcome.is_bug_of(self.case) {
             return Err(format!("expected {expected}, seen {}", outcome.describe(self.case)));
         }
-        finding.deviates_as_said(self.case)?;
+        finding.run.deviates_as_said(self.case)?;
         self.replay(finding)?;
         diagnosis::check(self.tool, self.case, &finding.trace)?;
         // The number of workers must not matter.
@@ -353,6 +353,10 @@ impl Lab<'_> {
         arguments.extend(expect.libs.iter().map(|library| format!("-l{library}")));
         arguments.extend(["--json".into(), "--out".into(), out.display().to_string()]);
         arguments.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        if expect.bug.needs.as_deref() == Some("malloc") {
+            let times = expect.bug.deviations.unwrap_or_default();
+            arguments.extend(["--malloc-fails".into(), times.to_string()]);
+        }
         if let Some(stdin) = &expect.stdin {
             arguments.extend(["--stdin".into(), self.stdin_file(stdin)?.display().to_string()]);
         }

@@ -84,6 +84,12 @@ struct Projection {
 /// Everything that does not hold, in words.
 pub fn check(tool: &Path, case: &Case, trace: &Path) -> Result<(), String> {
     let arguments = ["diagnose", &trace.display().to_string(), "--json"].map(str::to_owned);
+    if let Some(reason) = &case.expect.bug.undiagnosed {
+        // Inconclusive, with its own exit code; the answer has the reason.
+        return ask_text(tool, case, &arguments, &[3])
+            .map(drop)
+            .map_err(|problem| format!("diagnosis: expected none ('{reason}'): {problem}"));
+    }
     let text = ask_text(tool, case, &arguments, &[1])?;
     let diagnosis: Diagnosis = serde_json::from_str(&text)
         .map_err(|error| format!("unravel diagnose: not the JSON expected: {error}"))?;

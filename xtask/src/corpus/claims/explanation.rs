@@ -69,6 +69,9 @@ pub fn bug(lab: &Lab<'_>, flags: &[&str]) -> Result<(), String> {
         return Err(format!("explain: expected {} among its bugs", expected.outcome));
     }
     for bug in &said.bugs {
+        if expected.undiagnosed.is_some() && bug.failure.is_bug_of(lab.case) {
+            continue;
+        }
         match (&bug.diagnosis, &bug.undiagnosed) {
             (Some(diagnosis), None) if diagnosis.status.kind == "confirmed" => {
                 replays(lab, bug, diagnosis)?;
