@@ -56,6 +56,29 @@ pub struct Run {
     pub events: u64,
     pub context_switches: u64,
     pub steps: u64,
+    /// What the environment did that an ordinary one does not.
+    #[serde(default)]
+    pub deviations: Vec<Deviation>,
+}
+
+impl Run {
+    /// The environment did what the case says, and no more: what it did, if not.
+    pub fn deviates_as_said(&self, case: &Case) -> Result<(), String> {
+        let bug = &case.expect.bug;
+        let (Some(needs), Some(times)) = (bug.needs.as_deref(), bug.deviations) else {
+            return Ok(());
+        };
+        let kinds: Vec<&str> = self.deviations.iter().map(|d| d.kind.as_str()).collect();
+        if kinds.len() == times as usize && kinds.iter().all(|kind| *kind == needs) {
+            return Ok(());
+        }
+        Err(format!("expected {times} deviations ({needs}), seen {kinds:?}"))
+    }
+}
+
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+pub struct Deviation {
+    pub kind: String,
 }
 
 #[derive(Debug, Deserialize, PartialEq, Eq)]
@@ -103,6 +126,16 @@ impl Outcome {
             }
             _ => innermost(&self.stack).into_iter().collect(),
         }
+    }
+
+    /// Whether this is the bug of the case: its kind at one of its lines, or its exit code, which has no line.
+    pub fn is_bug_of(&self, case: &Case) -> bool {
+        let bug = &case.expect.bug;
+        let there = match bug.exit {
+            Some(code) => self.message.ends_with(&format!(" code {code}")),
+            None => self.places(case).iter().any(|place| bug.at.contains(place)),
+        };
+        self.kind == bug.outcome && there
     }
 
     /// In words, with the place.

@@ -11,11 +11,12 @@ use unravel_trace::FailureKind;
 use crate::error::Error;
 
 /// The folders a case can be in.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "atomicity",
     "cpp",
     "data-race",
     "deadlock",
+    "environment",
     "figures",
     "memory",
     "multi-variable",
@@ -24,6 +25,10 @@ const KINDS: [&str; 11] = [
     "real",
     "sync",
 ];
+
+/// What an environment may do that an ordinary one does not, as the answers of the tool call it.
+const DEVIATIONS: [&str; 6] =
+    ["stall", "early-timeout", "spurious-wakeup", "weak-cas", "try-lock", "malloc"];
 
 #[derive(Debug)]
 pub struct Case {
@@ -48,6 +53,8 @@ pub struct Expect {
     /// Native libraries, as after `-l`.
     #[serde(default)]
     pub libs: Vec<String>,
+    /// The exit code of the twin in every schedule, if it is not 0.
+    pub twin_exit: Option<i32>,
     pub bug: Bug,
 }
 
@@ -58,6 +65,11 @@ pub struct Bug {
     pub outcome: String,
     /// `file:line`, any of which is right. For a deadlock, where some thread is blocked.
     pub at: Vec<String>,
+    /// The exit code, of a bug that is one.
+    pub exit: Option<i32>,
+    /// What the environment has to do for the bug to show, one of [`DEVIATIONS`], or `none`; and how often.
+    pub needs: Option<String>,
+    pub deviations: Option<u32>,
     /// The lines whose order decides.
     pub racy_lines: Vec<String>,
     /// Orders `file:line -> file:line` that together make the failure.
@@ -65,6 +77,8 @@ pub struct Bug {
     pub root_cause: Vec<String>,
     /// How many causes there are; those between the same lines are one.
     pub causes: Option<u32>,
+    /// Why no order of threads makes the failure, once the environment does what it needs: then there is no diagnosis.
+    pub undiagnosed: Option<String>,
     /// `no: ` and why no repair is to be expected. The case complains once there is one.
     pub repair: Option<String>,
     #[expect(dead_code, reason = "a path that differs is marked, whether it has to differ or not")]
@@ -157,6 +171,10 @@ impl Case {
         if bug.repair.as_deref().is_some_and(|text| reason(text).is_none()) {
             return Err("'repair' is not of the form 'no: reason'".into());
         }
+        if (bug.outcome == FailureKind::ExitCode.name()) != bug.exit.is_some() {
+            return Err("'exit' belongs to the outcome 'exit-code'".into());
+        }
+        bug.validate_environment(kind.starts_with("environment/"))?;
         let mut lines: Vec<&str> =
             bug.at.iter().chain(&bug.racy_lines).map(String::as_str).collect();
         for order in &bug.root_cause {
@@ -185,6 +203,21 @@ impl Case {
     pub fn owns(&self, file: &str) -> bool {
         let name = Path::new(file).file_name().unwrap_or_default();
         !name.is_empty() && self.folder.join(name).is_file()
+    }
+}
+
+impl Bug {
+    /// What the bug needs of its environment is said completely, and of all bugs that are about the environment.
+    fn validate_environment(&self, must: bool) -> Result<(), String> {
+        match (self.needs.as_deref(), self.deviations) {
+            (None, None) if !must => Ok(()),
+            (Some("none"), Some(0)) => Ok(()),
+            (Some(needs), Some(1..)) if DEVIATIONS.contains(&needs) => Ok(()),
+            (needs, deviations) => Err(format!(
+                "'needs' and 'deviations' are none and 0, or one of {} and how often, not {needs:?} and {deviations:?}",
+                DEVIATIONS.join(", ")
+            )),
+        }
     }
 }
 
@@ -235,12 +268,17 @@ root-cause = ["a.c:1 -> a.c:2"]
             ("at = [\"a.c:2\"]", "at = [\"a.c:3\"]", "a.c:3 is an empty line or beyond"),
             ("[bug]", "[bug]\nknown-gap = \"why\"", "'find-with' belong together"),
             ("[bug]", "[bug]\nrepair = \"no\"", "'repair' is not of the form"),
+            ("[bug]", "[bug]\nneeds = \"stall\"", "not Some(\"stall\") and None"),
+            ("[bug]", "[bug]\nneeds = \"stal\"\ndeviations = 1", "one of stall, early-timeout"),
+            ("[bug]", "[bug]\nneeds = \"none\"\ndeviations = 1", "are none and 0"),
+            ("[bug]", "[bug]\nexit = 1", "'exit' belongs to the outcome"),
             (" -> ", " before ", "is not of the form file:line -> file:line"),
         ] {
             assert!(GOOD.contains(right));
             let problem = read("order", &GOOD.replace(right, wrong)).expect_err(wrong);
             assert!(problem.contains(said), "{wrong}: {problem}");
         }
+        assert!(read("environment", GOOD).expect_err("no needs").contains("not None and None"));
         assert!(read("misc", GOOD).expect_err("no kind").contains("is none of atomicity"));
     }
 }

@@ -65,14 +65,13 @@ pub fn bug(lab: &Lab<'_>, flags: &[&str]) -> Result<(), String> {
     let out = lab.scratch.join("explained");
     let (said, text) = explain(lab, &lab.case.expect.sources, flags, &out, 1)?;
     let expected = &lab.case.expect.bug;
-    let is_expected = |bug: &Bug| {
-        let places = bug.failure.places(lab.case);
-        bug.failure.kind == expected.outcome && places.iter().any(|p| expected.at.contains(p))
-    };
-    if !said.bugs.iter().any(is_expected) {
+    if !said.bugs.iter().any(|bug| bug.failure.is_bug_of(lab.case)) {
         return Err(format!("explain: expected {} among its bugs", expected.outcome));
     }
     for bug in &said.bugs {
+        if expected.undiagnosed.is_some() && bug.failure.is_bug_of(lab.case) {
+            continue;
+        }
         match (&bug.diagnosis, &bug.undiagnosed) {
             (Some(diagnosis), None) if diagnosis.status.kind == "confirmed" => {
                 replays(lab, bug, diagnosis)?;

@@ -26,8 +26,7 @@ pub fn confirm(lab: &Lab<'_>, exposed: &Exposed) -> Result<(), String> {
         return Err(format!("the exposed failure does not replay: {difference}"));
     }
     let (bug, outcome) = (&lab.case.expect.bug, &replay.run.outcome);
-    let places = outcome.places(lab.case);
-    if outcome.kind != bug.outcome || !places.iter().any(|place| bug.at.contains(place)) {
+    if !outcome.is_bug_of(lab.case) {
         let expected = format!("{} at {}", bug.outcome, bug.at.join(" or "));
         return Err(format!("expected {expected}, exposed {}", outcome.describe(lab.case)));
     }

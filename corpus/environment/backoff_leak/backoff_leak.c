@@ -1,0 +1,54 @@
+/*
+ * backoff_leak: two threads need two locks, in opposite orders. One of them only tries to take
+ * its second lock, and releases the first one before it tries again; after two tries it gives up.
+ *
+ * Written for this corpus: deadlock avoidance by trylock.
+ *
+ * Bug: who gives up forgets the lock that it has. The other thread waits for it for ever.
+ * Natively: 0 of 200 runs.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+
+static pthread_mutex_t left = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t right = PTHREAD_MUTEX_INITIALIZER;
+static int moved;
+
+static void *move_right(void *arg)
+{
+	pthread_mutex_lock(&right);
+	pthread_mutex_lock(&left);
+	moved++;
+	pthread_mutex_unlock(&left);
+	pthread_mutex_unlock(&right);
+	return arg;
+}
+
+static void *move_left(void *arg)
+{
+	for (int tries = 0; tries < 2; tries++) {
+		pthread_mutex_lock(&left);
+		if (pthread_mutex_trylock(&right) == 0) {
+			moved++;
+			pthread_mutex_unlock(&right);
+			pthread_mutex_unlock(&left);
+			return arg;
+		}
+		if (tries == 0)
+			pthread_mutex_unlock(&left);
+		sched_yield();
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t threads[2];
+
+	pthread_create(&threads[0], NULL, move_right, NULL);
+	pthread_create(&threads[1], NULL, move_left, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
