@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use unravel_causes::{Analysis, Budget, Progress as Now, Task};
 use unravel_explore::{AfterFirst, Plan, Shard, search};
@@ -71,12 +72,15 @@ pub fn analyse(
     command: String,
     progress: &mut dyn FnMut(Now),
 ) -> Result<Analysis, CliError> {
+    let started = Instant::now();
     let (name, input) = (loaded.reference.name.clone(), loaded.input.clone());
     let request = Task { program: &name, input: &input, budget, command };
     let mut analysis = unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?;
     if analysis.causes.verdict == CausesVerdict::NothingFails && exit_codes_differ(loaded) {
         loaded.rules.fail_on_exit = true;
         loaded.vm.set_rules(&loaded.rules);
+        let time = budget.time.saturating_sub(started.elapsed());
+        let request = Task { budget: Budget { time, ..budget }, ..request };
         analysis = unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?;
         let note = "exit codes differ between schedules: those other than 0 count as failures";
         analysis.causes.notes.push(note.to_owned());
