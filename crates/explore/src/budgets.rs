@@ -28,6 +28,11 @@ unravel_trace::budgets! {
     /// How long a run may go on after the time is up.
     GRACE: Duration = Duration::from_secs(2);
 
+    /// First runs that took so long together and could not be followed, none of them, are enough.
+    GIVEN_UP: Duration = Duration::from_secs(2);
+    /// Threads of one run from which on their number is worth telling.
+    MANY: u64 = 1000;
+
     /// More parts than that have nothing to divide.
     MOST_SHARDS: u32 = 10_000;
 }
