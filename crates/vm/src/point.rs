@@ -129,7 +129,7 @@ impl Machine {
         } else if self.budget > 0
             && enabled_already
             && idle < limit
-            && !(self.anyone_timed && self.time_is_overdue())
+            && !((self.anyone_timed || self.timers.armed) && self.time_is_overdue())
         {
             self.budget -= 1;
             self.count_event();
