@@ -3,6 +3,7 @@
 //! ```toml
 //! [build]
 //! flags = ["-Iinclude", "-DDEBUG"]
+//! stubs = ["log_message"]
 //!
 //! [search]
 //! strategy = "portfolio"
@@ -37,6 +38,8 @@ pub struct Config {
 pub struct Build {
     /// Flags for the compiler. Relative paths count from the file's directory.
     pub flags: Vec<String>,
+    /// Functions that nobody defines and that do nothing.
+    pub stubs: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -125,7 +125,10 @@ fn read_input(flags: &InputFlags, args: &[String], config: &Config) -> Result<In
         Some(path) => Some(read_file(path)?),
         None => own_stdin()?,
     };
-    Ok(Input { args: args.to_vec(), stdin, nondet, limits, forced: Vec::new() })
+    let mut stubs: Vec<String> = config.build.stubs.iter().chain(&flags.stub).cloned().collect();
+    stubs.sort();
+    stubs.dedup();
+    Ok(Input { args: args.to_vec(), stdin, nondet, limits, forced: Vec::new(), stubs })
 }
 
 fn read_rules(flags: &RuleFlags, config: &Config) -> Result<Rules, CliError> {

@@ -24,6 +24,7 @@ pub fn program(compile: &[String], flags: &ProgramFlags) -> String {
     words.extend(input.stdin.as_ref().map(|path| format!("--stdin {}", file(path))));
     words.extend(input.max_steps.map(|steps| format!("--max-steps {steps}")));
     words.extend(input.malloc_fails.map(|fails| format!("--malloc-fails {fails}")));
+    words.extend(input.stub.iter().map(|name| format!("--stub {}", shell_word(name))));
     words.extend(input.nondet_seed.map(|seed| format!("--nondet-seed {seed}")));
     words.extend(input.nondet.as_ref().map(|values| {
         let values: Vec<String> = values.iter().map(i64::to_string).collect();

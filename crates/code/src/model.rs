@@ -54,6 +54,9 @@ pub struct Function {
     pub address_taken: bool,
 }
 
+/// The name of what lowering makes of assembly that reads the address of a thread's own block.
+pub const THREAD_BLOCK: &str = "unravel.thread.block";
+
 /// Inline assembly, compiled to `extern "C" fn(arguments: *const *const u64, result: *mut u64)`, which may be
 /// put anywhere in memory. Argument `i` is read from the slots `arguments[i]` points to; the result is written
 /// to slots that are zero before.

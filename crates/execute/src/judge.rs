@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use unravel_trace::{
     Capabilities, EngineError, Executor, Failure, FailureKind, Guide, Health, Job, Observer,
-    Outcome, Rules, Run, Scheduler, SiteTable, ThreadName,
+    Outcome, Rules, Run, Scheduler, SiteTable, ThreadName, Whereabouts,
 };
 
 /// Turns a run that ended by itself into a failure if the rules say so. A run whose output is to be judged has it.
@@ -89,6 +89,10 @@ impl<E: Executor> Executor for Judged<E> {
 
     fn after_fork(&mut self) {
         self.executor.after_fork();
+    }
+
+    fn whereabouts(&self) -> Option<Whereabouts> {
+        self.executor.whereabouts()
     }
 }
 

@@ -186,7 +186,7 @@ impl<'a> Laboratory<'a> {
             // Who is alone shares nothing, and does the same in every run.
             let is_alone = run.schedule.threads.len() == 1 && run.nondet.is_empty();
             done(run, input);
-            if is_alone {
+            if is_alone || self.is_damaged() {
                 break;
             }
         }

@@ -31,6 +31,11 @@ unravel_trace::budgets! {
     /// If so many schedules all fail, others hardly pass: more bugs are looked for half as long.
     ALWAYS: u64 = 1000;
 
+    /// First runs that took so long together and could not be followed, none of them, are enough.
+    GIVEN_UP: Duration = Duration::from_secs(2);
+    /// Threads of one run from which on their number is worth telling.
+    MANY: u64 = 1000;
+
     /// More parts than that have nothing to divide.
     MOST_SHARDS: u32 = 10_000;
 }

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use unravel_results::{Stopped, Tally, Unfollowed};
-use unravel_trace::{Executor, Input, LeftOut, Method, Reached};
+use unravel_trace::{Executor, Input, LeftOut, Method, Reached, Whereabouts};
 
 use crate::budgets::{GRACE, MOST_DEVIATING, MOST_RUNS, TICK};
 use crate::search::{Finding, Plan, SearchError, State};
@@ -246,6 +246,11 @@ impl<'a> Crew<'a> {
     fn replace(&mut self, index: usize) -> Result<(), SearchError> {
         self.workers[index] = Worker::start(self.executor, self.input, self.plan)?;
         Ok(())
+    }
+
+    /// Where the last run was.
+    pub fn whereabouts(&self) -> Option<Whereabouts> {
+        self.executor.whereabouts()
     }
 
     /// More is visible than before: what systematic searches explored does not count any more.

@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
-use unravel_results::{Explored, Stopped, Tally, Variety};
+use unravel_results::{Explored, Stopped, Tally, Unfollowed, Variety};
 use unravel_strategies::{EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING, Strategy, portfolio};
 use unravel_trace::{
     BugId, Executor, FailureKind, Input, KnownBug, Method, Reached, ReadsFrom, Rules, Run,
-    VisibleSet,
+    VisibleSet, Whereabouts,
 };
 
 use crate::Shard;
-use crate::budgets::{ALWAYS, FIRST_STEPS, MANY_CUT, MORE_STEPS, MOST_JOBS};
+use crate::budgets::{ALWAYS, FIRST_STEPS, GIVEN_UP, MANY, MANY_CUT, MORE_STEPS, MOST_JOBS};
 use crate::coverage::Coverage;
 use crate::crew::Crew;
 use crate::exits::Exits;
@@ -220,9 +220,10 @@ pub fn search(
         }
         let (inconclusive, schedules) = (state.tally.inconclusive, state.tally.schedules);
         let may_be_longer = state.allow_more_steps(crew.is_cut_short());
+        let enough = runs.start > 0 || state.started.elapsed() >= GIVEN_UP;
         if may_be_longer {
             crew.begin_anew();
-        } else if runs.start > 0 && schedules > 0 && inconclusive == schedules {
+        } else if enough && schedules > 0 && inconclusive == schedules {
             break Stopped::AllInconclusive;
         }
         let is_exhausted = !grew && !may_be_longer && crew.is_exhausted() && !state.tally.nondet;
@@ -232,8 +233,22 @@ pub fn search(
         epoch = runs.end - runs.start;
     };
     let systematic = crew.summaries();
+    if state.tally.schedules == 0 {
+        state.tally.reason = crew.whereabouts().map(no_end);
+    }
     watch(&state.tally, state.started.elapsed());
     Ok(state.result(stopped, systematic))
+}
+
+/// Why nothing is known of a run that was still going on when the time was up.
+fn no_end(now: Whereabouts) -> Unfollowed {
+    let reason = match now.threads {
+        0..MANY => "no run came to an end in time; the last one was".to_owned(),
+        threads => format!(
+            "no run came to an end in time; the last one had created {threads} threads and was"
+        ),
+    };
+    Unfollowed::Inconclusive { reason, at: Some(now.place) }
 }
 
 /// Runs, and those that were cut short at the bound of steps: of this epoch; and since the bound was set.

@@ -1,10 +1,24 @@
 //! What a run or a search could not do, in words, the same in all reports.
 
-use unravel_trace::{BlindSpot, LeftOut, Note};
+use unravel_trace::{BlindSpot, LeftOut, MissingFunction, Note};
 
 /// What the user should know of a run.
 pub fn note(note: &Note) -> String {
     match note {
+        Note::Missing(functions) => return missing(functions),
+        Note::NoStub(names) => {
+            return format!(
+                "not stubbed, because the program calls no missing function of that name: {}",
+                names.join(", ")
+            );
+        }
+        Note::Eclipsed(names) => {
+            return format!(
+                "another library of this process has the same names as the program's own, and calls inside the program's \
+                 library may go to the other one: {}",
+                names.join(", ")
+            );
+        }
         Note::SignalsIgnored => "signals from outside are ignored",
         Note::CancellationDeferred => "asynchronous cancellation is treated as deferred",
         Note::EndlessLoop => {
@@ -20,6 +34,30 @@ pub fn note(note: &Note) -> String {
         Note::Other(text) => text,
     }
     .to_owned()
+}
+
+/// Places of one function that are listed.
+const PLACES: usize = 3;
+
+fn missing(functions: &[MissingFunction]) -> String {
+    let place = |place: &unravel_trace::Place| place.short();
+    let one = |function: &MissingFunction| {
+        let mut places: Vec<String> = function.calls.iter().map(place).collect();
+        places.dedup();
+        let more = places.len().saturating_sub(PLACES);
+        places.truncate(PLACES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        match places.is_empty() {
+            true => format!("{} (its address is taken)", function.name),
+            false => format!("{} (called at {}{more})", function.name, places.join(", ")),
+        }
+    };
+    let names: Vec<String> = functions.iter().map(one).collect();
+    format!(
+        "no source and no library has {}; a run that gets there is inconclusive: add the source, name the library with -l, \
+         or let the function do nothing with --stub",
+        names.join("; ")
+    )
 }
 
 pub fn notes(notes: &[Note]) -> Vec<String> {
@@ -70,5 +108,6 @@ pub fn blind_spot(spot: BlindSpot) -> &'static str {
             "what the clock tells threads about the order in which they looked at it"
         }
         BlindSpot::Shared => "memory that turned out to be shared",
+        BlindSpot::Signals => "every moment at which a signal could arrive",
     }
 }

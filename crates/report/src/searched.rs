@@ -40,6 +40,13 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
         |what: &str, model: &str| format!("{program}: {what} found in {pace} ({extent}{model})");
     let (headline, advice) = if bugs > 0 {
         (found(&count(bugs as u64, "bug"), ""), None)
+    } else if let (0, Some(Unfollowed::Inconclusive { reason, at: Some(place) })) =
+        (tally.schedules, &tally.reason)
+    {
+        (
+            format!("{program}: inconclusive because {reason} at {} ({pace})", place.short()),
+            Some("give it more with --time, or less to do with --max-steps".to_owned()),
+        )
     } else if tally.schedules == 0 {
         (
             format!("{program}: inconclusive because no run ended within {pace}"),

@@ -18,6 +18,9 @@ impl BlindSpots {
             Op::External | Op::Fence if executed.what.operand == Operand::UnseenWrites => {
                 self.found = Some(BlindSpot::Library);
             }
+            Op::Release | Op::Acquire if executed.what.thread().is_some() => {
+                self.found = Some(BlindSpot::Signals);
+            }
             // It may let others in where it waits.
             Op::Acquire | Op::AcquireShared if is_inside => {
                 self.found = Some(BlindSpot::LocksInSections);

@@ -10,8 +10,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Detail, FreeInput, Guess, Guided, Input, Lead, Led, Observer, Observes, Paths, Run, Scheduler,
-    SiteTable, VisibleSet, Want,
+    Detail, FreeInput, Guess, Guided, Input, Lead, Led, Observer, Observes, Paths, Place, Run,
+    Scheduler, SiteTable, VisibleSet, Want,
 };
 
 /// One execution: with which input, counting accesses at which sites as events, keeping what.
@@ -53,6 +53,20 @@ pub trait Executor {
 
     /// Called in a forked process before it runs anything.
     fn after_fork(&mut self) {}
+
+    /// Where the last run of this process, or of one forked from it, was when it was last looked at; for runs that come to
+    /// no end.
+    fn whereabouts(&self) -> Option<Whereabouts> {
+        None
+    }
+}
+
+/// How far a run came that did not end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Whereabouts {
+    pub place: Place,
+    /// Threads it has created, the main thread included.
+    pub threads: u64,
 }
 
 impl<E: Executor + ?Sized> Executor for &mut E {
@@ -87,6 +101,10 @@ impl<E: Executor + ?Sized> Executor for &mut E {
 
     fn after_fork(&mut self) {
         (**self).after_fork();
+    }
+
+    fn whereabouts(&self) -> Option<Whereabouts> {
+        (**self).whereabouts()
     }
 }
 

@@ -58,4 +58,6 @@ pub enum BlindSpot {
     Shared,
     /// What several threads see of the clock ([`crate::Note::ClockOrder`]).
     Clock,
+    /// A signal that another thread sends interrupts wherever it arrives.
+    Signals,
 }

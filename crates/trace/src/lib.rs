@@ -58,7 +58,7 @@ pub use inputs::words;
 pub use joint::*;
 pub use left_out::{BlindSpot, LeftOut};
 pub use method::{Method, Reached, ReadsFrom};
-pub use note::Note;
+pub use note::{MissingFunction, Note};
 pub use observer::*;
 pub use outcome::*;
 pub use paths::*;

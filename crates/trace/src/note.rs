@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Place;
+
 /// Something that the user should know of a run. `report` has the words; trace files store it, so a new variant goes to
 /// the end and is a new format.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -20,4 +22,19 @@ pub enum Note {
     ClockOrder,
     /// The run was cut short at its bound of steps.
     StepBound,
+    /// Functions that no source and no library has, each with the places that call it. A run ends inconclusive there.
+    Missing(Vec<MissingFunction>),
+    /// Functions that were to be stubs and are not missing.
+    NoStub(Vec<String>),
+    /// Functions of a library that was loaded although another one in this process has the same names: calls inside that
+    /// library may go to the other one.
+    Eclipsed(Vec<String>),
+}
+
+/// A function that is declared and called, and defined nowhere.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct MissingFunction {
+    pub name: String,
+    /// Its calls, in order of the program; none if only its address is taken.
+    pub calls: Vec<Place>,
 }

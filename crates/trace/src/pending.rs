@@ -24,7 +24,9 @@ pub enum Operand {
     Mutex(u64),
     /// How many threads meet at the barrier that this [`Op::Release`] sets up.
     Parties(u32),
-    /// The thread that starts, exits, is joined, is cancelled or, once the event is executed, was created.
+    /// The thread that starts, exits, is joined, is cancelled, is sent a signal ([`Op::Release`]),
+    /// gets one ([`Op::Acquire`]) or, once the event is
+    /// executed, was created.
     Thread(ThreadId),
     /// A library function may write the program's memory here, unseen.
     UnseenWrites,

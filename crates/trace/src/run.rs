@@ -18,6 +18,8 @@ pub struct Input {
     pub limits: Limits,
     /// Where the environment deviates, besides where the schedule has it.
     pub forced: Vec<Forced>,
+    /// Functions that nobody defines and that do nothing: they return any value.
+    pub stubs: Vec<String>,
 }
 
 /// How far a run may go, and what the system is like.

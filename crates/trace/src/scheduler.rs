@@ -45,6 +45,8 @@ pub struct Choice {
 pub enum Question {
     /// Which of the waiting threads, longest waiting first, a signal wakes.
     Waiter,
+    /// Which of the threads that do not block it a signal for the process goes to.
+    SignalTarget,
 }
 
 /// What a scheduler sees.

@@ -50,8 +50,12 @@ unravel_trace::budgets! {
     /// How often a state must come again: one instruction may be several events.
     STATE_ROUNDS: u32 = 3;
 
-    /// A native call that takes longer than this is given up.
-    NATIVE_LIMIT: u32 = 10;
+    /// How often native calls are looked at, in milliseconds.
+    NATIVE_TICK: u64 = 100;
+    /// Ticks after which a native call that waits in the kernel is given up: nobody will wake it.
+    BLOCKED_TICKS: u32 = 15;
+    /// Ticks after which a native call that computes is given up.
+    LATE_TICKS: u32 = 100;
 
     /// A long range is sampled no further than this.
     MAX_GRANULES: u64 = 4096;

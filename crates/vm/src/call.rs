@@ -130,6 +130,7 @@ impl Machine {
             ));
         }
         let site = self.current_site();
+        crate::whereabouts::note(site, self.thread_count);
         self.long_loop(site);
     }
 
@@ -256,6 +257,15 @@ impl Machine {
             Resolved::Assembly { address } => {
                 self.call_assembly(function, address, call, dst, fp);
                 crate::models::OK
+            }
+            Resolved::Missing if self.stubs.get(function.0 as usize) == Some(&true) => {
+                let program = std::sync::Arc::as_ptr(&self.program);
+                // SAFETY: the program is immutable and outlives the run.
+                let site = unsafe { (*program).call(call) };
+                let flow = crate::models::verifier::stub(self, Args::new(site, fp));
+                // SAFETY: `dst` has room for the result.
+                unsafe { crate::models::store_result(site, flow, dst, fp) };
+                flow
             }
             Resolved::Missing => {
                 let name = self.program.function(function).name.clone();

@@ -58,7 +58,7 @@ pub(crate) struct Looks {
 }
 
 impl Clock {
-    fn pass(&mut self, to: u64, events: u64) {
+    pub fn pass(&mut self, to: u64, events: u64) {
         if to > self.now {
             *self = Clock { now: to, passed_at: events, ..Clock::default() };
         }
@@ -70,7 +70,11 @@ impl State {
     fn has_deadline(&self, index: usize) -> bool {
         let thread = &self.threads[index];
         let signalled = matches!(thread.need, Need::Wake { .. }) && thread.woken_by.is_some();
-        thread.timed && !thread.ended && !signalled && !self.is_satisfied(index, thread.need)
+        thread.timed
+            && !thread.ended
+            && !signalled
+            && !self.is_satisfied(index, thread.need)
+            && !self.is_interrupted(index)
     }
 
     /// Whether it has run out of time.
@@ -89,6 +93,16 @@ impl State {
     fn ready_by_time(&self, index: usize) -> Ready {
         let thread = &self.threads[index];
         Ready { thread: thread.id, pending: thread.pending, by_time: true }
+    }
+
+    /// The earliest deadline of a thread.
+    pub fn earliest_deadline(&self) -> Option<u64> {
+        self.deadlines(&[]).map(|(_, deadline)| deadline).min()
+    }
+
+    /// Events since time last passed.
+    pub fn worked(&self) -> u64 {
+        self.events - self.clock.passed_at
     }
 
     /// Adds those whose deadline comes first to who can go on.
@@ -112,7 +126,7 @@ impl State {
 
     /// Where threads have worked for long, time passes although they could go on.
     pub fn let_work_take_time(&mut self) {
-        let worked = self.events - self.clock.passed_at;
+        let worked = self.worked();
         if worked < WORK {
             return;
         }
@@ -162,7 +176,8 @@ impl Machine {
     /// The current thread sleeps.
     pub fn sleep(&mut self, nanoseconds: u64, site: SiteId) {
         let until = self.clock.now.saturating_add(nanoseconds.min(3600 * SECOND));
-        if self.alive <= 1 || self.concolic.guide.is_on() {
+        let alone = self.alive <= 1 && !self.timers.armed;
+        if alone || self.concolic.guide.is_on() {
             self.clock.now = until;
             if self.alive > 1 {
                 self.yield_point(site);
@@ -197,6 +212,8 @@ impl Machine {
             let takes = (waited / PART).max(LONG_LOOK);
             if idle && self.alive > 1 {
                 self.sleep(takes, site);
+                // Looking is no sleep that a signal would end.
+                self.was_interrupted();
             } else {
                 self.tick(takes);
             }
@@ -211,6 +228,9 @@ impl Machine {
         looks.last = now;
         looks.progress = progress;
         self.compare_looks();
+        if self.timers.armed {
+            self.take_timers(site);
+        }
         now
     }
 

@@ -4,8 +4,11 @@ use unravel_code::layout::{ARENA_BASE, FUNCTIONS};
 use unravel_code::{FunctionId, Inst};
 use unravel_trace::*;
 
+use crate::delivery::is_context;
+use crate::guard;
 use crate::machine::Machine;
 use crate::memory::{BadFree, Fault};
+use crate::models::threads::is_own_block;
 use crate::thread::{Need, Thread, Trapped};
 
 impl Machine {
@@ -38,6 +41,27 @@ impl Machine {
     /// Where a thread is, innermost first, inlined calls included.
     pub fn stack_of(&self, index: usize) -> Vec<Place> {
         self.places(self.sites_of(index))
+    }
+
+    /// Where the current thread is, in the user's own code if any of it is on the stack.
+    pub fn own_place(&self) -> Option<Place> {
+        user_place(&self.stack_of(self.current)).cloned()
+    }
+
+    /// The library function that the current thread is calling.
+    pub fn called_function(&self) -> Option<String> {
+        let thread = (self.current < self.thread_count).then(|| &self.threads[self.current])?;
+        thread.frames.last()?;
+        // SAFETY: the saved position of a thread with frames is inside a function's code.
+        let function = match unsafe { *thread.at.pc } {
+            Inst::CallExternal { function, .. } => Some(function),
+            Inst::CallIndirect { ptr, .. } => {
+                // SAFETY: a slot of the thread's own frame.
+                self.program.function_at(unsafe { *thread.at.fp.add(ptr as usize) })
+            }
+            _ => None,
+        };
+        function.map(|function| self.program.function(function).display_name.clone())
     }
 
     /// Sites as places, inlined calls included.
@@ -268,7 +292,9 @@ impl Machine {
                 format!("{who} waits for a wake of futex {} that does not come", name(at))
             }
             Need::Time => format!("{who} sleeps"),
-            Need::Never => format!("{who} waits for a signal from outside"),
+            Need::Signal(_) | Need::Never => {
+                format!("{who} waits for a signal that nobody in the program sends any more")
+            }
             Need::Nothing => format!("{who} runs on without effect"),
         }
     }
@@ -281,6 +307,9 @@ impl Machine {
     }
 
     pub fn deadlock(&mut self) -> ! {
+        if self.threads_of_run().any(|t| matches!(t.need, Need::Signal(_) | Need::Never)) {
+            self.note(Note::SignalsIgnored);
+        }
         let related = self.waits(|_| true);
         let cycle = self.cycle();
         // Those who wait for the end of a thread wait because of the others.
@@ -345,10 +374,24 @@ impl Machine {
             libc::SIGABRT => (FailureKind::Abort, "abort in native code".to_owned()),
             libc::SIGILL => (FailureKind::Crash, "illegal instruction in native code".to_owned()),
             libc::SIGALRM => {
-                return Outcome::Inconclusive {
-                    reason: "a native call did not return in time".into(),
-                    at: self.stack_of(self.current).into_iter().next(),
+                let who = &self.names[self.current];
+                let what = self.called_function().unwrap_or_else(|| "native code".to_owned());
+                let reason = match trapped.address {
+                    guard::LATE => format!("{who} calls '{what}', which takes too long"),
+                    _ => format!(
+                        "{who} calls '{what}', which waits for something outside and does not come back"
+                    ),
                 };
+                return Outcome::Inconclusive { reason, at: self.own_place() };
+            }
+            _ if is_context(trapped.address) => {
+                let reason =
+                    "a signal handler looks at the interrupted context, which is not modelled";
+                return Outcome::Inconclusive { reason: reason.into(), at: self.own_place() };
+            }
+            _ if is_own_block(trapped.address) => {
+                let reason = "the program looks into the block of a thread, which is not modelled";
+                return Outcome::Inconclusive { reason: reason.into(), at: self.own_place() };
             }
             _ if trapped.address < 1 << 16 => {
                 (FailureKind::NullDereference, "null pointer used in native code".to_owned())

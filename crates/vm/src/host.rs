@@ -1,7 +1,7 @@
 //! What the program shares with this process: libraries, descriptors, standard streams; and how each run finds
 //! them as the first one did.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 use crate::error::VmError;
 
@@ -28,23 +28,37 @@ pub(crate) fn claim_descriptors() -> i32 {
     }
 }
 
-pub(crate) fn open_library(name: &str) -> Result<(), String> {
+/// A library that is loaded, as `dlsym` knows it. None is ever given back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Library(usize);
+
+impl Library {
+    /// The address of a symbol of this library, or of one that it depends on.
+    pub fn address(self, name: &CStr) -> Option<u64> {
+        // SAFETY: a look-up by name in a loaded library.
+        let address = unsafe { libc::dlsym(self.0 as *mut libc::c_void, name.as_ptr()) };
+        (!address.is_null()).then_some(address as u64)
+    }
+}
+
+pub(crate) fn open_library(name: &str) -> Result<Library, String> {
     let c_name = CString::new(name).map_err(|e| e.to_string())?;
     // SAFETY: loads a shared library for the program under test.
     unsafe {
-        if libc::dlopen(c_name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL).is_null() {
+        let handle = libc::dlopen(c_name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL);
+        if handle.is_null() {
             let message = libc::dlerror();
-            return Err(std::ffi::CStr::from_ptr(message).to_string_lossy().into_owned());
+            return Err(CStr::from_ptr(message).to_string_lossy().into_owned());
         }
+        Ok(Library(handle as usize))
     }
-    Ok(())
 }
 
 /// Loads `-lNAME` (or a path). A development package's `libNAME.so` may be a linker script or absent, so
 /// numbered names are tried too.
-pub(crate) fn load(library: &str) -> Result<(), VmError> {
+pub(crate) fn load(library: &str) -> Result<Option<Library>, VmError> {
     if matches!(library, "pthread" | "c" | "m" | "rt" | "dl" | "stdc++" | "gcc_s") {
-        return Ok(());
+        return Ok(None);
     }
     let mut names = vec![library.to_owned(), format!("lib{library}.so")];
     names.extend((0..10).map(|n| format!("lib{library}.so.{n}")));
@@ -52,7 +66,7 @@ pub(crate) fn load(library: &str) -> Result<(), VmError> {
     let mut message = String::new();
     for name in names {
         match open_library(&name) {
-            Ok(()) => return Ok(()),
+            Ok(library) => return Ok(Some(library)),
             Err(error) if message.is_empty() => message = error,
             Err(_) => {}
         }

@@ -124,6 +124,10 @@ unsafe extern "C" fn unravel_call_back(
     args: *mut *mut c_void,
     data: *mut c_void,
 ) -> u64 {
+    if !guard::is_on_fiber() {
+        guard::stop_foreign_thread();
+    }
+    let was_native = guard::pause_native();
     // SAFETY: libffi passes as many arguments as the interface has; `data` is the callback made with it. The
     // native code was called by a method of a handle, which holds no borrow across the call.
     unsafe {
@@ -150,8 +154,10 @@ unsafe extern "C" fn unravel_call_back(
             used += slots;
         }
         if let Err(Uncaught) = machine.try_call(callback.function, &words[..used]) {
+            guard::resume_native(was_native);
             return machine.thrown().exception;
         }
+        guard::resume_native(was_native);
         let ty = (*cif).rtype;
         let bytes = (*ty).size;
         let returned = &machine.natives.returned;

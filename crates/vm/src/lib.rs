@@ -8,8 +8,9 @@
 //! - `access.rs` and `point.rs` are where the scheduler decides; `sharing.rs` learns what is shared, `sites.rs` lists the sites.
 //! - `memory.rs` is the arena. `sync.rs` and `models/` are the library functions that schedule, block, allocate or share, a file a
 //!   family; `native.rs` is all others, through `interface.rs` (libffi), with `host.rs` for what they share with this process,
-//!   `handover.rs` for the memory they get, `guard.rs` for crashes in them. `resolve.rs` says which function is which.
-//!   `assembly.rs` is inline assembly.
+//!   `handover.rs` for the memory they get, `guard.rs` for crashes in them, `watchdog.rs` for calls that do not come back,
+//!   `foreign.rs` for threads that they start. `resolve.rs` says which function is which. `assembly.rs` is inline assembly.
+//!   `delivery.rs` is how signals arrive, `whereabouts.rs` where a run is that comes to no end.
 //! - `record.rs` keeps events, `stacks.rs` their stacks, `capture.rs` the output, `failure.rs` puts failures into words.
 //! - `symbolic/` is the concolic shadow: an expression beside each value, in runs that ask for it; also guided runs (`guide.rs`),
 //!   those that go on freely (`lead.rs`), and inputs as symbols (`inputs.rs`).
@@ -41,8 +42,10 @@ mod budgets;
 mod call;
 mod capture;
 mod clock;
+mod delivery;
 mod error;
 mod failure;
+mod foreign;
 mod guard;
 mod handle;
 mod handover;
@@ -64,11 +67,13 @@ mod symbolic;
 mod sync;
 mod thread;
 mod undefined;
+mod watchdog;
+mod whereabouts;
 
 use unravel_code::Program;
 use unravel_trace::{
     Capabilities, EngineError, Executor, Guess, Guide, Guided, Health, Job, Lead, Led, Observer,
-    Paths, Run, Scheduler, SiteTable,
+    Paths, Run, Scheduler, SiteTable, Whereabouts, user_place,
 };
 
 pub use budgets::budgets;
@@ -137,8 +142,15 @@ impl Executor for Vm {
     }
 
     fn after_fork(&mut self) {
-        guard::watch();
+        watchdog::start();
         self.machine.natives.forget_input();
+    }
+
+    fn whereabouts(&self) -> Option<Whereabouts> {
+        let (site, threads) = whereabouts::last()?;
+        let site = self.machine.program.sites.get(site.index())?;
+        let all = [std::slice::from_ref(&site.place), &site.inlined_at].concat();
+        Some(Whereabouts { place: user_place(&all)?.clone(), threads })
     }
 }
 

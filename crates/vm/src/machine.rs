@@ -155,13 +155,17 @@ pub(crate) struct State {
     /// A native function changed something about this process that is not put back before the next run.
     pub stained: bool,
     pub at_exit: Vec<ExitHandler>,
-    /// What `signal` set; indexed by number.
-    pub signal_handlers: [u64; crate::models::signals::SIGNALS],
+    pub signals: crate::delivery::Signals,
+    pub timers: crate::models::timers::Timers,
     pub once_running: FxHashMap<u64, u32>,
     pub key_destructors: Vec<Option<u64>>,
     pub jumps: FxHashMap<u64, crate::models::jump::JumpBuffer>,
     pub nondet: crate::models::verifier::NondetSource,
     pub notes: Vec<Note>,
+    /// Functions that are nowhere.
+    missing: Vec<MissingFunction>,
+    /// Those of them that do nothing in this run; indexed by [`FunctionId`], empty if there are none.
+    pub stubs: Vec<bool>,
     /// Streams the program opened, to be closed with it.
     pub open_files: Vec<u64>,
     pub sem_names: FxHashMap<String, u64>,
@@ -191,9 +195,12 @@ impl OwnedMachine {
         natives.relocate(&mut program);
         let globals = program.globals.iter().map(|g| (g.address, g.bytes.max(1)));
         let memory = Memory::new(&program.image, globals)?;
-        let mut externals = resolve_externals(&program);
+        let mut externals = resolve_externals(&program, &natives.libraries);
         crate::assembly::place(&program, &mut externals)?;
         crate::resolve::redirect_calls(&mut program, &externals);
+        let missing = crate::resolve::missing(&program, &externals);
+        let eclipsed = natives.libraries.eclipsed(&program, &externals);
+        crate::whereabouts::forget();
         let machine = OwnedMachine::of(State {
             externals,
             memory,
@@ -246,12 +253,15 @@ impl OwnedMachine {
             damaged: false,
             stained: false,
             at_exit: Vec::new(),
-            signal_handlers: [0; crate::models::signals::SIGNALS],
+            signals: Default::default(),
+            timers: Default::default(),
             once_running: FxHashMap::default(),
             key_destructors: Vec::new(),
             jumps: FxHashMap::default(),
             nondet: Default::default(),
-            notes: Vec::new(),
+            notes: (!eclipsed.is_empty()).then_some(Note::Eclipsed(eclipsed)).into_iter().collect(),
+            missing,
+            stubs: Vec::new(),
             open_files: Vec::new(),
             sem_names: FxHashMap::default(),
             synced_with_stdio: true,
@@ -298,10 +308,18 @@ impl Machine {
             self.observer =
                 Some(std::mem::transmute::<*mut (dyn Observer + '_), *mut dyn Observer>(observer));
         }
+        guard::here();
         let main = self.program.main.expect("checked by new");
         self.spawn(ThreadName::main(), main, move |machine| machine.run_main(main));
         self.first_decision();
-        let outcome = self.resume_until_end();
+        let outcome = match (self.resume_until_end(), guard::has_foreign_threads()) {
+            (outcome, false) => outcome,
+            (_, true) => {
+                self.damaged = true;
+                let reason = "a library calls the program from a thread of its own".into();
+                Outcome::Inconclusive { reason, at: self.own_place() }
+            }
+        };
         self.scheduler = None;
         self.observer = None;
         // SAFETY: the caller's scheduler, alive during this call.
@@ -441,6 +459,7 @@ impl Machine {
         self.why = Why::Start;
         self.steps = 0;
         self.limits = input.limits;
+        self.set_stubs(&input.stubs);
         self.fuel = self.limits.max_steps as i64;
         self.clock = Clock::default();
         self.undefined.clear();
@@ -449,7 +468,8 @@ impl Machine {
         self.could_deviate = false;
         self.outcome = None;
         self.at_exit.clear();
-        self.signal_handlers.fill(0);
+        self.signals = Default::default();
+        self.timers = Default::default();
         self.once_running.clear();
         self.key_destructors.clear();
         self.jumps.clear();
@@ -460,6 +480,27 @@ impl Machine {
         self.natives.set_input(input);
         let state = &mut **self;
         state.natives.set_args(&state.options.program_name, &input.args);
+    }
+
+    /// These functions do nothing. What is missing besides, the user is told.
+    fn set_stubs(&mut self, names: &[String]) {
+        let is_stub = |function: &MissingFunction| names.contains(&function.name);
+        let missing: Vec<MissingFunction> =
+            self.missing.iter().filter(|function| !is_stub(function)).cloned().collect();
+        let known = |name: &&String| !self.missing.iter().any(|function| function.name == **name);
+        let no_stubs: Vec<String> = names.iter().filter(known).cloned().collect();
+        self.notes.retain(|note| !matches!(note, Note::Missing(_) | Note::NoStub(_)));
+        if !missing.is_empty() {
+            self.note(Note::Missing(missing));
+        }
+        if !no_stubs.is_empty() {
+            self.note(Note::NoStub(no_stubs));
+        }
+        let state = &mut **self;
+        state.stubs = match names.is_empty() {
+            true => Vec::new(),
+            false => state.program.functions.iter().map(|f| names.contains(&f.name)).collect(),
+        };
     }
 
     fn set_tables(&mut self, visible: &VisibleSet, want: Want) {
@@ -657,7 +698,7 @@ impl Machine {
     }
 
     pub fn finish_inconclusive(&mut self, reason: String) -> ! {
-        let at = self.stack_of(self.current).into_iter().next();
+        let at = self.own_place();
         self.finish(Outcome::Inconclusive { reason, at })
     }
 

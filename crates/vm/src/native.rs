@@ -16,7 +16,7 @@ use crate::error::VmError;
 use crate::interpret::Uncaught;
 use crate::machine::Machine;
 use crate::models::Flow;
-use crate::resolve::{Resolved, native_address};
+use crate::resolve::{Libraries, Resolved};
 use crate::thread::Threads;
 use crate::{guard, host, interface};
 use libffi_sys as ffi;
@@ -44,6 +44,7 @@ struct NativeLocal {
 pub(crate) const ARGUMENTS_SLOT: usize = SLOTS as usize - 1;
 
 pub(crate) struct Natives {
+    pub libraries: Libraries,
     /// Addresses of [`Program::external_data`].
     external: Vec<u64>,
     thread_locals: Vec<NativeLocal>,
@@ -82,16 +83,11 @@ struct Resets {
 impl Natives {
     /// Loads libraries and finds the addresses of their variables.
     pub fn new(program: &Program, libraries: &[String]) -> Result<Natives, VmError> {
-        for library in ["libstdc++.so.6", "libm.so.6"] {
-            let _ = host::open_library(library);
-        }
-        for library in libraries {
-            host::load(library)?;
-        }
+        let libraries = Libraries::open(libraries)?;
         let external: Vec<u64> = program
             .external_data
             .iter()
-            .map(|data| match native_address(&data.name) {
+            .map(|data| match libraries.address(&data.name) {
                 Some(address) => address,
                 // The first page of the arena is nobody's: a use of it is recognised as such.
                 None if data.weak => 0,
@@ -136,6 +132,7 @@ impl Natives {
             host::keep_streams();
         }
         Ok(Natives {
+            libraries,
             external,
             thread_locals,
             cifs: (0..program.calls.len()).map(|_| None).collect(),

@@ -103,15 +103,22 @@ impl Machine {
         Pending { op, address: if own { 0 } else { address }, bytes, site, operand, atomic }
     }
 
-    fn wait_for_turn(&mut self, pending: Pending, need: Need) {
+    pub fn wait_for_turn(&mut self, pending: Pending, need: Need) {
         if self.concolic.guide.is_on() {
             return self.guided_point(pending, need);
         }
+        // After a signal's handler, the event is still to come.
+        while self.wait_once(pending, need) && self.deliver(need, pending.site) {}
+    }
+
+    /// True if a signal arrives instead of the event.
+    fn wait_once(&mut self, pending: Pending, need: Need) -> bool {
         let me = self.current;
         let limit = self.patience();
-        let enabled_already = need == Need::Nothing || self.is_satisfied(me, need);
         self.threads[me].pending = pending;
         self.threads[me].need = need;
+        let enabled_already =
+            need == Need::Nothing || self.is_satisfied(me, need) || self.is_interrupted(me);
         if self.prune_spins {
             self.look_for_spin(me);
         }
@@ -122,7 +129,7 @@ impl Machine {
         } else if self.budget > 0
             && enabled_already
             && idle < limit
-            && !(self.anyone_timed && self.time_is_overdue())
+            && !((self.anyone_timed || self.timers.armed) && self.time_is_overdue())
         {
             self.budget -= 1;
             self.count_event();
@@ -130,11 +137,17 @@ impl Machine {
             self.decide(me, enabled_already);
             self.count_event();
         }
+        let interrupted = self.is_interrupted(me);
+        if interrupted {
+            self.threads[me].pending = self.arrival(me);
+        }
         self.tell_scheduler();
         let events = self.events;
         let thread = &mut self.threads[me];
-        thread.need = Need::Nothing;
-        thread.timed = false;
+        if !interrupted {
+            thread.need = Need::Nothing;
+            thread.timed = false;
+        }
         thread.idle += 1;
         let idle = thread.idle;
         if self.prune_spins && idle == LONG_SPIN {
@@ -144,11 +157,14 @@ impl Machine {
         thread.jumps = 0;
         thread.empty_loops = 0;
         thread.last_event = events;
+        interrupted
     }
 
     /// The current thread leaves a point.
     pub fn count_event(&mut self) {
         self.events += 1;
+        let site = self.threads[self.current].pending.site;
+        crate::whereabouts::note(site, self.thread_count);
         if self.concolic.is_on() {
             let state = &mut **self;
             state.concolic.begin_step(ThreadId(state.current as u32), state.recorder.events());
@@ -228,6 +244,15 @@ impl Machine {
         }
     }
 
+    /// Time changed something that all can see: who was spinning may go on.
+    pub fn made_progress_by_time(&mut self) {
+        self.progress += 1;
+        if self.stagnation.watched {
+            self.stagnation.clear();
+            self.update_flags();
+        }
+    }
+
     /// A `sched_yield`, a sleep, a spin hint: others first.
     pub fn yield_point(&mut self, site: SiteId) {
         if !self.prune_spins {
@@ -242,7 +267,10 @@ impl Machine {
     /// Called on every backward jump's overflow: a loop that runs long without an event.
     pub fn long_loop(&mut self, site: SiteId) {
         let loops = self.threads[self.current].empty_loops + 1;
-        if self.alive <= 1 {
+        if self.alive <= 1 && self.timers.armed {
+            self.let_timer_come();
+            self.take_timers(site);
+        } else if self.alive <= 1 {
             self.look_for_endless_loop();
         } else if self.threads[self.current].atomic == 0 {
             self.yield_point(site);
@@ -376,6 +404,9 @@ impl Machine {
 
     fn collect_ready(&mut self) {
         self.collect_enabled();
+        if self.timers.armed {
+            self.run_timers();
+        }
         if self.anyone_timed {
             if self.ready.is_empty() {
                 self.add_earliest();
@@ -420,6 +451,10 @@ impl Machine {
         }
         if spinning < self.ready.len() {
             self.ready.drain(..spinning);
+            return true;
+        }
+        if self.timers.armed && self.let_timer_come() {
+            self.collect_enabled();
             return true;
         }
         self.take_turns();
@@ -505,7 +540,7 @@ impl Machine {
 
 /// What finds out who can go on; nothing here waits.
 impl State {
-    fn collect_enabled(&mut self) {
+    pub fn collect_enabled(&mut self) {
         self.ready.clear();
         self.early.clear();
         self.anyone_timed = false;
@@ -525,7 +560,11 @@ impl State {
 
     fn add_ready(&mut self, index: usize) {
         let thread = &self.threads[index];
-        self.ready.push(Ready { thread: thread.id, pending: thread.pending, by_time: false });
+        let pending = match self.is_interrupted(index) {
+            true => self.arrival(index),
+            false => thread.pending,
+        };
+        self.ready.push(Ready { thread: thread.id, pending, by_time: false });
     }
 
     #[inline]
@@ -533,6 +572,7 @@ impl State {
         let thread = &self.threads[index];
         !thread.ended
             && (self.is_satisfied(index, thread.need)
+                || self.is_interrupted(index)
                 || thread.timed && self.is_due(index)
                 || thread.cancellation.requested && self.is_cancellable(index))
     }

@@ -1,9 +1,14 @@
 //! How each function is executed: interpreted, modelled, native, or not at all.
 
+use std::collections::BTreeMap;
 use std::ffi::CString;
+use std::sync::OnceLock;
 
-use unravel_code::{Inst, Program};
+use unravel_code::{FunctionId, Inst, Program};
+use unravel_trace::{MissingFunction, Place, user_place};
 
+use crate::error::VmError;
+use crate::host::{self, Library};
 use crate::models::{self, Model};
 
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +41,7 @@ fn always_modelled(name: &str) -> bool {
     )
 }
 
-pub(crate) fn resolve_externals(program: &Program) -> Vec<Resolved> {
+pub(crate) fn resolve_externals(program: &Program, libraries: &Libraries) -> Vec<Resolved> {
     program
         .functions
         .iter()
@@ -54,7 +59,7 @@ pub(crate) fn resolve_externals(program: &Program) -> Vec<Resolved> {
             if function.body.is_some() {
                 return Resolved::Body;
             }
-            match native_address(name) {
+            match libraries.address(name) {
                 Some(address) => Resolved::Native { address, event: !crate::pure::is_pure(name) },
                 None => Resolved::Missing,
             }
@@ -79,16 +84,99 @@ pub(crate) fn redirect_calls(program: &mut Program, externals: &[Resolved]) {
 /// system's own says whether *this* process has threads, which is no business of theirs.
 static SINGLE_THREADED: u8 = 0;
 
-/// The address of a symbol of a loaded library.
-pub(crate) fn native_address(name: &str) -> Option<u64> {
-    if name == "__libc_single_threaded" {
-        return Some(&raw const SINGLE_THREADED as u64);
+/// The libraries that a program may use: those that it names, then the C and C++ runtime. What else this process has loaded
+/// for itself (LLVM and all that it brings) is no business of the program's.
+#[derive(Debug, Default)]
+pub(crate) struct Libraries {
+    named: Vec<Library>,
+}
+
+impl Libraries {
+    /// Loads libraries that are named as after `-l`.
+    pub fn open(names: &[String]) -> Result<Libraries, VmError> {
+        runtime();
+        let mut named = Vec::new();
+        for name in names {
+            named.extend(host::load(name)?);
+        }
+        Ok(Libraries { named })
     }
+
+    /// The address of a symbol that the program may use.
+    pub fn address(&self, name: &str) -> Option<u64> {
+        if name == "__libc_single_threaded" {
+            return Some(&raw const SINGLE_THREADED as u64);
+        }
+        self.own_address(name).or_else(|| native_address(name))
+    }
+
+    /// The same, of the libraries that the program names.
+    fn own_address(&self, name: &str) -> Option<u64> {
+        if name.starts_with("llvm.") {
+            return None;
+        }
+        let name = CString::new(name).ok()?;
+        self.named.iter().find_map(|library| library.address(&name))
+    }
+
+    /// Functions of the program's libraries that this process has another one of: inside the library, calls go to that one.
+    pub fn eclipsed(&self, program: &Program, externals: &[Resolved]) -> Vec<String> {
+        let is_other = |(name, address): (&str, u64)| {
+            let name = CString::new(name).ok()?;
+            // SAFETY: a look-up by name in the loaded libraries.
+            let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as u64;
+            (first != address).then(|| name.to_string_lossy().into_owned())
+        };
+        let natives = program.functions.iter().zip(externals).filter_map(|(function, how)| {
+            let Resolved::Native { address, .. } = *how else { return None };
+            let name = function.name.as_str();
+            (self.own_address(name) == Some(address) && native_address(name) != Some(address))
+                .then_some((name, address))
+        });
+        natives.filter_map(is_other).collect()
+    }
+}
+
+/// The C and C++ runtime.
+fn runtime() -> &'static [Library] {
+    static RUNTIME: OnceLock<Vec<Library>> = OnceLock::new();
+    RUNTIME.get_or_init(|| {
+        ["libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"]
+            .iter()
+            .filter_map(|name| host::open_library(name).ok())
+            .collect()
+    })
+}
+
+/// The address of a symbol of the C and C++ runtime.
+pub(crate) fn native_address(name: &str) -> Option<u64> {
     if name.starts_with("llvm.") {
         return None;
     }
     let name = CString::new(name).ok()?;
-    // SAFETY: a look-up by name in the loaded libraries.
-    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    (!address.is_null()).then_some(address as u64)
+    runtime().iter().find_map(|library| library.address(&name))
+}
+
+/// The functions that are nowhere, with the places that call them.
+pub(crate) fn missing(program: &Program, externals: &[Resolved]) -> Vec<MissingFunction> {
+    let is_missing = |id: FunctionId| matches!(externals[id.0 as usize], Resolved::Missing);
+    let mut calls: BTreeMap<FunctionId, Vec<Place>> = BTreeMap::new();
+    for (index, function) in program.functions.iter().enumerate() {
+        let id = FunctionId(index as u32);
+        if is_missing(id) && function.address_taken && !function.weak {
+            calls.entry(id).or_default();
+        }
+        let Some(body) = &function.body else { continue };
+        for (inst, site) in body.code.iter().zip(&body.places) {
+            if let Inst::CallExternal { function, .. } = inst
+                && is_missing(*function)
+            {
+                let site = &program.sites[site.index()];
+                let all = [std::slice::from_ref(&site.place), &site.inlined_at].concat();
+                calls.entry(*function).or_default().extend(user_place(&all).cloned());
+            }
+        }
+    }
+    let one = |(id, calls)| MissingFunction { name: program.function(id).name.clone(), calls };
+    calls.into_iter().map(one).collect()
 }

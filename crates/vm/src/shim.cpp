@@ -3,11 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cxxabi.h>
+#include <dlfcn.h>
 #include <exception>
 #include <ffi.h>
 #include <iostream>
 #include <new>
+#include <pthread.h>
 #include <system_error>
+#include <threads.h>
 #include <typeinfo>
 #include <unwind.h>
 
@@ -207,6 +210,49 @@ void free(void *pointer) {
 void *realloc(void *pointer, size_t size) {
     return __builtin_expect(unravel_owns(pointer), 0) ? unravel_realloc(pointer, size)
                                                       : __libc_realloc(pointer, size);
+}
+
+int unravel_thread_create(pthread_t *, const void *, void *, void *, int *);
+int unravel_thread_join(pthread_t, void **, int, int *);
+
+// A function of the C library that stands behind ours.
+#define BEHIND(name) reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
+
+// Libraries start threads. If the program called them, these are the program's or cannot be followed.
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) noexcept {
+    int result;
+    if (unravel_thread_create(thread, attributes, reinterpret_cast<void *>(start), argument, &result)) {
+        return result;
+    }
+    static const auto behind = BEHIND(pthread_create);
+    return behind(thread, attributes, start, argument);
+}
+
+int pthread_join(pthread_t thread, void **value) {
+    int result;
+    if (unravel_thread_join(thread, value, 0, &result)) {
+        return result;
+    }
+    static const auto behind = BEHIND(pthread_join);
+    return behind(thread, value);
+}
+
+int pthread_detach(pthread_t thread) noexcept {
+    int result;
+    if (unravel_thread_join(thread, nullptr, 1, &result)) {
+        return result;
+    }
+    static const auto behind = BEHIND(pthread_detach);
+    return behind(thread);
+}
+
+int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
+    int result;
+    if (unravel_thread_create(thread, nullptr, reinterpret_cast<void *>(start), argument, &result)) {
+        return result;
+    }
+    static const auto behind = BEHIND(thrd_create);
+    return behind(thread, start, argument);
 }
 
 void unravel_f80_binary(int op, long double *result, const long double *a, const long double *b) {

@@ -137,6 +137,7 @@ impl State {
             Need::Changed(at, value) => unsafe { (at as *const u32).read_unaligned() != value },
             Need::Futex(_) => self.threads[index].woken_by.is_some(),
             Need::Time => self.threads[index].deadline <= self.clock.now,
+            Need::Signal(set) => self.signals.pending && self.pending_signals(index) & set != 0,
             Need::Never => false,
         }
     }

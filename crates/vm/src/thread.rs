@@ -9,6 +9,8 @@ use rustc_hash::FxHashSet;
 use unravel_code::{FunctionId, Inst, Reg};
 use unravel_trace::{Op, Pending, SiteId, ThreadId, ThreadName};
 
+use crate::delivery::{Sent, SetAside};
+
 /// How a thread's coroutine ended: only a trap ends one; a thread that is done is never resumed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trapped {
@@ -74,7 +76,9 @@ pub(crate) enum Need {
     Futex(u64),
     /// Time: its deadline.
     Time,
-    /// Nothing will come (`pause`, `sigwait`).
+    /// A signal of this set.
+    Signal(u64),
+    /// Nothing but the handler of a signal (`pause`, `sigsuspend`).
     Never,
 }
 
@@ -142,6 +146,15 @@ pub(crate) struct Thread {
     pub atomic: u32,
     /// What a copying function has read and not yet written.
     pub copied: Vec<u8>,
+
+    /// The signals that it blocks, as a set.
+    pub mask: u64,
+    /// Those that were sent to it and have not arrived, oldest first.
+    pub signals: Vec<Sent>,
+    /// Its last wait was left because of a signal.
+    pub interrupted: bool,
+    /// What signal handlers interrupted, innermost last.
+    pub set_aside: Vec<SetAside>,
 
     /// Base of its thread-local block.
     pub locals: u64,
@@ -250,6 +263,10 @@ impl Thread {
             empty_loops: 0,
             atomic: 0,
             copied: Vec::new(),
+            mask: 0,
+            signals: Vec::new(),
+            interrupted: false,
+            set_aside: Vec::new(),
             locals: 0,
             keys: Vec::new(),
             at_exit: Vec::new(),

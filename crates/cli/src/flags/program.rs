@@ -44,6 +44,9 @@ pub struct InputFlags {
     /// Let at most so many allocations of a run fail.
     #[arg(long, value_name = "N")]
     pub malloc_fails: Option<u32>,
+    /// Let a function that nobody defines return any value and do nothing else.
+    #[arg(long, value_name = "NAME")]
+    pub stub: Vec<String>,
 }
 
 /// What counts as a failure besides assertions, crashes, memory errors and deadlocks.

@@ -5,7 +5,7 @@
 
 use unravel_trace::{
     Alarm, Capabilities, EngineError, Executed, Executor, Guide, Health, Job, Observer, Observes,
-    Rules, Run, Scheduler, SiteId, SiteTable,
+    Rules, Run, Scheduler, SiteId, SiteTable, Whereabouts,
 };
 
 use super::Detector;
@@ -94,5 +94,9 @@ impl<E: Executor> Executor for RaceChecked<E> {
 
     fn after_fork(&mut self) {
         self.executor.after_fork();
+    }
+
+    fn whereabouts(&self) -> Option<Whereabouts> {
+        self.executor.whereabouts()
     }
 }

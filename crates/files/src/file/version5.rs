@@ -1,6 +1,6 @@
 //! Trace files of format 5, which are read and converted.
 //!
-//! Here stand only the types that are others in format 6, as they were, under their own names. All others are those of
+//! Here stand only the types that are others in format 6 (see [`super::version6`] for the next step), as they were, under their own names. All others are those of
 //! today. A body has no names and no types in it, only values in the order of the fields: so where a stored type changes,
 //! the type as it was has to stand here, and every type that contains it, up to [`TraceFile`]; each with a `From` that
 //! takes all fields apart, so that the compiler says which are missing. The test `a_file_of_format_5_is_read` has a file

@@ -339,7 +339,10 @@ fn input() -> impl Strategy<Value = Input> {
         .prop_map(|(child, question)| Forced { thread: ThreadName::main().child(child), question });
     let forced = vec(forced, 0..3);
     (vec(text(), 0..3), option::of(vec(any::<u8>(), 0..20)), nondet, limits, forced).prop_map(
-        |(args, stdin, nondet, limits, forced)| Input { args, stdin, nondet, limits, forced },
+        |(args, stdin, nondet, limits, forced)| {
+            let stubs = vec!["missing".to_owned()];
+            Input { args, stdin, nondet, limits, forced, stubs }
+        },
     )
 }
 

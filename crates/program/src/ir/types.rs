@@ -39,6 +39,12 @@ impl<'m> Type<'m> {
         self.kind() == LLVMTypeKind::LLVMPointerTypeKind
     }
 
+    /// Whether it points behind a segment register (`fs`, `gs`, `ss`), as x86 numbers address spaces.
+    pub(crate) fn is_segment_pointer(self) -> bool {
+        // SAFETY: it is a pointer type.
+        self.is_pointer() && (256..=258).contains(&unsafe { LLVMGetPointerAddressSpace(self.0) })
+    }
+
     pub(crate) fn is_vector(self) -> bool {
         self.kind() == LLVMTypeKind::LLVMVectorTypeKind
     }

@@ -213,6 +213,11 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
             Op::LLVMLandingPad => self.landing_pad(inst),
             Op::LLVMCall | Op::LLVMInvoke => self.call(inst, block, next),
             Op::LLVMAlloca => self.alloca(inst),
+            Op::LLVMLoad | Op::LLVMStore | Op::LLVMAtomicRMW | Op::LLVMAtomicCmpXchg
+                if inst.operands().any(|operand| operand.ty().is_segment_pointer()) =>
+            {
+                self.trap("memory behind a segment register");
+            }
             Op::LLVMLoad => self.load(inst),
             Op::LLVMStore => self.store(inst),
             Op::LLVMGetElementPtr => self.address(inst),

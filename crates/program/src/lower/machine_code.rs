@@ -1,7 +1,7 @@
 //! Inline assembly that is more than a barrier or a hint, and intrinsics of the processor (`_mm_add_epi8`):
 //! compiled, and called like a native function.
 //!
-//! Not compiled, and a trap if executed: assembly that LLVM rejects, that refers to symbols, that takes the
+//! Not compiled, and a trap if executed: assembly that uses segment registers (but see [`super::thread_block`]), that LLVM rejects, that refers to symbols, that takes the
 //! address of a global as an immediate, that enters the kernel, or whose result is random. The time stamp
 //! counter is replaced by the VM's clock, so that a run can be repeated; so is nothing else, and `cpuid`
 //! tells what it tells on this machine.
@@ -10,11 +10,12 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use unravel_code::layout::TIME_STAMP;
-use unravel_code::{Arg, Function, FunctionId, MachineCode, Signature};
+use unravel_code::{Arg, Function, FunctionId, MachineCode, Signature, THREAD_BLOCK};
 
 use super::assembly::without_comments;
 use super::call::{Arity, CallResult, Callee};
 use super::function::FunctionLowering;
+use super::thread_block::{Offset, names_segment, reads_block};
 use super::{ModuleLowering, types};
 use crate::debug::Spot;
 use crate::ir::{Assembler, Type, Value};
@@ -105,6 +106,9 @@ impl<'m> ModuleLowering<'m> {
             return Err(format!("because of '{word}'").into());
         }
         let operands = inst.assembly_operands();
+        if names_segment(&text) {
+            return self.thread_block(inst, &text, &operands);
+        }
         let values = operands.iter().map(|value| value.ty()).chain([inst.ty()]);
         if values.into_iter().any(|ty| self.lies_differently(ty)) {
             return Err("of a vector whose elements are not whole bytes".into());
@@ -142,6 +146,42 @@ impl<'m> ModuleLowering<'m> {
                 visible,
                 reads_time: replaced != text,
             }),
+            weak: false,
+            address_taken: false,
+        }))
+    }
+
+    /// The function that stands for assembly which reads the address of the thread's own block; its only operand is an
+    /// offset into that.
+    fn thread_block(
+        &mut self,
+        inst: Value<'m>,
+        text: &str,
+        operands: &[Value<'m>],
+    ) -> Result<FunctionId, Rc<str>> {
+        let refused = || Rc::from("because of a segment register");
+        let arguments = inst.arguments();
+        let is_address = inst.ty().is_pointer() || self.layout.size(inst.ty()) == 8;
+        let is_zero = |value: &Value<'m>| value.as_u64() == Some(0);
+        let fits = match (reads_block(text), arguments.as_slice()) {
+            (Some(Offset::Zero), []) => true,
+            (Some(Offset::Operand(1)), [offset]) => operands.len() == 1 || is_zero(offset),
+            _ => false,
+        };
+        if !fits || !is_address {
+            return Err(refused());
+        }
+        let abi = |ty| types::abi(self.layout, ty, false);
+        Ok(self.add_function(Function {
+            display_name: "inline assembly".to_owned(),
+            name: THREAD_BLOCK.to_owned(),
+            body: None,
+            signature: Signature {
+                params: operands.iter().map(|value| abi(value.ty())).collect(),
+                result: abi(inst.ty()),
+                variadic: false,
+            },
+            machine_code: None,
             weak: false,
             address_taken: false,
         }))

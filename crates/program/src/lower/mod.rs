@@ -18,6 +18,7 @@ mod machine_code;
 mod memory;
 mod pool;
 mod scalar;
+mod thread_block;
 mod types;
 mod vector;
 

@@ -23,6 +23,7 @@ fn call(m: &mut Machine, a: Args) -> Flow {
         },
         libc::SYS_gettid => Flow::Return(PROCESS + m.current as u64),
         libc::SYS_getpid => Flow::Return(PROCESS),
+        libc::SYS_tgkill => super::signals::kill_by_number(m, a.int(2), a.int(3), a.site()),
         other => m.finish_inconclusive(format!("the system call {other} is not supported")),
     }
 }
@@ -53,6 +54,9 @@ fn wait(m: &mut Machine, a: Args, absolute: bool) -> Flow {
     m.point(Op::Acquire, address, 4, a.site(), Need::Futex(address));
     if let Some(waiting) = m.sync.waiting.get_mut(&address) {
         waiting.retain(|t| *t != me);
+    }
+    if m.was_interrupted() {
+        return fail_with_errno(libc::EINTR);
     }
     record(m, a.site(), "futex wait");
     let thread = m.current_thread();

@@ -28,6 +28,7 @@ pub(crate) mod signals;
 pub(crate) mod strings;
 pub(crate) mod threads;
 pub(crate) mod time;
+pub(crate) mod timers;
 pub(crate) mod verifier;
 
 use unravel_code::{Abi, CallSite, Reg};
@@ -207,6 +208,7 @@ const FAMILIES: &[Family] = &[
     strings::MODELS,
     threads::MODELS,
     time::MODELS,
+    timers::MODELS,
     verifier::MODELS,
 ];
 

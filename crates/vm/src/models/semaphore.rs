@@ -109,6 +109,9 @@ fn wait(m: &mut Machine, a: Args, timed: bool) -> Flow {
     m.current_thread().timed_out = false;
     m.point(Op::Acquire, address, BYTES as u32, a.site(), Need::Semaphore(address));
     m.test_cancel();
+    if m.was_interrupted() {
+        return fail_with_errno(libc::EINTR);
+    }
     m.check_semaphore(address, a.site());
     let timed_out = std::mem::take(&mut m.current_thread().timed_out);
     if timed_out {

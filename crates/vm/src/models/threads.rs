@@ -23,6 +23,8 @@ pub(crate) const MODELS: Family = &[
     ("pthread_exit", exit_thread),
     ("thrd_exit", exit_thread),
     ("pthread_self", |m, _| Flow::Return(m.threads[m.current].handle)),
+    ("llvm.thread.pointer", |m, _| own_block(m)),
+    (unravel_code::THREAD_BLOCK, thread_block),
     ("thrd_current", |m, _| Flow::Return(m.threads[m.current].handle)),
     ("thrd_equal", |_, a| Flow::Return(u64::from(a.word(0) == a.word(1)))),
     ("pthread_equal", |_, a| Flow::Return(u64::from(a.word(0) == a.word(1)))),
@@ -72,6 +74,30 @@ const HANDLES: u64 = 0x7fff_f7d8_96c0;
 /// How far apart they are: a stack of the usual size with its guard page lies between two.
 const STACK: u64 = 0x80_1000;
 
+/// Where the threads' own blocks begin, of which nothing is there but the address, and how far apart they are.
+const OWN_BLOCKS: u64 = 0x6000_0000_0000;
+const OWN_BLOCK: u64 = 0x1_0000;
+
+/// Whether an address is in a thread's own block.
+pub(crate) fn is_own_block(address: u64) -> bool {
+    (OWN_BLOCKS - OWN_BLOCK..OWN_BLOCKS + (1 << 40)).contains(&address)
+}
+
+/// The address of the current thread's own block: another one for each thread, and the same for as long as it lives.
+fn own_block(m: &State) -> Flow {
+    Flow::Return(OWN_BLOCKS + m.current as u64 * OWN_BLOCK)
+}
+
+/// `%fs:0`, with the number of bytes behind the block's begin if it is not written in the assembly.
+fn thread_block(m: &mut Machine, a: Args) -> Flow {
+    match a.word(0) as i64 {
+        0 => own_block(m),
+        offset => m.finish_inconclusive(format!(
+            "inline assembly reads %fs:{offset}, of which only %fs:0 is modelled"
+        )),
+    }
+}
+
 fn yield_now(m: &mut Machine, a: Args) -> Flow {
     m.yield_point(a.site());
     OK
@@ -81,18 +107,23 @@ fn create(m: &mut Machine, a: Args) -> Flow {
     let (handle_at, attributes, start, argument) = (a.word(0), a.word(1), a.word(2), a.word(3));
     m.check_sync(handle_at, 8, true);
     let shadow = m.shadow_argument(a, 3);
-    let detached = attributes != 0 && {
-        let mut state = 0;
-        // SAFETY: an attribute object that glibc itself set up.
-        unsafe { pthread_attr_getdetachstate(attributes as *const _, &mut state) };
-        state == libc::PTHREAD_CREATE_DETACHED
-    };
+    let detached = is_detached(attributes);
     let child = fork(m, start, argument, None, a.site());
     m.threads[child.index()].detached = detached;
     m.shadow_start(child, shadow);
     // SAFETY: checked above.
     unsafe { (handle_at as *mut u64).write_unaligned(m.threads[child.index()].handle) };
     OK
+}
+
+/// Whether an attribute object, or null, asks for a detached thread.
+pub(crate) fn is_detached(attributes: u64) -> bool {
+    attributes != 0 && {
+        let mut state = 0;
+        // SAFETY: an attribute object that glibc itself set up.
+        unsafe { pthread_attr_getdetachstate(attributes as *const _, &mut state) };
+        state == libc::PTHREAD_CREATE_DETACHED
+    }
 }
 
 unsafe extern "C" {
@@ -118,8 +149,10 @@ pub(crate) fn fork(
     parent.children += 1;
     let name = parent.name.child(parent.children);
     let body = move |machine: &mut Machine| run_thread(machine, function, argument, finish);
+    let mask = parent.mask;
     let child = m.spawn(name, function, body);
     let thread = &mut m.threads[child.index()];
+    thread.mask = mask;
     thread.handle = HANDLES - u64::from(child.0) * STACK;
     m.made_progress();
     m.record(site, EventKind::Fork { child });
@@ -144,7 +177,7 @@ impl State {
         !thread.cancellation.disabled
             && match thread.need {
                 Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
-                Need::Ended(_) | Need::Semaphore(_) | Need::Never => true,
+                Need::Ended(_) | Need::Semaphore(_) | Need::Signal(_) | Need::Never => true,
                 _ => false,
             }
     }

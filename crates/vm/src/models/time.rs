@@ -5,11 +5,17 @@ use crate::clock::{EPOCH, SECOND};
 use crate::machine::Machine;
 
 pub(crate) const MODELS: Family = &[
-    ("sleep", |m, a| sleep(m, a, a.word(0).wrapping_mul(SECOND))),
-    ("usleep", |m, a| sleep(m, a, a.word(0).wrapping_mul(1000))),
-    ("nanosleep", |m, a| sleep_until_spec(m, a, 0)),
-    ("clock_nanosleep", |m, a| sleep_until_spec(m, a, 2)),
-    ("thrd_sleep", |m, a| sleep_until_spec(m, a, 0)),
+    ("sleep", |m, a| {
+        let left = sleep(m, a, u64::from(a.word(0) as u32).wrapping_mul(SECOND));
+        Flow::Return(left.unwrap_or(0).div_ceil(SECOND))
+    }),
+    ("usleep", |m, a| interrupted(sleep(m, a, u64::from(a.word(0) as u32).wrapping_mul(1000)))),
+    ("nanosleep", |m, a| interrupted(sleep_until_spec(m, a, 0))),
+    ("clock_nanosleep", |m, a| match sleep_until_spec(m, a, 2) {
+        Some(_) => super::error(libc::EINTR),
+        None => OK,
+    }),
+    ("thrd_sleep", |m, a| interrupted(sleep_until_spec(m, a, 0))),
     ("poll", |m, a| poll(m, a, a.int(2), a.word(1))),
     ("select", |m, a| poll(m, a, 0, a.word(0))),
     ("time", time),
@@ -43,25 +49,40 @@ impl Machine {
     }
 }
 
-fn sleep(m: &mut Machine, a: Args, nanoseconds: u64) -> Flow {
+/// What was left if a signal ended the sleep.
+fn sleep(m: &mut Machine, a: Args, nanoseconds: u64) -> Option<u64> {
+    let until = m.clock.now.saturating_add(nanoseconds);
     m.test_cancel();
     m.sleep(nanoseconds, a.site());
     m.test_cancel();
-    OK
+    m.was_interrupted().then(|| until.saturating_sub(m.clock.now))
 }
 
-fn sleep_until_spec(m: &mut Machine, a: Args, index: usize) -> Flow {
+/// The result of a sleep that says by `errno` that it was interrupted.
+fn interrupted(left: Option<u64>) -> Flow {
+    if left.is_some() { super::fail_with_errno(libc::EINTR) } else { OK }
+}
+
+fn sleep_until_spec(m: &mut Machine, a: Args, index: usize) -> Option<u64> {
     let mut time = m.time_at(a.word(index));
-    if index == 2 && a.int(1) & libc::TIMER_ABSTIME != 0 {
+    let absolute = index == 2 && a.int(1) & libc::TIMER_ABSTIME != 0;
+    if absolute {
         time = time.saturating_sub(m.clock.now);
     }
-    sleep(m, a, time)
+    let left = sleep(m, a, time);
+    let rest = a.word(index + 1);
+    if let (Some(left), false, true) = (left, absolute, rest != 0) {
+        m.check_sync(rest, 16, true);
+        // SAFETY: checked.
+        unsafe { (rest as *mut [u64; 2]).write_unaligned([left / SECOND, left % SECOND]) };
+    }
+    left
 }
 
 /// With nothing to wait for, `poll` and `select` are ways to sleep; otherwise they are native.
 fn poll(m: &mut Machine, a: Args, timeout: i32, descriptors: u64) -> Flow {
     if descriptors == 0 {
-        return sleep(m, a, timeout.max(0) as u64 * 1_000_000);
+        return interrupted(sleep(m, a, timeout.max(0) as u64 * 1_000_000));
     }
     m.finish_inconclusive(
         "the program waits for descriptors (poll, select), which is not supported".into(),

@@ -164,6 +164,23 @@ pub(crate) fn nondet(m: &mut Machine, a: Args) -> Flow {
     Flow::Return(value)
 }
 
+/// A function that nobody defines: any value of its type, of which an aggregate has up to two parts.
+pub(crate) fn stub(m: &mut Machine, a: Args) -> Flow {
+    match (a.result(), a.call().result_slots) {
+        (unravel_code::Abi::Void, _) | (_, 0) => OK,
+        (unravel_code::Abi::Pointer, _) | (_, 1) => nondet(m, a),
+        (unravel_code::Abi::F80, _) => m.finish_inconclusive(
+            "a stub returns a long double, for which no value is made up".into(),
+        ),
+        (_, 2) => {
+            let ((low, first), (high, second)) = (next(m, 64), next(m, 64));
+            m.shadow_result([first, second]);
+            Flow::Pair(low, high)
+        }
+        _ => m.finish_inconclusive("a stub returns several values, which are not made up".into()),
+    }
+}
+
 fn nondet_memory(m: &mut Machine, a: Args) -> Flow {
     let (address, bytes) = (a.word(0), a.word(1));
     m.check_sync(address, bytes, true);

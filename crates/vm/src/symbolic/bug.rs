@@ -212,9 +212,12 @@ impl Machine {
                 mutex: self.location(lock, mutex::BYTES, site),
             },
             Need::Ended(child) => Wants::Join { child },
-            Need::Changed(..) | Need::Futex(_) | Need::Time | Need::Never | Need::Nothing => {
-                Wants::Other
-            }
+            Need::Changed(..)
+            | Need::Futex(_)
+            | Need::Time
+            | Need::Signal(_)
+            | Need::Never
+            | Need::Nothing => Wants::Other,
         };
         Request { thread: id, site, wants }
     }
