@@ -407,7 +407,7 @@ fn machines_may_follow_each_other_and_find_nothing_of_the_last() {
         open(\"/dev/null\", O_RDONLY);\nreturn p[99] + x;\n}\n";
     let second = "#include <assert.h>\n#include <stdlib.h>\nint before[4], x = 3;\n\
         int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }\n\
-        int main(void) {\nint *p = malloc(100);\nassert(x == 3 && before[0] == 0 && p[0] == 0);\n\
+        int main(void) {\nint *p = calloc(25, 4);\nassert(x == 3 && before[0] == 0 && p[0] == 0);\n\
         int four[] = { 4, 2, 3, 1 };\nqsort(four, 4, sizeof *four, compare);\nreturn four[0] + four[3];\n}\n";
     let subjects = [Subject::new("first", first), Subject::new("second", second)];
     let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);

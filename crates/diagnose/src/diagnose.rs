@@ -197,6 +197,8 @@ pub fn diagnose(
                 match failing.failure.kind {
                     _ if !world.lab().has_time() =>
                         "the time was up before one was found that passes",
+                    _ if !world.lab().input().forced.is_empty() =>
+                        "what makes it fail is what the environment does, in whatever order the threads run",
                     FailureKind::DataRace =>
                         "what is missing is synchronisation, not another schedule",
                     _ => "this looks like a sequential bug, or one that depends on the input",

@@ -215,11 +215,11 @@ pub fn search(
             crew.begin_anew();
         }
         next = runs.end;
-        if state.tally.most_threads == 1 && !state.tally.nondet {
+        let may_be_longer = state.allow_more_steps(crew.is_cut_short());
+        if state.tally.most_threads == 1 && !state.tally.nondet && !may_be_longer {
             break Stopped::OneSchedule;
         }
         let (inconclusive, schedules) = (state.tally.inconclusive, state.tally.schedules);
-        let may_be_longer = state.allow_more_steps(crew.is_cut_short());
         let enough = runs.start > 0 || state.started.elapsed() >= GIVEN_UP;
         if may_be_longer {
             crew.begin_anew();
@@ -386,12 +386,22 @@ impl<'a> State<'a> {
     fn allow_more_steps(&mut self, exhaustive_is_cut: bool) -> bool {
         let Cut { runs, cut, total } = &mut self.cut;
         let many = *total >= MANY_CUT && *cut * 2 > *runs;
+        // So do all of the first ones: the program is long.
+        let all = *cut > 0 && *cut == *runs && self.epoch <= 2;
         (*runs, *cut) = (0, 0);
-        if !(many || exhaustive_is_cut) || self.knowledge.steps >= self.most_steps {
+        if !(many || all || exhaustive_is_cut) || self.knowledge.steps >= self.most_steps {
             return false;
         }
-        *total = 0;
-        self.knowledge.steps = self.knowledge.steps.saturating_mul(MORE_STEPS).min(self.most_steps);
+        // They say nothing, and others will take their place.
+        self.tally.inconclusive -= std::mem::take(total).min(self.tally.inconclusive);
+        if self.tally.inconclusive == 0 {
+            self.tally.reason = None;
+        }
+        self.knowledge.steps = match self.tally.most_threads {
+            // There is nothing else to try.
+            1 => self.most_steps,
+            _ => self.knowledge.steps.saturating_mul(MORE_STEPS).min(self.most_steps),
+        };
         true
     }
 

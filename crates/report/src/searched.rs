@@ -195,7 +195,8 @@ fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
     let mut said = Vec::new();
     let nothing_followed = bugs == 0 && tally.inconclusive == tally.schedules;
     let is_told = nothing_followed || bugs == 0 && tally.has_doubt();
-    if tally.most_threads == 1 && !nothing_followed {
+    let has_timers = tally.notes.contains(&Note::TimerMoments);
+    if tally.most_threads == 1 && !nothing_followed && !has_timers {
         said.push("the program created no thread, so there is one schedule only".to_owned());
     }
     if tally.inconclusive > 0 && !is_told {

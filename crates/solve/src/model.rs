@@ -144,6 +144,8 @@ pub enum Op {
     /// Begins to wait on a condition variable; the release of the mutex is an op of its own before it.
     Wait {
         cond: SyncId,
+        /// It ends by a timeout: no signal reaches it, since the timeout may come before any.
+        gives_up: bool,
     },
     /// Ends waiting; the re-acquisition is an op of its own after it. Waits for a signal if it was one that woke.
     Wake {

@@ -34,9 +34,11 @@ impl BlindSpots {
         let spot = std::mem::take(self).found;
         let is_held_back = run.notes.contains(&Note::HeldBack);
         let learns = visible.is_some_and(|visible| !run.learned.without(visible).is_empty());
+        let has_timers = run.notes.contains(&Note::TimerMoments);
         let compares_clocks = run.notes.contains(&Note::ClockOrder);
         spot.or(is_held_back.then_some(BlindSpot::LongSpins))
             .or(compares_clocks.then_some(BlindSpot::Clock))
+            .or(has_timers.then_some(BlindSpot::Signals))
             .or(learns.then_some(BlindSpot::Shared))
     }
 }

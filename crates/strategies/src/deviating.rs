@@ -6,10 +6,10 @@
 
 use unravel_trace::{Choice, Deviation, Executed, Question, Rng, Scheduler, View};
 
-use crate::budgets::EPOCH;
+use crate::budgets::{EPOCH, SAMPLED};
 
 /// So many deviations of sample `index` at most, if runs may have `most`: a quarter of the samples has some, once the
-/// others have had their chance.
+/// others have had their chance, and first one only.
 pub fn deviations_of(index: u64, most: u32) -> u32 {
     /// More than any bound that a search by classes comes to: orders of sleeps that nothing promises.
     const MANY: u32 = 64;
@@ -17,6 +17,7 @@ pub fn deviations_of(index: u64, most: u32) -> u32 {
         return 0;
     }
     match index / 4 % 4 {
+        _ if index < SAMPLED => most.min(1),
         1 => most.min(2),
         2 if most > 1 => MANY,
         _ => most.min(1),

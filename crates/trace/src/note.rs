@@ -18,10 +18,12 @@ pub enum Note {
     HeldBack,
     /// What an importer says of its files, and what an older trace file says that nobody knows any more.
     Other(String),
-    /// Several threads looked at the clock so often that what they saw depends on the order in which they did.
+    /// What threads saw of the clock depends on the order in which they looked, or on how long others worked.
     ClockOrder,
     /// The run was cut short at its bound of steps.
     StepBound,
+    /// A timer was set. It fires when nothing else can happen, or when others have worked for long.
+    TimerMoments,
     /// Functions that no source and no library has, each with the places that call it. A run ends inconclusive there.
     Missing(Vec<MissingFunction>),
     /// Functions that were to be stubs and are not missing.

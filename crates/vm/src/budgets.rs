@@ -37,11 +37,9 @@ unravel_trace::budgets! {
     SPIN_AGAIN: u32 = 40;
     /// What a `sched_yield` or a sleep counts for.
     YIELD_WEIGHT: u32 = 16;
-    /// Events without a pause after which time passes although somebody could go on: more than the runs have that are
-    /// explored completely, and far less than a loop does that works until it is told to stop.
-    WORK: u64 = 1_000;
-    /// Events after which it has to.
-    OVERDUE: u64 = 4_000;
+    /// Events without a pause after which time passes although somebody could go on: more than most programs do while
+    /// another thread sleeps, and far less than a loop does that works until it is told to stop.
+    OVERDUE: u64 = 10_000;
     /// Looks of a thread at the clock after which it is taken to wait for it.
     CLOCK_LOOKS: u32 = 32;
     /// Backward jumps without an event after which a loop is taken for a busy wait on something not

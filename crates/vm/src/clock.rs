@@ -5,18 +5,23 @@
 //! nothing promises this is what deviations are for: a thread whose time has not come is offered apart
 //! ([`unravel_trace::View::early`]), and to choose it means that the others are late.
 //!
-//! Work takes time after all, or a thread that works until another has slept would never end: after [`WORK`] events
-//! without a pause the earliest deadline is offered beside the others, and after [`OVERDUE`] it has to come.
+//! Work takes time after all, or a thread that works until another has slept would never end: after [`OVERDUE`] events
+//! without a pause the earliest deadline has to come. Such a run has the same note as one of which the clock tells more
+//! than its events.
 //!
-//! Who looks at the clock again and again waits for it, or works until it says so: its looks take ever more time, in
-//! proportion to what it has waited. What the looks of several threads tell them about their order is no event; a run
+//! Who looks at the clock again and again and changes nothing waits for it: each look is a sleep, ever longer, in proportion
+//! to what it has waited; if one is over early, the others are late until the waiting ends. Who changes something works until
+//! the clock says so: after many looks, each takes time. What the looks of several threads tell them about their order is no event; a run
 //! in which it may matter has a note ([`Note::ClockOrder`]).
 //!
 //! All clocks are one, and deadlines in the past are over at once.
 
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
 use unravel_trace::{Deviated, Deviation, Note, Op, Ready, SiteId};
 
-use crate::budgets::{CLOCK_LOOKS, OVERDUE, WORK, YIELD_WEIGHT};
+use crate::budgets::{CLOCK_LOOKS, OVERDUE, YIELD_WEIGHT};
 use crate::machine::{Machine, State};
 use crate::thread::Need;
 
@@ -51,10 +56,14 @@ impl Default for Clock {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Looks {
     last: u64,
-    first: u64,
     count: u32,
-    /// The machine's progress at the last look.
-    progress: u64,
+    /// Where it last looked, and what it had changed by then: who is there again and has changed nothing waits.
+    place: u64,
+    changes: u64,
+    /// When it began to wait.
+    first: u64,
+    /// The others are late, for as long as it waits.
+    stalled: bool,
 }
 
 impl Clock {
@@ -126,16 +135,15 @@ impl State {
 
     /// Where threads have worked for long, time passes although they could go on.
     pub fn let_work_take_time(&mut self) {
-        let worked = self.worked();
-        if worked < WORK {
+        if !self.time_is_overdue() {
             return;
         }
         let able = self.ready.len();
         self.add_earliest();
-        if self.time_is_overdue() && self.ready.len() > able {
+        if self.ready.len() > able {
             self.ready.drain(..able);
+            self.work_took_time = true;
         }
-        self.ready.sort_unstable_by_key(|ready| ready.thread);
     }
 
     /// Finds those that could go on only if time passed before it has to.
@@ -169,6 +177,7 @@ impl State {
         let deviated =
             Deviated { kind, thread: ready.thread, site: ready.pending.site, question: None };
         self.deviated.push(deviated);
+        self.threads[index].came_early = true;
     }
 }
 
@@ -200,33 +209,33 @@ impl Machine {
 
     /// What time it is.
     pub fn read_clock(&mut self, site: SiteId) -> u64 {
-        let progress = self.progress;
-        let looks = &mut self.current_thread().looks;
-        looks.count += 1;
-        if looks.count == 1 {
-            looks.first = looks.last;
+        let place = self.place_of_look(site);
+        let (now, alone) = (self.clock.now, self.alive <= 1);
+        let thread = self.current_thread();
+        let (changes, looks) = (thread.changes, &mut thread.looks);
+        let waits = looks.place == place && looks.changes == changes;
+        if !waits {
+            *looks = Looks { last: looks.last, count: looks.count, first: now, ..Looks::default() };
         }
-        let (idle, often) = (looks.progress == progress, looks.count > CLOCK_LOOKS);
-        if often {
-            let waited = self.clock.now - self.threads[self.current].looks.first.max(EPOCH);
-            let takes = (waited / PART).max(LONG_LOOK);
-            if idle && self.alive > 1 {
-                self.sleep(takes, site);
-                // Looking is no sleep that a signal would end.
-                self.was_interrupted();
-            } else {
-                self.tick(takes);
-            }
-        } else if self.threads[self.current].looks.last == self.clock.now {
+        looks.count += 1;
+        let often = looks.count > CLOCK_LOOKS;
+        let takes = (now.saturating_sub(looks.first) / PART).max(LONG_LOOK);
+        if waits && !looks.stalled && !alone {
+            self.current_thread().came_early = false;
+            self.sleep(takes, site);
+            // Looking is no sleep that a signal would end.
+            self.was_interrupted();
+            let thread = self.current_thread();
+            thread.looks.stalled = thread.came_early;
+        } else if waits || often {
+            self.tick(takes);
+        } else if looks.last == now {
             self.tick(LOOK);
         }
-        let (now, progress) = (self.clock.now, self.progress);
-        let looks = &mut self.current_thread().looks;
-        if looks.count == 1 {
-            looks.first = now;
-        }
-        looks.last = now;
-        looks.progress = progress;
+        let now = self.clock.now;
+        let thread = self.current_thread();
+        let changes = thread.changes;
+        thread.looks = Looks { last: now, place, changes, ..thread.looks };
         self.compare_looks();
         if self.timers.armed {
             self.take_timers(site);
@@ -234,9 +243,23 @@ impl Machine {
         now
     }
 
+    /// Where a thread looks, its callers included.
+    fn place_of_look(&self, site: SiteId) -> u64 {
+        let mut hasher = FxHasher::default();
+        site.0.hash(&mut hasher);
+        for frame in &self.threads[self.current].frames {
+            (frame.caller.pc as usize).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
     fn tick(&mut self, takes: u64) {
         self.clock.now += takes;
         self.clock.ticked |= self.alive > 1;
+        // Somebody wakes by what is no event.
+        if self.alive > 1 && self.earliest_deadline().is_some_and(|first| first <= self.clock.now) {
+            self.note(Note::ClockOrder);
+        }
     }
 
     /// Whether several threads can tell from the clock in which order they looked.

@@ -128,6 +128,8 @@ pub(crate) struct State {
     pub could_deviate: bool,
     /// Some thread may go on by running out of time, as of the last decision.
     pub anyone_timed: bool,
+    /// Time passed although somebody could go on.
+    pub work_took_time: bool,
     /// Counts changes that other threads can see.
     pub progress: u64,
     pub stagnation: crate::point::Stagnation,
@@ -233,6 +235,7 @@ impl OwnedMachine {
             deviated: Vec::new(),
             could_deviate: false,
             anyone_timed: false,
+            work_took_time: false,
             progress: 0,
             stagnation: Default::default(),
             scheduler: None,
@@ -365,6 +368,9 @@ impl Machine {
 
     fn result(&mut self, outcome: Outcome, want: Want) -> Run {
         self.close_segment();
+        if self.work_took_time {
+            self.note(Note::ClockOrder);
+        }
         let failed_or_kept = want.detail >= Detail::Events;
         let schedule = Schedule {
             threads: self.names.clone(),
@@ -466,6 +472,7 @@ impl Machine {
         self.forced.clone_from(&input.forced);
         self.deviated.clear();
         self.could_deviate = false;
+        self.work_took_time = false;
         self.outcome = None;
         self.at_exit.clear();
         self.signals = Default::default();

@@ -14,7 +14,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use unravel_trace::*;
 
-use crate::budgets::{LONG_SPIN, MAX_JUMPS, SPIN, SPIN_AGAIN, STATE_ROUNDS, YIELD_WEIGHT};
+use crate::budgets::{LONG_SPIN, MAX_JUMPS, OVERDUE, SPIN, SPIN_AGAIN, STATE_ROUNDS, YIELD_WEIGHT};
 use crate::machine::{Machine, State};
 use crate::memory::in_arena;
 use crate::thread::Need;
@@ -130,6 +130,7 @@ impl Machine {
             && enabled_already
             && idle < limit
             && !((self.anyone_timed || self.timers.armed) && self.time_is_overdue())
+            && !self.turn_is_long()
         {
             self.budget -= 1;
             self.count_event();
@@ -237,7 +238,9 @@ impl Machine {
     /// The current thread changed something that others can see.
     pub fn made_progress(&mut self) {
         self.progress += 1;
-        self.current_thread().idle = 0;
+        let thread = self.current_thread();
+        thread.idle = 0;
+        thread.changes += 1;
         if self.stagnation.watched {
             self.stagnation.clear();
             self.update_flags();
@@ -330,11 +333,19 @@ impl Machine {
         } else if self.threads[me].idle >= self.patience() {
             self.why = Why::Yielded;
             self.threads[me].spin_mark = self.progress;
+        } else if self.turn_is_long() {
+            self.why = Why::Yielded;
         }
         self.ask();
         if self.current != me {
             self.suspend();
         }
+    }
+
+    /// Whether the current thread has had its turn for so long that others should be asked, if there are any: no system lets
+    /// them wait for ever.
+    fn turn_is_long(&self) -> bool {
+        self.events - self.segment_start >= OVERDUE && self.alive > 1
     }
 
     /// Chooses the next thread after the current one has ended.

@@ -125,6 +125,9 @@ pub(crate) struct Thread {
     /// When that is, on the virtual clock.
     pub deadline: u64,
     pub looks: crate::clock::Looks,
+    /// How often it changed anything others can see; and whether its last sleep was over early.
+    pub changes: u64,
+    pub came_early: bool,
     /// How often it was asked whether the environment deviates.
     pub questions: u32,
     pub ended: bool,
@@ -251,6 +254,8 @@ impl Thread {
             timed_out: false,
             deadline: 0,
             looks: crate::clock::Looks::default(),
+            changes: 0,
+            came_early: false,
             questions: 0,
             ended: false,
             detached: false,

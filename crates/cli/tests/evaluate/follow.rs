@@ -33,14 +33,15 @@ impl Scheduler for Follow<'_> {
     fn next(&mut self, view: &View<'_>) -> Choice {
         if !self.stuck && self.done < self.steps.len() {
             let wanted = &self.steps[self.done];
-            let found = view.enabled.iter().find(|c| view.names[c.thread.index()] == *wanted);
+            let found = view.ready_named(wanted);
             if let Some(ready) = found {
                 self.done += 1;
                 return Choice { thread: ready.thread, events: 1 };
             }
             self.stuck = true;
         } else if !self.stuck && self.enabled.is_none() {
-            let named = view.enabled.iter().map(|c| (view.names[c.thread.index()].clone(), *c));
+            let all = view.enabled.iter().chain(view.early);
+            let named = all.map(|c| (view.names[c.thread.index()].clone(), *c));
             self.enabled = Some(named.collect());
         }
         let stay = view.enabled.iter().find(|c| c.thread == view.current);

@@ -30,6 +30,8 @@ const CASE: &str = "UNRAVEL_EVALUATE_CASE";
 const COUNTS: &str = "counts:";
 /// Runs that learn what is shared, and runs that look for a failure.
 const LEARNING: u64 = 24;
+/// Runs with more events are left out.
+const LONG: u64 = 2_000;
 const SEARCH: u64 = 2000;
 /// Orders of one failing run, and how many failing runs.
 const ORDERS: u64 = 250;
@@ -53,10 +55,18 @@ fn programs() -> Vec<PathBuf> {
     };
     let mut all = Vec::new();
     for kind in list(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")) {
-        all.extend(list(&kind).into_iter().filter(|case| case.join("expect.toml").exists()));
+        let cases = list(&kind).into_iter().filter(|case| case.join("expect.toml").exists());
+        all.extend(cases.filter(|case| !has_signals(case)));
     }
     all.sort();
     all
+}
+
+/// When signals arrive is no matter of the model.
+fn has_signals(case: &Path) -> bool {
+    let files = std::fs::read_dir(case).expect("the directory is there");
+    let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
+    texts.into_iter().any(|text| text.contains("<signal.h>"))
 }
 
 #[test]
@@ -169,7 +179,9 @@ impl Lab {
                 strategies[(index % 3) as usize].scheduler(2, index, &Knowledge::default(), false);
             self.run(&mut *scheduler, Detail::Outcome, false)
         });
-        runs.filter(|run| run.outcome.failure().is_some()).take(FAILURES).collect()
+        // Every point of a run is evaluated in other orders: of one that works until another has slept that takes minutes.
+        let short = |run: &Run| run.outcome.failure().is_some() && run.schedule.events() < LONG;
+        runs.filter(short).take(FAILURES).collect()
     }
 
     fn examine(

@@ -33,6 +33,8 @@ impl Constraints<'_> {
         for (at, op) in &self.uses[cond.index()] {
             let thread = self.model.owner(at.step);
             match *op {
+                // Nobody has to wake who gives up, and nobody can.
+                Op::Wait { gives_up: true, .. } | Op::Wake { by: WakeCause::Timeout, .. } => {}
                 Op::Wait { .. } => waiters.push(Waiter { thread, wait: *at, wake: None }),
                 Op::Wake { by, .. } => {
                     // Steps of one thread are in program order here, whatever the order of threads.

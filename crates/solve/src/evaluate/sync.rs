@@ -93,9 +93,11 @@ impl State<'_> {
                     return Ran::Differs;
                 }
             }
-            Op::Wait { cond } => {
-                self.list(cond).push(me);
-                self.trail.push(Undo::WaiterCame { cond });
+            Op::Wait { cond, gives_up } => {
+                if !gives_up {
+                    self.list(cond).push(me);
+                    self.trail.push(Undo::WaiterCame { cond });
+                }
                 self.set_woken(me, false);
             }
             Op::Wake { cond, by } => return self.wake(cond, by, me),

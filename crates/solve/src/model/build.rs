@@ -141,7 +141,8 @@ impl Builder<'_> {
             }
             EventKind::Wait { at, mutex } => {
                 both[0] = Some(Op::Release { lock: syncs.id(Lock, mutex)? });
-                both[1] = Some(Op::Wait { cond: syncs.id(Cond, at)? });
+                let gives_up = times_out(self.trace, event);
+                both[1] = Some(Op::Wait { cond: syncs.id(Cond, at)?, gives_up });
             }
             EventKind::Wake { at, mutex, by } => {
                 both[0] = Some(Op::Wake { cond: syncs.id(Cond, at)?, by });
@@ -366,4 +367,15 @@ fn belongs(trace: &Trace, thread: ThreadId, after: u32) -> Result<(), ModelError
         Some(event) if event.thread == thread => Ok(()),
         _ => Err(contradiction(format!("event {after} does not belong to its thread"))),
     }
+}
+
+/// Whether the wait that begins with this event ends by a timeout.
+fn times_out(trace: &Trace, wait: u32) -> bool {
+    let thread = trace.events[wait as usize].thread;
+    let later = trace.events[wait as usize + 1..].iter().filter(|event| event.thread == thread);
+    let wake = later.map(|event| &event.kind).find_map(|kind| match kind {
+        EventKind::Wake { by, .. } => Some(*by),
+        _ => None,
+    });
+    wake == Some(WakeCause::Timeout)
 }

@@ -14,7 +14,7 @@ impl Op {
             Op::Acquire { lock, .. } | Op::Release { lock } | Op::TryAcquire { lock, .. } => {
                 Some(lock)
             }
-            Op::Wait { cond }
+            Op::Wait { cond, .. }
             | Op::Wake { cond, .. }
             | Op::Signal { cond, .. }
             | Op::Broadcast { cond } => Some(cond),

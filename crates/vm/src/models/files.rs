@@ -58,6 +58,7 @@ fn close(m: &mut Machine, a: Args) -> Flow {
 unsafe fn close_stream(stream: u64) -> i32 {
     // SAFETY: the caller's stream, and descriptors of this process.
     unsafe {
+        let errno = *libc::__errno_location();
         let descriptor = libc::fileno(stream as *mut _);
         let is_standard = (0..=2).contains(&descriptor);
         let kept = if is_standard { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3) } else { -1 };
@@ -65,6 +66,10 @@ unsafe fn close_stream(stream: u64) -> i32 {
         if kept >= 0 {
             libc::dup2(kept, descriptor);
             libc::close(kept);
+        }
+        if result == 0 {
+            // What we asked on the way is not the program's business.
+            *libc::__errno_location() = errno;
         }
         result
     }

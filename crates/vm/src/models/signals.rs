@@ -35,7 +35,12 @@ pub(crate) const MODELS: Family = &[
     ("pthread_sigmask", |m, a| error(change_mask(m, a))),
     ("sigpending", pending),
     ("sigaltstack", alternate_stack),
-    ("pause", |m, a| suspend(m, a.site())),
+    ("pause", |m, a| {
+        // A handler may run just before: nobody waits then, and nobody will be woken by it.
+        m.point(unravel_trace::Op::Yield, 0, 0, a.site(), Need::Nothing);
+        m.was_interrupted();
+        suspend(m, a.site())
+    }),
     ("sigsuspend", |m, a| {
         let mask = set_at(m, a.word(0));
         let before = std::mem::replace(&mut m.current_thread().mask, mask);

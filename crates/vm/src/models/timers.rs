@@ -104,6 +104,9 @@ impl Machine {
         let timer = &mut self.timers.list[index];
         (timer.deadline, timer.interval) = (deadline, interval);
         self.timers.armed = self.first_timer().is_some();
+        if self.timers.armed {
+            self.note(unravel_trace::Note::TimerMoments);
+        }
         before
     }
 
