@@ -186,8 +186,8 @@ fn another_file_is_not_a_trace() {
 
 #[test]
 fn another_version_is_named() {
-    let message = complaint(|bytes| bytes[8..12].copy_from_slice(&7u32.to_le_bytes()));
-    assert!(message.contains("format 7") && message.contains("update unravel"), "{message}");
+    let message = complaint(|bytes| bytes[8..12].copy_from_slice(&8u32.to_le_bytes()));
+    assert!(message.contains("format 8") && message.contains("update unravel"), "{message}");
     let message = complaint(|bytes| bytes[8..12].copy_from_slice(&0u32.to_le_bytes()));
     assert!(message.contains("older unravel") && message.contains("format 0"), "{message}");
 }

@@ -257,7 +257,15 @@ impl<'a> Reference<'a> {
             }
             EventKind::Wait { at, mutex } => {
                 used.extend([address(mutex), address(at)]);
-                world.waiting.entry(address(at)).or_default().push(me);
+                // Who gives up may have done so before any signal.
+                let wake =
+                    self.trace.events[event + 1..].iter().find_map(|later| match later.kind {
+                        EventKind::Wake { by, .. } if later.thread == me => Some(by),
+                        _ => None,
+                    });
+                if wake != Some(WakeCause::Timeout) {
+                    world.waiting.entry(address(at)).or_default().push(me);
+                }
                 world.woken.remove(&me);
                 world.give(address(mutex), me)
             }
