@@ -386,8 +386,8 @@ impl<'a> State<'a> {
     fn allow_more_steps(&mut self, exhaustive_is_cut: bool) -> bool {
         let Cut { runs, cut, total } = &mut self.cut;
         let many = *total >= MANY_CUT && *cut * 2 > *runs;
-        // So do all of the first ones: the program is long.
-        let all = *cut > 0 && *cut == *runs && self.epoch <= 2;
+        // A quarter of the first ones: the program is long.
+        let all = *cut > 0 && *cut * 4 >= *runs && self.epoch <= 3;
         (*runs, *cut) = (0, 0);
         if !(many || all || exhaustive_is_cut) || self.knowledge.steps >= self.most_steps {
             return false;

@@ -194,6 +194,13 @@ impl Lab {
         self.input = found.input(&self.input);
         let run = self.run(&mut Replay::new(&found.schedule), Detail::Symbolic, false);
         let symbolic = run.symbolic.as_ref().expect("a symbolic run");
+        let times_out =
+            |event: &Event| matches!(event.kind, EventKind::Wake { by: WakeCause::Timeout, .. });
+        if run.trace.events.iter().any(times_out) {
+            // Who gives up waiting does so before any signal in the model, and by its deadline in execution.
+            *counts.entry("timeouts".into()).or_default() += 1;
+            return;
+        }
         let model = match Model::new(&run.trace, symbolic) {
             Ok(model) => model,
             Err(error) => return wrong.push(format!("not modelled: {error}")),

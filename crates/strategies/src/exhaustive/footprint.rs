@@ -9,13 +9,13 @@
 use unravel_trace::{Op, Pending, Role, Touch, touches};
 
 /// A part of memory that a step touches, and what that means for a lock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Access {
     pub touch: Touch,
     pub role: LockRole,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LockRole {
     Acquires,
     Releases,

@@ -1,5 +1,6 @@
 //! One run of the search: along the path that leads to what is to be explored, then on from there.
 
+use rustc_hash::FxHashSet;
 use unravel_trace::{
     Choice, Deviation, Executed, Op, Question, Scheduler, SiteId, ThreadId, View, Why,
 };
@@ -24,6 +25,8 @@ pub(super) struct Underway {
     first: Option<(Op, SiteId)>,
     everything: bool,
     accesses: Vec<Access>,
+    /// Those that are in the list: a thread that is alone may touch the same for long, in one step.
+    listed: FxHashSet<Access>,
 }
 
 impl Underway {
@@ -91,9 +94,11 @@ impl Scheduler for Follow<'_> {
             let node = search.nodes.get(index);
             underway.everything = node.is_some_and(|node| node.by_time.contains(node.thread));
             underway.accesses.clear();
+            underway.listed.clear();
         }
         underway.everything |= is_global(what.op);
-        underway.accesses.extend(accesses(what));
+        let Underway { accesses: list, listed, .. } = underway;
+        list.extend(accesses(what).filter(|access| listed.insert(*access)));
     }
 }
 
