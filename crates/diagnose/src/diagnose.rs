@@ -117,12 +117,19 @@ pub fn diagnose(
         notes.push(format!("{what}: what it says was tried, and nothing is proved"));
     }
     let switches_given = run.schedule.context_switches();
+    let has_timers = run.notes.contains(&unravel_trace::Note::TimerMoments);
     let mut failing = Failing::new(run).expect("it failed");
     progress(Stage::Reducing);
     reduce_switches(lab, &mut failing, &mut effort);
 
     progress(Stage::SeekingAlternate);
-    let model = usable_model(&failing, &mut notes);
+    let model = match has_timers {
+        true => {
+            notes.push("when a timer fires is not modelled: everything was executed".to_owned());
+            None
+        }
+        false => usable_model(&failing, &mut notes),
+    };
     let mut reference = Reference::new(failing.observed.clone(), failing.symbolic.as_deref());
     let mut candidates = Vec::new();
     let mut bound = Bound::default();

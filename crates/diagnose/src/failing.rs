@@ -3,7 +3,7 @@
 use unravel_execute::Laboratory;
 use unravel_results::{Effort, Observed};
 use unravel_solve::{Evaluator, Model, Verdict};
-use unravel_trace::{BugId, Detail, Failure, FailureKind, Note, Run, Step, Symbolic};
+use unravel_trace::{BugId, Detail, Failure, FailureKind, Run, Step, Symbolic};
 
 use crate::modelled::schedule;
 use crate::reduce::reduce;
@@ -34,10 +34,6 @@ impl Failing {
 /// The model of the failing run, if it says of it what execution said.
 pub fn usable_model(failing: &Failing, notes: &mut Vec<String>) -> Option<Model> {
     let symbolic = failing.symbolic.as_ref()?;
-    if failing.observed.notes.contains(&Note::TimerMoments) {
-        notes.push("when a timer fires is not modelled: everything was executed".to_owned());
-        return None;
-    }
     let model = match Model::new(&failing.observed.trace, symbolic) {
         Ok(model) => model,
         Err(error) => {
