@@ -42,10 +42,10 @@ impl Remedy {
         let mut loaded = loaded;
         let mut show = |now| progress.show(&words(now));
         let mut analysis = analyse(&mut loaded, self.causes, self.command.clone(), &mut show)?;
-        if let Some(directory) = &self.traces {
-            if let Err(error) = keep_traces(&mut analysis, &loaded, directory) {
-                analysis.causes.notes.push(error.to_string());
-            }
+        if let Some(directory) = &self.traces
+            && let Err(error) = keep_traces(&mut analysis, &loaded, directory)
+        {
+            analysis.causes.notes.push(error.to_string());
         }
         let Loaded { built, vm, reference, input, rules } = loaded;
         let sites = vm.sites().len() as u32;

@@ -317,3 +317,12 @@ fn one_endless_schedule_does_not_take_all_the_time() {
     let found = found("endless", endless, &["--time", "20s"], FINDING);
     assert_eq!(kind(&found), "assertion");
 }
+
+#[test]
+fn a_timer_fires_in_virtual_time() {
+    let directory = directory("environment-alarm");
+    write(&directory, "p.c", include_str!("data/gaps/alarm_pair.c"));
+    let found = find(&directory, &[], FINDING);
+    assert_eq!(kind(&found), "assertion");
+    assert_eq!(needs(&found), Vec::<&str>::new());
+}

@@ -222,7 +222,7 @@ impl<'a> Crew<'a> {
                     }
                 }
                 state.take(*report);
-                if !damaged && !(is_refused && self.lanes.get(index).is_none()) {
+                if !(damaged || is_refused && self.lanes.get(index).is_none()) {
                     return Ok(());
                 }
                 next

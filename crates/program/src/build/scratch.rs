@@ -93,7 +93,7 @@ fn clear_stale(temporary: &Path) {
 }
 
 /// The process that a folder's name says it belongs to.
-fn owner(path: &PathBuf) -> Option<i32> {
+fn owner(path: &Path) -> Option<i32> {
     let name = path.file_name()?.to_str()?.strip_prefix(PREFIX)?;
     name.split_once('-')?.0.parse().ok().filter(|pid| *pid > 0)
 }
