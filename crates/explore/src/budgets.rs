@@ -5,6 +5,9 @@ use std::time::Duration;
 unravel_trace::budgets! {
     room "explore";
 
+    /// Among the first so many runs, those that learn are looked at for what they print: to keep it costs as much as a run.
+    OUTPUTS: u64 = 512;
+
     /// Steps of the first runs: most programs need fewer, and one that never ends must not take all the time.
     FIRST_STEPS: u64 = 30_000;
     /// So many times as many are allowed next, once many runs were cut short.

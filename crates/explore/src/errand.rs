@@ -16,6 +16,7 @@ use unravel_trace::{
     Outcome, Reached, ReadsFrom, Rng, Rules, Run, Scheduler, Uninit, VisibleSet, Want,
 };
 
+use crate::budgets::OUTPUTS;
 use crate::coverage::Noticed;
 use crate::search::{Finding, Plan};
 use crate::worker::{Ended, Lane, Lesson, Order, Range, Report, Work};
@@ -111,7 +112,8 @@ impl<'a> Errands<'a> {
                 .deviating(index, strategy.scheduler(self.plan.seed, index, &self.knowledge, full));
             let visible = if full { &self.all } else { &self.knowledge.visible };
             let learn = (full || index < LEARNING) && self.lab.can(Capability::Learn);
-            let output = full && self.plan.exit_codes && self.lab.can(Capability::Output);
+            let output =
+                full && index < OUTPUTS && self.plan.exit_codes && self.lab.can(Capability::Output);
             let want = Want { learn, output, ..Want::only(Detail::Outcome) };
             self.noticed.clear(teaches);
             self.current.store(index, Ordering::Relaxed);
