@@ -1,7 +1,8 @@
 //! Which expressions are computed when: each once, where the last read it depends on has happened.
 //!
-//! All reads of an expression are usually its own thread's, earlier. Conditions of imported traces may also depend
-//! on reads of other threads: those are *deferred* until the last of them.
+//! All reads of an expression are its own thread's, earlier, or of a thread that it was started by or has joined: what such
+//! a thread has left in memory needs no event of its own to get here. Conditions of imported traces may also depend on
+//! other reads: those are *deferred* until the last of them.
 
 use std::ops::Range;
 
@@ -130,8 +131,9 @@ impl Slicer<'_> {
         let Some((root, event)) = self.root(op) else { return Ok(None) };
         let (nodes, reads) = self.unknown(root, thread as u32);
         let is_there = |read: &u32| {
-            let owner = self.model.owner(self.model.step_of_event(*read)).index();
-            owner == thread && *read <= event
+            let at = self.model.step_of_event(*read);
+            let own = self.model.owner(at).index() == thread;
+            if own { *read <= event } else { self.model.must_precede(at, step) }
         };
         if reads.iter().all(is_there) {
             nodes.iter().for_each(|n| self.known[n.index()] = thread as u32);
