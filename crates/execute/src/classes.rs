@@ -25,9 +25,14 @@ pub struct Class {
 }
 
 /// Eight bytes of memory.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Granule {
-    cells: [Cell; 8],
+    /// The bytes that all events so far have touched, and their common history: nearly always that is all there is.
+    first: u8,
+    bytes: u8,
+    common: Cell,
+    /// The history of each byte, once events have touched different ones.
+    cells: Option<Box<[Cell; 8]>>,
     /// Who wrote them last, as a whole.
     writer: Option<(ThreadId, SiteId)>,
 }
@@ -73,8 +78,7 @@ impl Class {
                 if reads {
                     from = Some(granule.source(by));
                 }
-                hash = granule.look(&span, hash);
-                granule.leave(&span, hash, by);
+                hash = granule.visit(&span, hash, by);
             }
             (first, second) => {
                 let spans: Vec<Span> =
@@ -135,10 +139,65 @@ impl Span {
     }
 }
 
+impl Cell {
+    /// Adds to a hash what an event depends on here.
+    #[inline]
+    fn seen(&self, writes: bool, hash: u64) -> u64 {
+        let hash = mix(hash, self.write);
+        if writes { mix(hash, self.reads) } else { hash }
+    }
+
+    /// Notes that an event with this hash was here.
+    #[inline]
+    fn leave(&mut self, writes: bool, hash: u64) {
+        if writes {
+            *self = Cell { write: hash, reads: 0 };
+        } else {
+            self.reads = self.reads.wrapping_add(hash);
+        }
+    }
+}
+
 impl Granule {
+    /// Looks and leaves.
+    #[inline]
+    fn visit(&mut self, span: &Span, hash: u64, by: (ThreadId, SiteId)) -> u64 {
+        if !self.is_common(span) {
+            let hash = self.look(span, hash);
+            self.leave(span, hash, by);
+            return hash;
+        }
+        let hash = self.common.seen(span.writes, hash);
+        self.common.leave(span.writes, hash);
+        if span.writes {
+            self.writer = Some(by);
+        }
+        hash
+    }
+
+    /// Whether all events so far have touched just these bytes.
+    #[inline]
+    fn is_common(&mut self, span: &Span) -> bool {
+        let (first, bytes) = ((span.start & 7) as u8, (span.end - span.start) as u8);
+        if self.bytes == 0 {
+            (self.first, self.bytes) = (first, bytes);
+        }
+        (self.first, self.bytes) == (first, bytes) && self.cells.is_none()
+    }
+
+    /// The cells of a span: one, if its bytes have the same history for sure.
     fn cells(&mut self, span: &Span) -> &mut [Cell] {
-        let first = (span.start & 7) as usize;
-        &mut self.cells[first..first + (span.end - span.start) as usize]
+        if self.is_common(span) {
+            return std::slice::from_mut(&mut self.common);
+        }
+        let (first, bytes) = ((span.start & 7) as u8, (span.end - span.start) as u8);
+        if self.cells.is_none() {
+            let mut cells = [Cell::default(); 8];
+            cells[self.first as usize..][..self.bytes as usize].fill(self.common);
+            self.cells = Some(Box::new(cells));
+        }
+        let cells = self.cells.as_mut().expect("made above");
+        &mut cells[first as usize..][..bytes as usize]
     }
 
     /// Adds to a hash what an event depends on here.
@@ -148,10 +207,7 @@ impl Granule {
         // Mostly the bytes of a span have the same history.
         let alike = cells[1..].iter().all(|cell| *cell == first);
         for cell in if alike { &cells[..1] } else { &*cells } {
-            hash = mix(hash, cell.write);
-            if span.writes {
-                hash = mix(hash, cell.reads);
-            }
+            hash = cell.seen(span.writes, hash);
         }
         hash
     }
@@ -159,11 +215,7 @@ impl Granule {
     /// Notes that an event with this hash was here.
     fn leave(&mut self, span: &Span, hash: u64, by: (ThreadId, SiteId)) {
         for cell in self.cells(span) {
-            if span.writes {
-                *cell = Cell { write: hash, reads: 0 };
-            } else {
-                cell.reads = cell.reads.wrapping_add(hash);
-            }
+            cell.leave(span.writes, hash);
         }
         if span.writes {
             self.writer = Some(by);

@@ -48,6 +48,10 @@ unravel_trace::budgets! {
     /// How often a state must come again: one instruction may be several events.
     STATE_ROUNDS: u32 = 3;
 
+    /// First events of a run whose place is kept for whoever asks where a run is that does not end; later only each so
+    /// many: processes write it to one place, and would take it from each other.
+    EVERY_EVENT: u64 = 256;
+
     /// How often native calls are looked at, in milliseconds.
     NATIVE_TICK: u64 = 100;
     /// Ticks after which a native call that waits in the kernel is given up: nobody will wake it.

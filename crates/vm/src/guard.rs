@@ -35,6 +35,8 @@ static FOREIGN: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     static RUNS_MACHINE: Cell<bool> = const { Cell::new(false) };
+    /// What the kernel calls this native thread; asking it for every run would be a system call each. 0: not asked yet.
+    static KERNEL_ID: Cell<i32> = const { Cell::new(0) };
 }
 
 struct Handler(UnsafeCell<Option<CoroutineTrapHandler<Trapped>>>);
@@ -89,11 +91,19 @@ pub(crate) fn install(state: NonNull<State>) {
     crate::watchdog::start();
 }
 
-/// This native thread runs the machine from now on.
+/// This native thread runs the machine from now on. A forked process calls [`forget_thread`] first.
 pub(crate) fn here() {
-    // SAFETY: asks for a number.
-    MACHINE_THREAD.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+    if KERNEL_ID.get() == 0 {
+        // SAFETY: asks for a number.
+        KERNEL_ID.set(unsafe { libc::gettid() });
+    }
+    MACHINE_THREAD.store(KERNEL_ID.get(), Ordering::Relaxed);
     RUNS_MACHINE.set(true);
+}
+
+/// In a forked process this native thread has another number.
+pub(crate) fn forget_thread() {
+    KERNEL_ID.set(0);
 }
 
 /// The native thread that is running a fiber, if one is.

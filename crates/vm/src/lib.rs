@@ -142,6 +142,7 @@ impl Executor for Vm {
     }
 
     fn after_fork(&mut self) {
+        guard::forget_thread();
         watchdog::start();
         self.machine.natives.forget_input();
     }

@@ -14,7 +14,9 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use unravel_trace::*;
 
-use crate::budgets::{LONG_SPIN, MAX_JUMPS, OVERDUE, SPIN, SPIN_AGAIN, STATE_ROUNDS, YIELD_WEIGHT};
+use crate::budgets::{
+    EVERY_EVENT, LONG_SPIN, MAX_JUMPS, OVERDUE, SPIN, SPIN_AGAIN, STATE_ROUNDS, YIELD_WEIGHT,
+};
 use crate::machine::{Machine, State};
 use crate::memory::in_arena;
 use crate::thread::Need;
@@ -164,8 +166,10 @@ impl Machine {
     /// The current thread leaves a point.
     pub fn count_event(&mut self) {
         self.events += 1;
-        let site = self.threads[self.current].pending.site;
-        crate::whereabouts::note(site, self.thread_count);
+        if self.events <= EVERY_EVENT || self.events.is_multiple_of(EVERY_EVENT) {
+            let site = self.threads[self.current].pending.site;
+            crate::whereabouts::note(site, self.thread_count);
+        }
         if self.concolic.is_on() {
             let state = &mut **self;
             state.concolic.begin_step(ThreadId(state.current as u32), state.recorder.events());
@@ -555,20 +559,27 @@ impl State {
         self.ready.clear();
         self.early.clear();
         self.anyone_timed = false;
-        // A thread in an atomic section goes on unless it cannot.
-        let holder = (0..self.thread_count)
-            .find(|t| self.threads[*t].atomic > 0 && !self.threads[*t].ended && self.can_go_on(*t));
         for index in 0..self.thread_count {
-            if holder.is_some_and(|h| h != index) {
+            let thread = &self.threads[index];
+            if thread.ended {
                 continue;
             }
-            self.anyone_timed |= self.threads[index].timed;
-            if self.can_go_on(index) {
+            let (timed, atomic) = (thread.timed, thread.atomic > 0);
+            let goes_on = thread.need == Need::Nothing || self.can_go_on(index);
+            if goes_on && atomic {
+                // A thread in an atomic section goes on unless it cannot.
+                self.ready.clear();
+                self.anyone_timed = timed;
+                return self.add_ready(index);
+            }
+            self.anyone_timed |= timed;
+            if goes_on {
                 self.add_ready(index);
             }
         }
     }
 
+    #[inline]
     fn add_ready(&mut self, index: usize) {
         let thread = &self.threads[index];
         let pending = match self.is_interrupted(index) {
