@@ -198,6 +198,20 @@ fn allocations_fail_on_request() {
     found("malloc", careless, &[], NOTHING);
     let fails = found("malloc-fails", careless, &["--malloc-fails", "1"], FINDING);
     assert_eq!((kind(&fails), needs(&fails)), ("null-dereference", vec!["malloc"]));
+    // Also before there are threads, and where there are none, and whoever searches.
+    for (test, create) in
+        [("early", "pthread_create(&t, 0, w, 0); pthread_join(t, 0);"), ("alone", "(void)t;")]
+    {
+        let early = format!(
+            "static void *w(void *a) {{ return a; }} int main(void) {{ pthread_t t; int *p = malloc(4); *p = 1;\n\
+             free(p); (void)w; {create} return 0; }}\n"
+        );
+        for strategy in ["portfolio", "exhaustive"] {
+            let flags = ["--malloc-fails", "1", "--strategy", strategy];
+            let found = found(&format!("malloc-{test}-{strategy}"), &early, &flags, FINDING);
+            assert_eq!(needs(&found), ["malloc"], "{found:#}");
+        }
+    }
 }
 
 /// Two threads lose an update now and then, and the program says so by its exit code.

@@ -32,7 +32,7 @@ impl Machine {
         if flags & DEFINED != 0 {
             match write {
                 true => self.define(address, bytes),
-                false => self.check_defined(address, bytes, site),
+                false => self.check_defined(address, bytes),
             }
         }
     }
@@ -50,7 +50,7 @@ impl Machine {
             self.learn(address, bytes, true, site);
         }
         if flags & DEFINED != 0 {
-            self.check_defined(address, bytes, site);
+            self.check_defined(address, bytes);
             self.define(address, bytes);
         }
     }

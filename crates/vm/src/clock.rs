@@ -278,7 +278,7 @@ impl Machine {
 
     /// Whether the environment deviates in what the current thread does.
     pub fn deviate(&mut self, kind: Deviation, site: SiteId) -> bool {
-        if self.alive <= 1 && kind != Deviation::NoMemory || self.concolic.guide.is_on() {
+        if self.concolic.guide.is_on() {
             return false;
         }
         let me = self.current;

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 use unravel_code::Inst;
-use unravel_trace::{FailureKind, SiteId};
+use unravel_trace::FailureKind;
 
 use crate::machine::Machine;
 use crate::memory::in_arena;
@@ -79,7 +79,7 @@ impl Machine {
     }
 
     /// Memory is read: fails if nobody has written it.
-    pub fn check_defined(&mut self, address: u64, bytes: u64, _site: SiteId) {
+    pub fn check_defined(&mut self, address: u64, bytes: u64) {
         if !in_arena(address) || !self.undefined.has(address, bytes) {
             return;
         }

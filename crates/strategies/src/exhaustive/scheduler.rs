@@ -33,6 +33,7 @@ impl Underway {
     /// A new run begins.
     pub fn forget(&mut self) {
         self.number = 0;
+        self.asked = 0;
         self.first = None;
     }
 }
@@ -76,8 +77,11 @@ impl Scheduler for Follow<'_> {
         let is_first = *number != search.underway.number;
         if is_first {
             search.end_step();
+            // What is asked before the first event belongs to it.
+            if search.underway.number > 0 {
+                search.underway.asked = 0;
+            }
             search.underway.number = *number;
-            search.underway.asked = 0;
         }
         if index < search.order.len() {
             let step = search.order.step(index as u32);
@@ -107,8 +111,8 @@ impl Exhaustive {
     fn answer(&mut self, options: u32, deviates: bool) -> u32 {
         let at = self.underway.asked;
         self.underway.asked += 1;
-        let index = (self.underway.number as usize).checked_sub(1);
-        let Some(node) = index.and_then(|index| self.nodes.get_mut(index)) else { return 0 };
+        let index = (self.underway.number as usize).saturating_sub(1);
+        let Some(node) = self.nodes.get_mut(index) else { return 0 };
         if let Some(known) = node.answers.get(at) {
             return known.answer;
         }

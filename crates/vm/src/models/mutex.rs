@@ -180,7 +180,7 @@ pub(crate) fn take(m: &mut Machine, address: u64, count: u32) {
 }
 
 /// Whether C++'s `try_lock` is the caller: it comes down to that of pthreads, which never fails so.
-fn is_cxx(m: &Machine) -> bool {
+pub(super) fn is_cxx(m: &Machine) -> bool {
     let frames = m.threads[m.current].frames.iter().rev().take(3);
     frames.map(|frame| m.program.function(frame.function).name.as_str()).any(|name| {
         name.starts_with("_ZNSt")

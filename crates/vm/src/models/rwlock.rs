@@ -1,7 +1,8 @@
 //! `pthread_rwlock_*`. Readers are preferred, as in glibc's default.
 
-use unravel_trace::{EventKind, Op, SiteId, ThreadId};
+use unravel_trace::{Deviation, EventKind, Op, SiteId, ThreadId};
 
+use super::mutex::is_cxx;
 use super::{Args, Family, Flow, OK, error};
 use crate::machine::Machine;
 use crate::sync::{DESTROYED, rwlock};
@@ -107,6 +108,10 @@ fn try_lock(m: &mut Machine, a: Args, shared: bool) -> Flow {
     m.point(op, address, rwlock::BYTES as u32, a.site(), Need::Nothing);
     m.check_rwlock(address, a.site());
     let free = rwlock::writer(address) == 0 && (shared || rwlock::readers(address) == 0);
+    if free && is_cxx(m) && m.deviate(Deviation::TryLockFailure, a.site()) {
+        m.record(a.site(), EventKind::Yield);
+        return error(libc::EBUSY);
+    }
     let acquired = m.guided_answer(free);
     if acquired {
         m.take_rwlock(address, shared);
