@@ -79,6 +79,8 @@ pub struct Bug {
     pub causes: Option<u32>,
     /// Why no order of threads makes the failure, once the environment does what it needs: then there is no diagnosis.
     pub undiagnosed: Option<String>,
+    /// Why what is said of the cause, or of the nearest run that passes, falls short; the check complains once it does not.
+    pub unexplained: Option<String>,
     /// `no: ` and why no repair is to be expected. The case complains once there is one.
     pub repair: Option<String>,
     #[expect(dead_code, reason = "a path that differs is marked, whether it has to differ or not")]
