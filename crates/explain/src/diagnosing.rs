@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use unravel_diagnose::{Options, Stage, diagnose};
 use unravel_execute::{Apart, Attended, Judged, Laboratory, Limit};
 use unravel_explore::Finding;
-use unravel_results::Diagnosis;
+use unravel_results::{Diagnosis, Status};
 use unravel_solve::Heeding;
 use unravel_trace::{Detail, Executor, Rules, Run};
 
@@ -107,6 +107,10 @@ fn here(
     // diagnosis is about those.
     let failing = lab.replay(&diagnosis.failing.schedule, lab.at_most(Detail::Symbolic));
     let failing = failing.outcome.is_same_bug(&diagnosis.failing.outcome).then_some(failing);
+    if failing.is_none() && diagnosis.status == Status::Confirmed {
+        let reason = "the simplified run did not fail again when it was replayed".to_owned();
+        diagnosis.status = Status::Inconclusive { reason };
+    }
     let passing = diagnosis
         .alternates
         .first()
