@@ -29,10 +29,6 @@ unravel_trace::budgets! {
 
     /// How long a search lasts if the user says nothing.
     DEFAULT_TIME: Duration = Duration::from_secs(30);
-    /// How long a search that found nothing looks for races.
-    GLANCE_TIME: Duration = Duration::from_secs(1);
-    /// In how many schedules.
-    GLANCE_SCHEDULES: u64 = 300;
     /// How often the environment deviates in a run, if the user says nothing: bugs that need three such accidents at once
     /// are hardly ever met.
     DEVIATIONS: u32 = 2;

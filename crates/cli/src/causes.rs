@@ -5,14 +5,12 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use unravel_causes::{Analysis, Budget, Progress as Now, Task};
-use unravel_explore::{AfterFirst, Plan, Shard, search};
+use unravel_explore::exit_codes_differ;
 use unravel_files::TraceFile;
 use unravel_report::{Sources, dot, html, json, terminal};
 use unravel_results::{Causes, CausesVerdict};
-use unravel_strategies::Strategy;
 use unravel_trace::{Executor, LeftOut};
 
-use crate::budgets::{GLANCE_SCHEDULES, GLANCE_TIME};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -76,7 +74,11 @@ pub fn analyse(
     let (name, input) = (loaded.reference.name.clone(), loaded.input.clone());
     let request = Task { program: &name, input: &input, budget, command };
     let mut analysis = unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?;
-    if analysis.causes.verdict == CausesVerdict::NothingFails && exit_codes_differ(loaded) {
+    let go_on = || !INTERRUPTED.load(Ordering::Relaxed);
+    if analysis.causes.verdict == CausesVerdict::NothingFails
+        && !loaded.rules.judge_runs()
+        && exit_codes_differ(&mut loaded.vm, &input, go_on)
+    {
         loaded.rules.fail_on_exit = true;
         loaded.vm.set_rules(&loaded.rules);
         let time = budget.time.saturating_sub(started.elapsed());
@@ -86,25 +88,6 @@ pub fn analyse(
         analysis.causes.notes.push(note.to_owned());
     }
     Ok(analysis)
-}
-
-/// Whether some schedules end with 0 and others with another code, and nobody says what counts.
-fn exit_codes_differ(loaded: &mut Loaded) -> bool {
-    let plan = Plan {
-        strategy: Strategy::Portfolio,
-        seed: 1,
-        schedules: GLANCE_SCHEDULES,
-        time: Some(GLANCE_TIME),
-        jobs: 1,
-        shard: Shard::WHOLE,
-        after_first: AfterFirst::Stop,
-        deviations: 0,
-        exit_codes: !loaded.rules.judge_runs(),
-        known: Vec::new(),
-    };
-    let go_on = |_: &_, _| !INTERRUPTED.load(Ordering::Relaxed);
-    let seen = search(&mut loaded.vm, &loaded.input, &plan, go_on);
-    seen.is_ok_and(|seen| seen.explored.tally.exits_differ)
 }
 
 /// Writes a trace for each bug, named as `find` names them.

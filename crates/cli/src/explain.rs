@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use unravel_explain::{Budget, Task};
-use unravel_explore::Plan;
+use unravel_explore::{Plan, glance_at_races};
 use unravel_repair::Effort;
 use unravel_report::searched::pace;
+use unravel_report::searched::{glanced, not_looked_at};
 use unravel_report::{Sources, annotations, dot, html, json, sarif, terminal};
 use unravel_results::{CausesVerdict, ExplainedBug, Explanation, Stopped};
 use unravel_trace::Executor;
@@ -47,6 +48,17 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
         unravel_explain::explain(&mut loaded.vm, &request, &INTERRUPTED, &mut |now| {
             progress.show(&words(now));
         })?;
+    let plan = request.plan;
+    if explanation.bugs.is_empty() && explanation.explored.tally.most_threads > 1 {
+        let go_on = || !INTERRUPTED.load(Ordering::Relaxed);
+        let explored = &explanation.explored;
+        let glance = match loaded.rules.races {
+            true => None,
+            false => glance_at_races(&mut loaded.vm, &loaded.input, &plan, explored, go_on),
+        };
+        let said = glance.iter().map(glanced).chain([not_looked_at(explored)]);
+        explanation.notes.extend(said.collect::<Vec<_>>());
+    }
     let sources = Sources::under(&loaded.reference.cwd);
     let files = Files::new(&flags.out, &explanation.program);
     let time = flags.repair_time.unwrap_or(REPAIR_TIME);

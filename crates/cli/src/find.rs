@@ -4,17 +4,17 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
-use unravel_explore::{AfterFirst, Finding, Plan, SearchResult, Shard, search};
+use unravel_explore::{AfterFirst, Finding, Plan, SearchResult, Shard, glance_at_races, search};
 use unravel_files::{ProgramRef, TraceFile};
-use unravel_report::searched::{pace, searched};
+use unravel_report::searched::{glanced, not_looked_at, pace, searched};
 use unravel_report::{FileNames, notes};
+use unravel_results::Glance;
 use unravel_trace::{Executor, Method, Reached};
 
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::FindFlags;
-use crate::glance::{self, Glance};
 use crate::interrupt::{self, INTERRUPTED};
 use crate::merge_findings::{suffix, write_part};
 use crate::output::Unwritten;
@@ -35,9 +35,10 @@ pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
         progress.show(&format!("searching: {}", pace(tally, elapsed)));
         !INTERRUPTED.load(Ordering::Relaxed)
     })?;
-    let glance = match result.findings.is_empty() {
+    let glance = match result.findings.is_empty() && !loaded.rules.races {
         true => {
-            glance::glance(&mut loaded.vm, &loaded.input, &loaded.rules, &plan, &result.explored)
+            let go_on = || !INTERRUPTED.load(Ordering::Relaxed);
+            glance_at_races(&mut loaded.vm, &loaded.input, &plan, &result.explored, go_on)
         }
         false => None,
     };
@@ -129,10 +130,10 @@ fn print_text(
         sayln!("{coverage}");
     }
     if let Some(glance) = glance {
-        sayln!("{}", glance.words());
+        sayln!("{}", glanced(glance));
     }
     if result.findings.is_empty() && result.explored.tally.most_threads > 1 {
-        sayln!("{}", glance::not_looked_at(&result.explored, plan));
+        sayln!("{}", not_looked_at(&result.explored));
     }
     for note in &said.notes {
         sayln!("note: {note}");
@@ -207,7 +208,12 @@ fn print_json(
             "outputs": tally.outputs,
             "exit_code": tally.exit_code,
             "nonzero_exits": tally.nonzero_exits,
-            "glance": glance.map(Glance::json),
+            "glance": glance.map(|glance| {
+                json!({
+                    "schedules": glance.schedules,
+                    "race": glance.race.as_ref().map(|race| FileNames::of_bugs(std::slice::from_ref(race)).bug(race)),
+                })
+            }),
             "notes": notes::notes(&tally.notes),
         })
     );

@@ -17,7 +17,6 @@ mod exit;
 mod explain;
 mod find;
 mod flags;
-mod glance;
 mod hunt;
 mod import;
 mod interrupt;

@@ -5,6 +5,13 @@ use std::time::Duration;
 unravel_trace::budgets! {
     room "explore";
 
+    /// How long a search that found nothing looks at something else.
+    GLANCE_TIME: Duration = Duration::from_secs(1);
+    /// Where it was given little time itself: a few schedules of most programs.
+    LEAST_GLANCE: Duration = Duration::from_millis(100);
+    /// In how many schedules.
+    GLANCE_SCHEDULES: u64 = 300;
+
     /// Among the first so many runs, those that learn are looked at for what they print: to keep it costs as much as a run.
     OUTPUTS: u64 = 512;
 

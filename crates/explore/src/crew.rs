@@ -304,8 +304,11 @@ impl<'a> Crew<'a> {
             .is_some_and(|reached| reached.is_cut_short && reached.is_over)
     }
 
-    /// Whether the exhaustive search goes through deviations, and has done so for long.
+    /// Whether the exhaustive search goes through deviations, and has done so for long. Who asks for nothing else wants all.
     pub fn is_deep_enough(&self) -> bool {
+        if self.plan.strategy.method().is_some() {
+            return false;
+        }
         let runs = self.reached(Method::Exhaustive).map_or(0, |reached| reached.schedules);
         self.deviations > 0 && runs >= MOST_DEVIATING
     }

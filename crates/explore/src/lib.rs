@@ -23,12 +23,14 @@ mod coverage;
 mod crew;
 mod errand;
 mod exits;
+mod glance;
 mod merge;
 mod search;
 mod shard;
 mod worker;
 
 pub use budgets::budgets;
+pub use glance::{exit_codes_differ, glance_at_races};
 pub use merge::{Merged, merge};
 pub use search::{AfterFirst, Finding, Plan, SearchError, SearchResult, search};
 pub use shard::Shard;

@@ -216,7 +216,8 @@ pub fn search(
         }
         next = runs.end;
         let may_be_longer = state.allow_more_steps(crew.is_cut_short());
-        if state.tally.most_threads == 1 && !state.tally.nondet && !may_be_longer {
+        let is_the_same = state.tally.most_threads == 1 && input.limits.malloc_fails == 0;
+        if is_the_same && !state.tally.nondet && !may_be_longer {
             break Stopped::OneSchedule;
         }
         let (inconclusive, schedules) = (state.tally.inconclusive, state.tally.schedules);
@@ -227,8 +228,11 @@ pub fn search(
             break Stopped::AllInconclusive;
         }
         let is_exhausted = !grew && !may_be_longer && crew.is_exhausted() && !state.tally.nondet;
-        if is_exhausted && !(state.findings.is_empty() && crew.deepen()) || crew.is_deep_enough() {
+        if is_exhausted && !(state.findings.is_empty() && crew.deepen()) {
             break Stopped::Exhausted;
+        }
+        if crew.is_deep_enough() {
+            break Stopped::Schedules;
         }
         epoch = runs.end - runs.start;
     };

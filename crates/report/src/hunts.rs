@@ -391,7 +391,8 @@ pub fn extent(hunt: &Hunt) -> Vec<String> {
             )];
             said.push(
                 "this says nothing about paths that nobody took and that no flip within the bounds leads to, about \
-                 what is not watched, or about weaker memory models"
+                 what is not watched, about an environment in which threads are late and waits end early or without cause, \
+                 or about weaker memory models"
                     .to_owned(),
             );
             said

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use unravel_results::{Explored, Stopped, Tally, Unfollowed, Variety};
+use unravel_results::{Explored, Glance, Stopped, Tally, Unfollowed, Variety};
 use unravel_trace::{Method, Note, Reached};
 
 use crate::words::count;
-use crate::{deviations, notes};
+use crate::{FileNames, deviations, notes};
 
 /// What is said of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -97,16 +97,38 @@ pub fn searched(program: &str, explored: &Explored, bugs: usize) -> Searched {
     Searched { headline, coverage: coverage(explored), advice, notes: notes(explored, bugs) }
 }
 
+/// What a search that found nothing saw of races.
+pub fn glanced(glance: &Glance) -> String {
+    match &glance.race {
+        Some(race) => {
+            let name = FileNames::of_bugs(std::slice::from_ref(race)).bug(race);
+            format!("but there is a {name}; --races makes races failures")
+        }
+        None => format!("no data race in {} either", count(glance.schedules, "schedule")),
+    }
+}
+
+/// What a search that found nothing says nothing about.
+pub fn not_looked_at(explored: &Explored) -> String {
+    let mut what = vec!["weaker memory than sequential consistency"];
+    let parts = explored.systematic.iter();
+    let could_deviate = parts.clone().any(|part| part.could_deviate);
+    let for_all = parts.clone().any(|part| part.complete && part.is_for_all_deviations());
+    if could_deviate && !for_all {
+        what.push("further deviations of the environment");
+    }
+    what.push("other inputs");
+    format!("not looked at: {}", what.join(", "))
+}
+
 /// `all 12 classes of schedules explored`, if the search left nothing out. Where the environment could have deviated, each
 /// bound by itself.
 fn completely(explored: &Explored) -> Option<String> {
     let of = |method| explored.systematic.iter().find(|s: &&Reached| s.method == method);
-    match explored.stopped {
-        Stopped::Exhausted => {}
-        _ => return None,
-    }
+    // Whatever ended the search: what is complete stays so.
+    let is_over = |s: &&Reached| s.complete && (s.could_deviate || explored.is_exhausted());
     let part = explored.part.as_ref().map_or(String::new(), |part| format!(" of part {part}"));
-    if let Some(plain) = of(Method::Exhaustive).filter(|s| s.complete) {
+    if let Some(plain) = of(Method::Exhaustive).filter(is_over) {
         let classes = count(plain.classes, "class of schedules");
         if plain.is_for_all_deviations() {
             return Some(format!("all {classes}{part} explored"));
@@ -122,7 +144,7 @@ fn completely(explored: &Explored) -> Option<String> {
             deeper.collect::<String>()
         ));
     }
-    let bounded = of(Method::Bounded)?;
+    let bounded = of(Method::Bounded).filter(|_| explored.is_exhausted())?;
     let bound = bounded.bound?;
     Some(format!(
         "all {}{part} with at most {} explored",

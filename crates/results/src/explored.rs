@@ -23,6 +23,13 @@ pub struct Explored {
     pub part: Option<String>,
 }
 
+impl Explored {
+    /// Whether it went to its end.
+    pub fn is_exhausted(&self) -> bool {
+        self.stopped == Stopped::Exhausted
+    }
+}
+
 /// How many kinds of schedules a search has in it: what else could be tried depends on that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Variety {
@@ -71,6 +78,14 @@ pub struct Covered {
     /// How many of the last schedules were of a class not seen before.
     pub recent_schedules: u64,
     pub recent_classes: u64,
+}
+
+/// What was seen of races in a moment after a search that found nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Glance {
+    pub schedules: u64,
+    /// The first race, if there was one.
+    pub race: Option<BugId>,
 }
 
 /// Why a search ended.
