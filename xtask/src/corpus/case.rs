@@ -11,12 +11,13 @@ use unravel_trace::FailureKind;
 use crate::error::Error;
 
 /// The folders a case can be in.
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "atomicity",
     "cpp",
     "data-race",
     "deadlock",
     "environment",
+    "explained",
     "figures",
     "memory",
     "multi-variable",
@@ -24,6 +25,25 @@ const KINDS: [&str; 12] = [
     "path-dependent",
     "real",
     "sync",
+];
+
+/// The names of what can be wrong, as the answers of the tool have them.
+const PATTERNS: [&str; 15] = [
+    "lost-update",
+    "check-then-act",
+    "torn-read",
+    "early-publication",
+    "missing-join",
+    "early-free",
+    "early-use",
+    "order-violation",
+    "lost-wakeup",
+    "missed-recheck",
+    "deadlock-locks",
+    "deadlock-condition",
+    "lock-not-released",
+    "double-free",
+    "broken-lock",
 ];
 
 /// What an environment may do that an ordinary one does not, as the answers of the tool call it.
@@ -56,6 +76,8 @@ pub struct Expect {
     /// The exit code of the twin in every schedule, if it is not 0.
     pub twin_exit: Option<i32>,
     pub bug: Bug,
+    /// What an explanation has to say.
+    pub truth: Option<Truth>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -91,6 +113,31 @@ pub struct Bug {
     /// With a known gap: flags of a search that finds it all the same, so that it can be diagnosed.
     #[serde(default)]
     pub find_with: Vec<String>,
+}
+
+/// What is wrong with the program, as somebody says it who has understood it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Truth {
+    /// One of [`PATTERNS`], and others that are as right.
+    pub pattern: String,
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// What the sentence has to name: shared data, locks, condition variables.
+    pub variables: Vec<String>,
+    /// `file:line to file:line`: what should be atomic; any of them is right.
+    #[serde(default)]
+    pub stretch: Vec<String>,
+    /// `file:line before file:line`: what should come first; any of them is right.
+    #[serde(default)]
+    pub order: Vec<String>,
+    /// All of them have to be named.
+    #[serde(default)]
+    pub locks: Vec<String>,
+    /// Lines that have to be shown, all of them.
+    pub lines: Vec<String>,
+    /// Why the explanation falls short; the case complains once it does not.
+    pub gap: Option<String>,
 }
 
 /// All folders two levels down, in order.
@@ -184,6 +231,9 @@ impl Case {
                 .split_once(" -> ")
                 .ok_or_else(|| format!("'{order}' is not of the form file:line -> file:line"))?;
             lines.extend([earlier, later]);
+        }
+        if let Some(truth) = &self.expect.truth {
+            lines.extend(truth.places()?);
         }
         lines.into_iter().try_for_each(|line| self.validate_line(line))
     }
@@ -282,5 +332,25 @@ root-cause = ["a.c:1 -> a.c:2"]
         }
         assert!(read("environment", GOOD).expect_err("no needs").contains("not None and None"));
         assert!(read("misc", GOOD).expect_err("no kind").contains("is none of atomicity"));
+    }
+}
+
+impl Truth {
+    /// All lines it names.
+    fn places(&self) -> Result<Vec<&str>, String> {
+        let patterns = std::iter::once(&self.pattern).chain(&self.also);
+        if let Some(unknown) = patterns.into_iter().find(|name| !PATTERNS.contains(&name.as_str())) {
+            return Err(format!("no pattern is called '{unknown}'"));
+        }
+        let mut places: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        for (pairs, word) in [(&self.stretch, " to "), (&self.order, " before ")] {
+            for pair in pairs {
+                let ends = pair.split_once(word);
+                let (from, to) =
+                    ends.ok_or_else(|| format!("'{pair}' is not of the form file:line{word}file:line"))?;
+                places.extend([from, to]);
+            }
+        }
+        Ok(places)
     }
 }

@@ -1,0 +1,69 @@
+/*
+ * latency_stats: request threads add their latency to the statistics, and a monitor shows the
+ * average.
+ *
+ * Written for this corpus.
+ *
+ * Bug (torn read): the requests change number and total under a lock, but the monitor reads
+ * them without it. Fails when a request is added between the two reads, or the monitor reads
+ * both while a request has changed only one.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define LATENCY 20
+
+static struct {
+	pthread_mutex_t lock;
+	atomic_int total;
+	atomic_int requests;
+} stats = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static atomic_int looks;
+
+static void add_request(int latency)
+{
+	pthread_mutex_lock(&stats.lock);
+	stats.requests++;
+	stats.total += latency;
+	pthread_mutex_unlock(&stats.lock);
+}
+
+static int average(void)
+{
+	int total = stats.total;
+	int requests = stats.requests;
+
+	return requests > 0 ? total / requests : LATENCY;
+}
+
+static void *request(void *arg)
+{
+	add_request(LATENCY);
+	return arg;
+}
+
+static void *monitor(void *arg)
+{
+	int shown = average();
+
+	looks++;
+	assert(shown == LATENCY);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t threads[3];
+
+	add_request(LATENCY);
+	pthread_create(&threads[0], NULL, request, NULL);
+	pthread_create(&threads[1], NULL, monitor, NULL);
+	pthread_create(&threads[2], NULL, request, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	printf("%d requests, %d looks\n", stats.requests, looks);
+	return 0;
+}

@@ -1,0 +1,70 @@
+/*
+ * pool_stop: a pool of four workers handles jobs until it is stopped.
+ *
+ * Written for this corpus.
+ *
+ * Bug (lost wake-up): a worker looks whether the pool is stopped before it locks. Fails when
+ * the pool is stopped after that and before the worker sleeps: nobody wakes it any more.
+ */
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+class Pool {
+public:
+	Pool()
+	{
+		for (int i = 0; i < 4; i++)
+			workers.emplace_back([this] { work(); });
+	}
+
+	void submit()
+	{
+		std::lock_guard<std::mutex> guard(mutex);
+		jobs++;
+		wake.notify_one();
+	}
+
+	int stop()
+	{
+		stopping.store(true);
+		wake.notify_all();
+		for (std::thread &worker : workers)
+			worker.join();
+		return handled;
+	}
+
+private:
+	void work()
+	{
+		while (!stopping.load()) {
+			std::unique_lock<std::mutex> lock(mutex);
+			if (jobs == 0)
+				wake.wait(lock);
+			if (jobs > 0) {
+				jobs--;
+				handled++;
+			}
+		}
+	}
+
+	std::mutex mutex;
+	std::condition_variable wake;
+	std::atomic<bool> stopping{false};
+	int jobs = 0;
+	int handled = 0;
+	std::vector<std::thread> workers;
+};
+
+int main()
+{
+	Pool pool;
+
+	pool.submit();
+	pool.submit();
+	std::printf("%d jobs handled\n", pool.stop());
+	return 0;
+}

@@ -1,0 +1,72 @@
+/*
+ * spin_two_steps: four threads draw numbers of a sequence, guarded by a lock of their own.
+ *
+ * Written for this corpus.
+ *
+ * Bug (broken lock): to take the lock is to wait until it is free, and then to mark it as
+ * taken. Fails when two threads find it free before either has marked it: both are inside,
+ * and draw the same number.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#define THREADS 4
+
+struct spinlock {
+	atomic_int taken;
+};
+
+static struct {
+	struct spinlock lock;
+	int next;
+} sequence;
+
+static pthread_mutex_t sum_lock = PTHREAD_MUTEX_INITIALIZER;
+static int sum;
+
+static void acquire(struct spinlock *l)
+{
+	while (atomic_load(&l->taken))
+		sched_yield();
+	atomic_store(&l->taken, 1);
+}
+
+static void release(struct spinlock *l)
+{
+	atomic_store(&l->taken, 0);
+}
+
+static int draw(void)
+{
+	acquire(&sequence.lock);
+	int number = sequence.next;
+	sequence.next = number + 1;
+	release(&sequence.lock);
+	return number;
+}
+
+static void *player(void *arg)
+{
+	int number = draw();
+
+	pthread_mutex_lock(&sum_lock);
+	sum += number;
+	pthread_mutex_unlock(&sum_lock);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, player, NULL);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	printf("the sum is %d\n", sum);
+	assert(sequence.next == THREADS);
+	return 0;
+}
