@@ -82,6 +82,23 @@ unravel_trace::budgets! {
     /// Rounds of a closure. What it has not refuted by then counts as possible.
     CLOSURE_ROUNDS: usize = 40;
 
+    /// Work of trying shields.
+    SHIELD_WORK: u64 = 160_000_000;
+    /// Schedules that show that a shield does not help.
+    QUICK_TRIAL: u64 = 48;
+    /// Schedules of which none may fail with a shield that is said to help.
+    THOROUGH_TRIAL: u64 = 240;
+    /// Stretches that have to be atomic together.
+    MOST_SHIELDS: usize = 4;
+    /// Stretches that are tried.
+    MOST_STRETCHES: usize = 48;
+    /// Events of a thread before and after an interruption that a stretch may begin and end with.
+    STRETCH_ENDS: usize = 24;
+    /// Interruptions of a thread that are looked at, the last ones.
+    MOST_GAPS: usize = 24;
+    /// Orders that are tried.
+    MOST_ORDERS: usize = 24;
+
     /// Reversals and delays tried against each candidate.
     MAX_MOVES: usize = 240;
     /// Refutations before we give up.

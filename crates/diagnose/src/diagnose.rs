@@ -27,6 +27,7 @@ use crate::refute::{NoRefuter, PathRefuter};
 use crate::relevance::Relevance;
 use crate::root_cause::{Cause, root_cause};
 use crate::settle::settle;
+use crate::shields;
 use crate::tell::tell;
 use crate::world::{Ending, Tried, World, ending};
 
@@ -141,6 +142,7 @@ pub fn diagnose(
     let relevance = model.as_ref().map_or_else(Relevance::default, |model| {
         Relevance::new(model, &model.observed().unwrap_or_default())
     });
+    let told_relevance = relevance.clone();
     let mut world = Execution::new(lab, &failing.observed, failing.steps(), relevance);
     if candidates.is_empty() && options.goal == Goal::Local {
         world.lab().allow(ALTERNATE_WORK);
@@ -179,6 +181,13 @@ pub fn diagnose(
                 told.advice.clear();
                 told.region.clear();
             }
+        }
+        told
+    });
+    let root_cause = root_cause.map(|mut told| {
+        if !candidates.is_empty() {
+            let passing = candidates.first().map(|near| &near.observed.trace);
+            shields::explain(&mut world, &failing, &told_relevance, passing, &mut told);
         }
         told
     });

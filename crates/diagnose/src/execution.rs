@@ -1,14 +1,14 @@
 //! The world of execution: every schedule that is tried is run.
 
 use rustc_hash::FxHashMap;
-use unravel_execute::Laboratory;
+use unravel_execute::{Laboratory, Shield, Shielded};
 use unravel_results::Observed;
 use unravel_trace::{BugId, Detail, EventKind, Key, Keys, Schedule, Step, Trace, Want};
 
 use crate::points::{Extents, Point, Touch, replay_points};
 use crate::relevance::Relevance;
 use crate::steer::{Positions, Steer};
-use crate::world::{Mode, Order, Tried, World, ending};
+use crate::world::{Ending, Mode, Order, Tried, World, ending};
 
 /// Tries schedules by running them.
 pub struct Execution<'s, 'a> {
@@ -65,6 +65,23 @@ impl<'s, 'a> Execution<'s, 'a> {
                 point.touch = *touch;
             }
         }
+    }
+
+    /// A run that keeps shields and otherwise does as `mode` says. One that could not keep them says nothing.
+    pub fn run_shielded(
+        &mut self,
+        shields: &[Shield],
+        mode: Mode,
+        detail: Detail,
+    ) -> (Ending, Trace) {
+        let mut steer = Steer::new(&mut self.keys, &[], &self.positions, &self.choices, mode);
+        let mut shielded = Shielded::new(&mut steer, shields);
+        let run = self.lab.run(&mut shielded, &mut (), Want::only(detail));
+        let ending = match shielded.is_violated() {
+            true => Ending::Unknown,
+            false => ending(&run.outcome, &self.bug),
+        };
+        (ending, run.trace)
     }
 
     pub fn lab(&mut self) -> &mut Laboratory<'a> {

@@ -38,6 +38,7 @@ mod refute;
 mod relevance;
 mod root_cause;
 mod settle;
+mod shields;
 mod steer;
 mod tell;
 mod world;

@@ -38,6 +38,7 @@ pub fn tell(
         sentence,
         advice,
         region,
+        evidence: None,
         kept_and_failed: cause.kept_and_failed,
         proved_on_path: false,
     }

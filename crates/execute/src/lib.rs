@@ -8,6 +8,7 @@
 //! - `judge.rs` ([`Judged`]) and `races/` ([`RaceChecked`]) are executors around an executor: what the user calls a failure is
 //!   the same for all rooms, and none of them knows of it. A verdict is a function of the run: its outcome and the output
 //!   that the engine kept.
+//! - `shield.rs` keeps a stretch whole or an order in whatever schedule another scheduler makes.
 //! - `classes.rs` says which interleavings are the same. `process.rs` is what all processes that run the program share,
 //!   `silence.rs` where their output goes. `budgets.rs` holds the numbers.
 //!
@@ -24,6 +25,7 @@ mod process;
 mod races;
 mod recount;
 mod replay;
+mod shield;
 mod silence;
 
 pub use budgets::budgets;
@@ -38,4 +40,5 @@ pub use process::{
 pub use races::{Collector, Detector, Race, RaceChecked};
 pub use recount::Recount;
 pub use replay::{Divergence, Replay};
+pub use shield::{Mark, Shield, Shielded};
 pub use silence::Silence;

@@ -122,6 +122,7 @@ fn an_atomic_access_out_of_sight_is_counted() {
         address: 0x1000,
         bytes: 4,
         site: SiteId(7),
+        caller: None,
         operand: Operand::None,
         atomic,
     };

@@ -154,7 +154,7 @@ pub fn alternate<'d>(diagnosis: &'d Diagnosis, alternate: &'d Alternate, most: u
 pub fn remedy(diagnosis: &Diagnosis) -> Option<Remedy<'_>> {
     let cause = diagnosis.root_cause.as_ref()?;
     match cause.pattern {
-        Pattern::LostUpdate | Pattern::AtomicityViolation => {
+        pattern if pattern.is_of_stretch() => {
             let [from, to] = cause.region.as_slice() else { return None };
             let start = cause.orders.iter().map(|o| &o.first).filter(|who| who.place == *from);
             let ends = |start: &Participant| {
@@ -169,11 +169,11 @@ pub fn remedy(diagnosis: &Diagnosis) -> Option<Remedy<'_>> {
                 .map(|(start, end)| Remedy { kind: RegionKind::Atomic, start, end })
                 .next()
         }
-        Pattern::OrderViolation | Pattern::LostWakeUp => {
+        pattern if pattern.is_of_order() => {
             let [CausalOrder { first, second, .. }] = cause.orders.as_slice() else { return None };
             Some(Remedy { kind: RegionKind::Order, start: second, end: first })
         }
-        Pattern::Deadlock | Pattern::Compound => None,
+        _ => None,
     }
 }
 
@@ -184,7 +184,7 @@ pub fn remedy_places(diagnosis: &Diagnosis) -> Option<(RegionKind, &Place, &Plac
     }
     let cause = diagnosis.root_cause.as_ref()?;
     match (cause.pattern, cause.region.as_slice()) {
-        (Pattern::LostUpdate | Pattern::AtomicityViolation, [from, to]) => {
+        (pattern, [from, to]) if pattern.is_of_stretch() => {
             Some((RegionKind::Atomic, from, to))
         }
         _ => None,

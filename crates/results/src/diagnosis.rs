@@ -66,6 +66,8 @@ pub struct RootCause {
     pub advice: String,
     /// The places that a repair has to keep together or in order.
     pub region: Vec<Place>,
+    /// Why the pattern is said; `None` if it is only the form of the orders.
+    pub evidence: Option<Evidence>,
     /// Schedules that kept all orders; every one of them failed.
     pub kept_and_failed: u64,
     /// Whether a solver proved that no schedule on the recorded path keeps all orders and passes.
@@ -103,26 +105,102 @@ pub struct Participant {
 /// The kind of a concurrency bug.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Pattern {
+    /// What was read is written back, changed, over what another thread has written since.
     LostUpdate,
+    /// What was read decides what is done, and does not hold any more when it is done.
+    CheckThenAct,
+    /// Values that belong together are read, or written, by halves.
+    TornRead,
+    /// What says that something is ready comes before it is.
+    EarlyPublication,
+    /// A stretch is interrupted that should not be, in some other way.
     AtomicityViolation,
+    /// What a thread does is used before that thread has ended.
+    MissingJoin,
+    /// Memory, or a sync object, is given back before its last use.
+    EarlyFree,
+    /// Something is used before another thread has set it up.
+    EarlyUse,
     OrderViolation,
+    /// Threads wait for each other's locks.
     Deadlock,
+    /// A thread waits for a condition that nobody will announce.
+    DeadlockByCondition,
+    /// A thread has ended with a lock that others wait for.
+    LockNotReleased,
     LostWakeUp,
+    /// Who was woken does not look again whether what it waited for still holds.
+    MissedRecheck,
+    DoubleFree,
+    /// Two threads are inside of what a lock written by hand should keep apart.
+    BrokenLock,
     /// Several orders of several objects have to come together.
     Compound,
+}
+
+impl Pattern {
+    /// Whether a stretch should be atomic.
+    pub fn is_of_stretch(self) -> bool {
+        use Pattern::*;
+        matches!(
+            self,
+            LostUpdate
+                | CheckThenAct
+                | TornRead
+                | EarlyPublication
+                | AtomicityViolation
+                | DoubleFree
+                | BrokenLock
+        )
+    }
+
+    /// Whether one event should come before another.
+    pub fn is_of_order(self) -> bool {
+        use Pattern::*;
+        matches!(self, MissingJoin | EarlyFree | EarlyUse | OrderViolation | LostWakeUp)
+    }
 }
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Pattern::LostUpdate => "lost update",
+            Pattern::CheckThenAct => "check then act",
+            Pattern::TornRead => "torn read",
+            Pattern::EarlyPublication => "early publication",
             Pattern::AtomicityViolation => "atomicity violation",
+            Pattern::MissingJoin => "missing join",
+            Pattern::EarlyFree => "early free",
+            Pattern::EarlyUse => "early use",
             Pattern::OrderViolation => "order violation",
             Pattern::Deadlock => "deadlock",
+            Pattern::DeadlockByCondition => "deadlock by condition",
+            Pattern::LockNotReleased => "lock not released",
             Pattern::LostWakeUp => "lost wake-up",
+            Pattern::MissedRecheck => "missed recheck",
+            Pattern::DoubleFree => "double free",
+            Pattern::BrokenLock => "broken lock",
             Pattern::Compound => "compound",
         })
     }
+}
+
+/// Why a pattern is said: what keeps the failure away, and was tried; or what the failing run itself shows.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Evidence {
+    /// With these kept, no schedule failed so; the same schedules without did.
+    Shielded { kept: Vec<Kept>, tried: u64, failed_without: u64 },
+    /// The failing run shows it: who waits for whom at its end, what was there again when a thread was woken.
+    Shown,
+}
+
+/// What was kept in every schedule that was tried.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Kept {
+    /// From one place to the other a thread is not interrupted.
+    Atomic { from: Place, to: Place },
+    /// One comes before the other.
+    Order { first: Place, then: Place },
 }
 
 /// A passing run near the failing one.

@@ -147,6 +147,7 @@ mod tests {
             address,
             bytes: 4,
             site,
+            caller: None,
             operand: unravel_trace::Operand::None,
             atomic: false,
         };

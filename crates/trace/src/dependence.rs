@@ -144,7 +144,15 @@ mod tests {
     use crate::{SiteId, ThreadId};
 
     fn event(op: Op, address: u64, bytes: u32) -> Pending {
-        Pending { op, address, bytes, site: SiteId(0), operand: Operand::None, atomic: false }
+        Pending {
+            op,
+            address,
+            bytes,
+            site: SiteId(0),
+            caller: None,
+            operand: Operand::None,
+            atomic: false,
+        }
     }
 
     fn of(op: Op, thread: u32) -> Pending {

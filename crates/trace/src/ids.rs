@@ -29,6 +29,11 @@ impl ThreadName {
         ThreadName(Vec::new())
     }
 
+    /// Whether this thread has created that one, or somebody who did.
+    pub fn is_ancestor_of(&self, other: &ThreadName) -> bool {
+        other.0.len() > self.0.len() && other.0.starts_with(&self.0)
+    }
+
     /// The name of this thread's `nth` child, counted from 1.
     pub fn child(&self, nth: u32) -> Self {
         let mut path = self.0.clone();

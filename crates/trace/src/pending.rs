@@ -10,6 +10,9 @@ pub struct Pending {
     pub address: u64,
     pub bytes: u32,
     pub site: SiteId,
+    /// If the site is in a header of the system, and the scheduler asks for it ([`crate::Scheduler::names_callers`]): the
+    /// innermost call from the user's own code.
+    pub caller: Option<SiteId>,
     pub operand: Operand,
     /// Whether this access to memory is an atomic operation.
     pub atomic: bool,

@@ -80,7 +80,7 @@ mod tests {
 
     fn event(op: Op, atomic: bool) -> Pending {
         let operand = Operand::None;
-        Pending { op, address: 8, bytes: 4, site: SiteId(3), operand, atomic }
+        Pending { op, address: 8, bytes: 4, site: SiteId(3), caller: None, operand, atomic }
     }
 
     #[test]

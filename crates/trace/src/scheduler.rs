@@ -28,6 +28,12 @@ pub trait Scheduler {
         false
     }
 
+    /// Whether it tells events in headers of the system apart by who called ([`Pending::caller`]). Asked once, when the run
+    /// begins.
+    fn names_callers(&self) -> bool {
+        false
+    }
+
     /// An event that is about to be executed. Whoever only looks is an [`crate::Observer`].
     fn watch(&mut self, _executed: &Executed<'_>) {}
 }

@@ -132,6 +132,7 @@ impl State {
             address: OBJECT,
             bytes: 1,
             site: self.threads[index].pending.site,
+            caller: None,
             operand: Operand::Thread(ThreadId(index as u32)),
             atomic: false,
         }

@@ -138,6 +138,8 @@ pub(crate) struct State {
     pub observes: Observes,
     /// Whether the scheduler is to be told of events, whether stacks are kept, and whether anybody is told at all.
     pub watches: bool,
+    /// Whether it wants to know who called headers of the system.
+    pub names_callers: bool,
     pub keeps_stacks: bool,
     pub tells: bool,
     pub prune_spins: bool,
@@ -242,6 +244,7 @@ impl OwnedMachine {
             observer: None,
             observes: Observes::Nothing,
             watches: false,
+            names_callers: false,
             keeps_stacks: false,
             tells: false,
             prune_spins: false,
@@ -289,6 +292,7 @@ impl Machine {
         let want = job.want;
         self.observes = seen.observes();
         self.watches = by.watches();
+        self.names_callers = by.names_callers();
         self.keeps_stacks = want.stacks || self.observes == Observes::EventsAndStacks;
         self.tells = self.watches || self.keeps_stacks || self.observes != Observes::Nothing;
         self.reset(job.input, job.visible, want);

@@ -102,7 +102,12 @@ impl Machine {
         };
         // What no other thread can touch is no location.
         let own = address != 0 && !in_arena(address) && self.natives.is_thread_local(address);
-        Pending { op, address: if own { 0 } else { address }, bytes, site, operand, atomic }
+        let caller = match self.names_callers {
+            true => self.caller_of(site, self.current),
+            false => None,
+        };
+        let address = if own { 0 } else { address };
+        Pending { op, address, bytes, site, caller, operand, atomic }
     }
 
     pub fn wait_for_turn(&mut self, pending: Pending, need: Need) {

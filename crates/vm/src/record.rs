@@ -82,7 +82,7 @@ impl Machine {
     }
 
     /// Who called a header of the system, if the site is in one: the innermost site outside on the thread's stack.
-    fn caller_of(&self, site: SiteId, thread: usize) -> Option<SiteId> {
+    pub fn caller_of(&self, site: SiteId, thread: usize) -> Option<SiteId> {
         let is_own = |id: SiteId| {
             let place = &self.program.sites[id.index()].place;
             place.line != 0 && !place.is_system()

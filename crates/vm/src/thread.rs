@@ -244,6 +244,7 @@ impl Thread {
                 address: 0,
                 bytes: 0,
                 site: SiteId(0),
+                caller: None,
                 operand: unravel_trace::Operand::None,
                 atomic: false,
             },

@@ -90,6 +90,7 @@ impl<'a> State<'a> {
             address,
             bytes,
             site,
+            caller: None,
             operand,
             atomic: false,
         };

@@ -48,7 +48,15 @@ impl Script {
 }
 
 fn event(op: Op, address: u64, bytes: u32) -> Pending {
-    Pending { op, address, bytes, site: SiteId(op as u32), operand: Operand::None, atomic: false }
+    Pending {
+        op,
+        address,
+        bytes,
+        site: SiteId(op as u32),
+        caller: None,
+        operand: Operand::None,
+        atomic: false,
+    }
 }
 
 fn read() -> Pending {

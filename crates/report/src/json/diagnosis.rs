@@ -74,7 +74,9 @@ pub struct ContextSwitches {
 pub struct RootCause {
     /// The kind of concurrency bug. More may be added.
     #[schemars(extend("examples" = [
-        "lost-update", "atomicity-violation", "order-violation", "deadlock", "lost-wake-up", "compound"
+        "lost-update", "check-then-act", "torn-read", "early-publication", "atomicity-violation", "missing-join",
+        "early-free", "early-use", "order-violation", "deadlock", "deadlock-by-condition", "lock-not-released",
+        "lost-wake-up", "missed-recheck", "double-free", "broken-lock", "compound"
     ]))]
     pub pattern: String,
     /// What happened, in one sentence.
@@ -83,12 +85,54 @@ pub struct RootCause {
     pub advice: String,
     /// The places that a repair has to keep together or in order.
     pub region: Vec<Place>,
+    /// Why the pattern is said; null if it is only the form of the orders.
+    pub evidence: Option<Evidence>,
     /// Schedules that kept all orders; every one of them failed.
     pub kept_and_failed: u64,
     /// Whether a solver proved that no schedule on the recorded path keeps all orders and passes.
     pub proved_on_path: bool,
     /// All of them together make the run fail.
     pub orders: Vec<Order>,
+}
+
+/// Why a pattern is said.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    pub kind: EvidenceKind,
+    /// What was kept in all schedules that were tried.
+    pub kept: Vec<Kept>,
+    /// Schedules that were tried with all of it kept; none failed so.
+    pub tried: u64,
+    /// Of the same schedules without it.
+    pub failed_without: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EvidenceKind {
+    /// What is kept keeps the failure away.
+    Shielded,
+    /// The failing run itself shows it.
+    Shown,
+}
+
+/// Something that was kept in every schedule.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Kept {
+    pub kind: KeptKind,
+    /// Where a stretch begins, or what comes first.
+    pub from: Place,
+    /// Where it ends, or what comes later.
+    pub to: Place,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeptKind {
+    /// A thread is not interrupted from one to the other.
+    Atomic,
+    /// One comes before the other.
+    Order,
 }
 
 /// `first` before `second`, in the failing run.
@@ -218,10 +262,37 @@ impl From<&results::RootCause> for RootCause {
             sentence: cause.sentence.clone(),
             advice: cause.advice.clone(),
             region: places(&cause.region),
+            evidence: cause.evidence.as_ref().map(Evidence::from),
             kept_and_failed: cause.kept_and_failed,
             proved_on_path: cause.proved_on_path,
             orders: cause.orders.iter().map(Order::from).collect(),
         }
+    }
+}
+
+impl From<&results::Evidence> for Evidence {
+    fn from(evidence: &results::Evidence) -> Evidence {
+        match evidence {
+            results::Evidence::Shown => {
+                Evidence { kind: EvidenceKind::Shown, kept: Vec::new(), tried: 0, failed_without: 0 }
+            }
+            results::Evidence::Shielded { kept, tried, failed_without } => Evidence {
+                kind: EvidenceKind::Shielded,
+                kept: kept.iter().map(Kept::from).collect(),
+                tried: *tried,
+                failed_without: *failed_without,
+            },
+        }
+    }
+}
+
+impl From<&results::Kept> for Kept {
+    fn from(kept: &results::Kept) -> Kept {
+        let (kind, from, to) = match kept {
+            results::Kept::Atomic { from, to } => (KeptKind::Atomic, from, to),
+            results::Kept::Order { first, then } => (KeptKind::Order, first, then),
+        };
+        Kept { kind, from: from.into(), to: to.into() }
     }
 }
 

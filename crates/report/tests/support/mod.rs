@@ -230,6 +230,7 @@ pub fn lost_update() -> (Diagnosis, Sources) {
             .into(),
         region: vec![place(12), place(13)],
         kept_and_failed: 300,
+        evidence: None,
         proved_on_path: true,
     };
     let mut diagnosis = diagnosis(failure, failing);
@@ -271,6 +272,7 @@ pub fn order_violation() -> (Diagnosis, Sources) {
         advice: "bank.c:20 has to come first: let bank.c:41 wait until T0.1 has been there".into(),
         region: vec![place(20), place(41)],
         kept_and_failed: 1,
+        evidence: None,
         proved_on_path: false,
     };
     let projection = Projection {
@@ -340,6 +342,7 @@ pub fn deadlock() -> (Diagnosis, Sources) {
         advice: "let all threads take these in the same order: a, b".into(),
         region: vec![place(10), place(11), place(20), place(21)],
         kept_and_failed: 12,
+        evidence: None,
         proved_on_path: true,
     };
     let projection =
@@ -396,6 +399,7 @@ pub fn many(threads: usize, name: &str, value: u64, rounds: usize) -> (Diagnosis
         advice: "it is enough to make one of these orders impossible".into(),
         region: vec![],
         kept_and_failed: 20,
+        evidence: None,
         proved_on_path: false,
     };
     let mut diagnosis = diagnosis(failure, failing);

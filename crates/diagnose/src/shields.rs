@@ -1,0 +1,168 @@
+//! The simplest true pattern, by shields (design §14).
+//!
+//! The simplified failing run has few interruptions. Each splits a stretch of its thread; a stretch that no schedule fails
+//! with when it is kept whole ([`Shield::Atomic`]) should have been atomic. Where none is, an order that keeps the failure away
+//! ([`Shield::Order`]) should have held. Only what was tried, with the same schedules failing without, is said: the name comes from
+//! what the stretch reads and writes, and the [`Evidence`] goes with it.
+//!
+//! `stretches.rs` and `orders.rs` propose, `trial.rs` tries, `naming.rs` and `ordering.rs` find pattern and words; `blocked.rs` is about
+//! runs in which nobody can go on, where the failing run itself is the evidence.
+
+mod blocked;
+mod naming;
+mod ordering;
+mod orders;
+mod stretches;
+mod trial;
+
+use unravel_execute::Shield;
+use unravel_results::{Evidence, Kept, RootCause};
+use unravel_trace::{FailureKind, Trace};
+
+use crate::budgets::{MOST_SHIELDS, SHIELD_WORK};
+use crate::execution::Execution;
+use crate::failing::Failing;
+use crate::pattern::Words;
+use crate::relevance::Relevance;
+use stretches::Stretch;
+use trial::{Trial, Trials};
+
+/// Says the root cause by a pattern that was tried, if there is one. `passing` is a run that passes.
+pub fn explain(
+    world: &mut Execution<'_, '_>,
+    failing: &Failing,
+    relevance: &Relevance,
+    passing: Option<&Trace>,
+    cause: &mut RootCause,
+) {
+    if failing.failure.kind == FailureKind::Deadlock
+        && let Some(words) = blocked::describe(failing, cause)
+    {
+        return put(cause, words, Evidence::Shown);
+    }
+    if let Some(words) = naming::missed_recheck(failing) {
+        return put(cause, words, Evidence::Shown);
+    }
+    world.lab().allow(SHIELD_WORK);
+    let mut trials = Trials::new(world);
+    if !trials.is_telling() {
+        return;
+    }
+    let scene = Scene { failing, relevance, passing };
+    let first = match failing.failure.kind {
+        FailureKind::UseAfterFree | FailureKind::DeadStack | FailureKind::SyncMisuse => {
+            scene.by_order(&mut trials, cause)
+        }
+        _ => None,
+    };
+    let said = first
+        .or_else(|| scene.by_early_order(&mut trials, cause))
+        .or_else(|| scene.by_stretch(&mut trials))
+        .or_else(|| scene.by_order(&mut trials, cause));
+    if let Some((words, evidence)) = said {
+        put(cause, words, evidence);
+    }
+}
+
+fn put(cause: &mut RootCause, words: Words, evidence: Evidence) {
+    let Words { pattern, sentence, advice, region } = words;
+    *cause = RootCause { pattern, sentence, advice, region, evidence: Some(evidence), ..cause.clone() };
+}
+
+/// What is known of the failure.
+struct Scene<'s> {
+    failing: &'s Failing,
+    relevance: &'s Relevance,
+    passing: Option<&'s Trace>,
+}
+
+type Said = (Words, Evidence);
+
+impl Scene<'_> {
+    fn trace(&self) -> &Trace {
+        &self.failing.observed.trace
+    }
+
+    /// The stretch that should be atomic; with others of the same kind elsewhere, if the failure has more than one way.
+    fn by_stretch(&self, trials: &mut Trials<'_, '_, '_>) -> Option<Said> {
+        let found = self.stretches(trials, self.trace(), &[], MOST_SHIELDS)?;
+        let (first, trial) = (&found.0[0], &found.1);
+        let words = naming::describe(self.failing, first, &found.0[1..]);
+        let kept = found.0.iter().map(|stretch| Kept::Atomic {
+            from: stretch.from.clone(),
+            to: stretch.to.clone(),
+        });
+        Some((words, trial.evidence(kept.collect())))
+    }
+
+    fn stretches(
+        &self,
+        trials: &mut Trials<'_, '_, '_>,
+        trace: &Trace,
+        kept: &[Shield],
+        left: usize,
+    ) -> Option<(Vec<Stretch>, Trial)> {
+        let mut best: Option<(Stretch, Trial)> = None;
+        for stretch in stretches::candidates(trace, self.relevance, trials.extents()) {
+            if !trials.may_go_on() {
+                return None;
+            }
+            if kept.contains(&stretch.shield) {
+                continue;
+            }
+            let shields = [kept, &[stretch.shield]].concat();
+            let trial = trials.quickly(&shields);
+            if trial.is_gone() {
+                let trial = trials.thoroughly(&shields);
+                if trial.is_gone() {
+                    return Some((vec![stretch], trial));
+                }
+            }
+            if trial.follows && best.as_ref().is_none_or(|(_, other)| trial.share() < other.share()) {
+                best = Some((stretch, trial));
+            }
+        }
+        // Rarer, but not gone: the same can happen elsewhere.
+        let (stretch, trial) = best.filter(|(_, trial)| trial.helps() && left > 1)?;
+        let shields = [kept, &[stretch.shield]].concat();
+        let other = trials.failing_trace(&shields, trial.failed_in?)?;
+        let (mut rest, trial) = self.stretches(trials, &other, &shields, left - 1)?;
+        rest.insert(0, stretch);
+        Some((rest, trial))
+    }
+
+    /// An order that should have held.
+    fn by_order(&self, trials: &mut Trials<'_, '_, '_>, cause: &RootCause) -> Option<Said> {
+        self.ordered(trials, orders::candidates(self.failing, cause, self.passing), |_| true)
+    }
+
+    /// The same where something is used that nobody has set up yet.
+    fn by_early_order(&self, trials: &mut Trials<'_, '_, '_>, cause: &RootCause) -> Option<Said> {
+        let candidates = orders::candidates(self.failing, cause, self.passing);
+        self.ordered(trials, candidates, |order| order.is_early_use(self.trace()))
+    }
+
+    fn ordered(
+        &self,
+        trials: &mut Trials<'_, '_, '_>,
+        candidates: Vec<orders::Wanted>,
+        accept: impl Fn(&orders::Wanted) -> bool,
+    ) -> Option<Said> {
+        for wanted in candidates.into_iter().filter(accept) {
+            if !trials.may_go_on() {
+                return None;
+            }
+            let shields = [wanted.shield];
+            if !trials.quickly(&shields).is_gone() {
+                continue;
+            }
+            let trial = trials.thoroughly(&shields);
+            if trial.is_gone() {
+                let words = ordering::describe(self.failing, &wanted);
+                let (first, then) = (wanted.first.place.clone(), wanted.then.place.clone());
+                return Some((words, trial.evidence(vec![Kept::Order { first, then }])));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,357 @@
+//! The name and the words for a stretch that should have been atomic, by what it reads and writes and what others do in between.
+
+use unravel_results::Pattern;
+use unravel_trace::{
+    Bug, Event, EventKind, FailureKind, LocationId, Place, SourceLine, SymbolId, Symbolic, ThreadId,
+    Trace, Value,
+};
+
+use super::stretches::{Stretch, lock_like};
+use crate::failing::Failing;
+use crate::pattern::Words;
+use crate::points::{Extents, Touch};
+
+/// `others` are stretches that have to be atomic, too.
+pub fn describe(failing: &Failing, stretch: &Stretch, others: &[Stretch]) -> Words {
+    let trace = &failing.observed.trace;
+    let seen = Seen::new(failing, stretch);
+    let pattern = seen.pattern();
+    let sentence = seen.sentence(pattern);
+    let mut advice = atomic(&stretch.from, &stretch.to, &seen.rivals());
+    let mut also: Vec<String> =
+        others.iter().map(|other| span(&other.from, &other.to)).collect();
+    also.sort();
+    also.dedup();
+    also.retain(|other| *other != span(&stretch.from, &stretch.to));
+    if !also.is_empty() {
+        advice += &format!("; so should {}", also.join(", "));
+    }
+    if pattern == Pattern::BrokenLock {
+        let lock = name(trace, seen.begin);
+        advice = format!("taking {lock} has to be one atomic step: {advice}");
+    }
+    Words { pattern, sentence, advice, region: vec![stretch.from.clone(), stretch.to.clone()] }
+}
+
+/// `bank.c:53 to bank.c:54`.
+fn span(from: &Place, to: &Place) -> String {
+    match SourceLine::from(from) == SourceLine::from(to) {
+        true => from.short(),
+        false => format!("{} to {}", from.short(), to.short()),
+    }
+}
+
+fn atomic(from: &Place, to: &Place, rivals: &str) -> String {
+    match SourceLine::from(from) == SourceLine::from(to) {
+        true => format!("{} should be one atomic step with respect to {rivals}", from.short()),
+        false => format!("{} should be atomic with respect to {rivals}", span(from, to)),
+    }
+}
+
+/// A stretch, and what others do in between.
+struct Seen<'s> {
+    trace: &'s Trace,
+    symbolic: Option<&'s Symbolic>,
+    kind: FailureKind,
+    begin: usize,
+    end: usize,
+    /// Events of others in between that conflict with its begin or its end.
+    between: Vec<usize>,
+}
+
+impl<'s> Seen<'s> {
+    fn new(failing: &'s Failing, stretch: &Stretch) -> Seen<'s> {
+        let trace = &failing.observed.trace;
+        let extents: Extents = crate::execution::extents(trace);
+        let (begin, end) = (stretch.begin, stretch.end);
+        let touch = |index: usize| Touch::of_event(trace, &trace.events[index]);
+        let between = (begin + 1..end)
+            .filter(|index| trace.events[*index].thread != trace.events[begin].thread)
+            .filter(|index| {
+                let other = touch(*index);
+                !matches!(other, Touch::Sync { .. } | Touch::Nothing)
+                    && (touch(begin).conflicts(&other, &extents)
+                        || touch(end).conflicts(&other, &extents))
+            })
+            .collect();
+        Seen {
+            trace,
+            symbolic: failing.symbolic.as_deref(),
+            kind: failing.failure.kind,
+            begin,
+            end,
+            between,
+        }
+    }
+
+    fn event(&self, index: usize) -> &'s Event {
+        &self.trace.events[index]
+    }
+
+    fn same_location(&self) -> bool {
+        let at = |index: usize| self.event(index).kind.location();
+        at(self.begin) == at(self.end)
+    }
+
+    fn pattern(&self) -> Pattern {
+        let (a, b) = (&self.event(self.begin).kind, &self.event(self.end).kind);
+        let guards = lock_like(self.trace);
+        let is_guard = |kind: &EventKind| kind.location().is_some_and(|at| guards.contains(&at));
+        if matches!(self.kind, FailureKind::DoubleFree) {
+            return Pattern::DoubleFree;
+        }
+        if is_guard(a) && (is_guard(b) || self.same_location()) && self.is_unprotected() {
+            return Pattern::BrokenLock;
+        }
+        match (reads(a), writes(a), reads(b), writes(b)) {
+            (true, _, _, true) if self.same_location() && self.flows() => Pattern::LostUpdate,
+            (true, _, _, _) if self.decides() => Pattern::CheckThenAct,
+            (true, _, _, true) if self.same_location() && self.symbolic.is_none() => {
+                Pattern::LostUpdate
+            }
+            (true, _, true, false) if !self.same_location() => Pattern::TornRead,
+            (true, ..) => Pattern::CheckThenAct,
+            (false, true, _, true) if self.publishes() => Pattern::EarlyPublication,
+            (false, true, _, true) => Pattern::TornRead,
+            _ => Pattern::AtomicityViolation,
+        }
+    }
+
+    /// Whether the others who come in between hold no lock that its thread holds: then no lock of the library is meant to keep
+    /// them apart.
+    fn is_unprotected(&self) -> bool {
+        let held = |until: usize, thread: ThreadId| {
+            let mut held: Vec<LocationId> = Vec::new();
+            for event in self.trace.events[..until].iter().filter(|event| event.thread == thread) {
+                match event.kind {
+                    EventKind::Lock { at, .. } => held.push(at),
+                    EventKind::Unlock { at } => held.retain(|lock| *lock != at),
+                    _ => {}
+                }
+            }
+            held
+        };
+        let own = held(self.end, self.event(self.end).thread);
+        !self.between.iter().any(|index| {
+            held(*index, self.event(*index).thread).iter().any(|lock| own.contains(lock))
+        })
+    }
+
+    /// The symbols that an event reads.
+    fn symbols(&self, index: usize) -> Vec<SymbolId> {
+        let shadow = self.symbolic.and_then(|symbolic| symbolic.shadows.get(index));
+        shadow.map_or_else(Vec::new, |s| (s.first..s.first + s.reads).map(SymbolId).collect())
+    }
+
+    /// Whether what the end writes is computed from what the beginning read.
+    fn flows(&self) -> bool {
+        let Some(symbolic) = self.symbolic else { return true };
+        let read = self.symbols(self.begin);
+        let Some(shadow) = symbolic.shadows.get(self.end) else { return false };
+        let first = (shadow.first + shadow.reads) as usize;
+        symbolic.accesses[first..first + shadow.writes as usize].iter().any(|access| {
+            symbolic.exprs.symbols(access.value).iter().any(|symbol| read.contains(symbol))
+        })
+    }
+
+    /// Whether what the beginning read decides, by a branch or an address, what its thread does before the end or whether the
+    /// failure comes.
+    fn decides(&self) -> bool {
+        let Some(symbolic) = self.symbolic else { return false };
+        let read = self.symbols(self.begin);
+        let thread = self.event(self.begin).thread;
+        let depends = |expr| symbolic.exprs.symbols(expr).iter().any(|symbol| read.contains(symbol));
+        let is_inside = |after: u32| (self.begin..self.end).contains(&(after as usize));
+        let fails = match &symbolic.bug {
+            Bug::Condition { fails, .. } => Some(*fails),
+            _ => None,
+        };
+        symbolic.conditions.iter().any(|condition| {
+            condition.thread == thread
+                && is_inside(condition.after)
+                && Some(condition.holds) != fails
+                && depends(condition.holds)
+        })
+    }
+
+    /// Whether somebody reads what the beginning writes, and then what the end has yet to write.
+    fn publishes(&self) -> bool {
+        let at = |index: usize| self.event(index).kind.location();
+        let (flag, data) = (at(self.begin), at(self.end));
+        let read = |location: Option<LocationId>| {
+            self.between.iter().find(|index| at(**index) == location && reads(&self.event(**index).kind))
+        };
+        let (Some(flag_read), Some(data_read)) = (read(flag), read(data)) else {
+            // It may be told by what the flag points to.
+            return self.points_to_end();
+        };
+        flag_read < data_read || self.points_to_end()
+    }
+
+    /// Whether the beginning writes the address of what the end writes.
+    fn points_to_end(&self) -> bool {
+        let value = match &self.event(self.begin).kind {
+            EventKind::Write { value: Value::Word(word), .. } => *word,
+            _ => return false,
+        };
+        let Some(at) = self.event(self.end).kind.location() else { return false };
+        let object = &self.trace.objects[self.trace.location(at).object.0 as usize];
+        (object.address..object.address + object.bytes.max(1)).contains(&value)
+    }
+
+    /// The lines of the others.
+    fn rivals(&self) -> String {
+        let mut lines: Vec<SourceLine> = self
+            .between
+            .iter()
+            .filter_map(|index| Some(self.trace.place(self.event(*index))?.into()))
+            .collect();
+        lines.sort();
+        lines.dedup();
+        lines.truncate(3);
+        let lines: Vec<String> = lines.iter().map(SourceLine::short).collect();
+        if lines.is_empty() { "others".to_owned() } else { lines.join(", ") }
+    }
+
+    /// The event in between that matters most: a write where the stretch reads, a read where it writes, the last of them.
+    fn rival(&self) -> Option<usize> {
+        let location = self.event(self.begin).kind.location();
+        let begins_with_read = reads(&self.event(self.begin).kind);
+        let matters = |index: &&usize| {
+            let kind = &self.event(**index).kind;
+            writes(kind) == begins_with_read || matches!(kind, EventKind::Free { .. })
+        };
+        let here = |index: &&usize| self.event(**index).kind.location() == location;
+        let candidates = || self.between.iter().filter(matters);
+        candidates().rfind(here).or_else(|| candidates().next_back()).or(self.between.last()).copied()
+    }
+
+    fn clause(&self, index: usize) -> String {
+        let event = self.event(index);
+        let place = self.trace.place(event).map(Place::short).unwrap_or_default();
+        let value = match &event.kind {
+            EventKind::Read { value, .. } => format!(" (= {value})"),
+            EventKind::Write { value, .. } => format!(" = {value}"),
+            EventKind::ReadModifyWrite { old, new, .. } if old == new => format!(" (= {old})"),
+            EventKind::ReadModifyWrite { old, new, .. } => format!(" from {old} to {new}"),
+            _ => String::new(),
+        };
+        format!("{} {}{value} at {place}", event.kind.does(), name(self.trace, index))
+    }
+
+    fn sentence(&self, pattern: Pattern) -> String {
+        let owner = self.trace.thread_name(self.event(self.begin).thread);
+        let (a, b) = (self.clause(self.begin), self.clause(self.end));
+        let rival = self.rival().map(|index| {
+            format!("{} {}", self.trace.thread_name(self.event(index).thread), self.clause(index))
+        });
+        let rival = rival.unwrap_or_else(|| "another thread interferes".to_owned());
+        match pattern {
+            Pattern::LostUpdate => {
+                format!("{owner} {a}; then {rival}; then {owner} {b}, over what the other has written: an update is lost")
+            }
+            Pattern::CheckThenAct | Pattern::DoubleFree => {
+                format!("{owner} {a} and goes by it; but {rival} before {owner} {b}")
+            }
+            Pattern::TornRead if reads(&self.event(self.begin).kind) => format!(
+                "{owner} {a} and {b}, which belong together; in between {rival}: it sees half of each"
+            ),
+            Pattern::TornRead => {
+                format!("{owner} {a} and {b}, which belong together; in between {rival}: it sees one half only")
+            }
+            Pattern::EarlyPublication => {
+                format!("{owner} {a} too early: {rival} before {owner} {b}")
+            }
+            Pattern::BrokenLock => format!(
+                "two threads get past {} at once: {owner} {a}; then {rival}; then {owner} {b}",
+                name(self.trace, self.begin)
+            ),
+            _ => format!("{owner} {a}; then {rival}; then {owner} {b}"),
+        }
+    }
+}
+
+fn name(trace: &Trace, index: usize) -> String {
+    trace.events[index].kind.location().map_or(String::new(), |at| trace.location(at).name.clone())
+}
+
+fn reads(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::Read { .. } | EventKind::ReadModifyWrite { .. })
+}
+
+fn writes(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::Write { .. })
+        || matches!(kind, EventKind::ReadModifyWrite { old, new, .. } if old != new)
+}
+
+/// Somebody was woken for something that another thread took away before it had the lock again, and did not look again.
+/// The value it had waited for to change was back: looking again would have told.
+pub fn missed_recheck(failing: &Failing) -> Option<Words> {
+    let trace = &failing.observed.trace;
+    for (wake, event) in trace.events.iter().enumerate().rev() {
+        let EventKind::Wake { at: cond, mutex, .. } = event.kind else { continue };
+        let thread = event.thread;
+        let own = |index: &usize| trace.events[*index].thread == thread;
+        let waits = |index: &usize| matches!(trace.events[*index].kind, EventKind::Wait { at, .. } if at == cond);
+        let wait = (0..wake).rev().find(|index| own(index) && waits(index))?;
+        let again = (wake + 1..trace.events.len()).find(|index| own(index) && waits(index));
+        let locks = |index: &usize| match trace.events[*index].kind {
+            EventKind::Lock { at, .. } => at == mutex,
+            EventKind::Wake { mutex: taken, .. } => taken == mutex,
+            _ => false,
+        };
+        let lock = (0..wait).rev().find(|index| own(index) && locks(index)).unwrap_or(0);
+        let checks = (lock..wait).rev().filter(own).filter_map(|index| match &trace.events[index].kind {
+            EventKind::Read { at, value } => Some((index, *at, value)),
+            _ => None,
+        });
+        for (check, at, seen) in checks {
+            let changes: Vec<usize> = (wait..wake)
+                .filter(|index| !own(index))
+                .filter(|index| trace.events[*index].kind.location() == Some(at))
+                .filter(|index| writes(&trace.events[*index].kind))
+                .collect();
+            let last = changes.last().copied().and_then(|index| Some((index, written(&trace.events[index].kind)?)));
+            let Some((taker, value)) = last.filter(|(_, value)| *value == seen && changes.len() > 1) else {
+                continue;
+            };
+            // Who looks again looks before it acts: the first it does with it is no read that a branch goes by.
+            let uses = (wake + 1..again.unwrap_or(trace.events.len()))
+                .filter(own)
+                .find(|index| trace.events[*index].kind.location() == Some(at));
+            let place = |index: usize| trace.place(&trace.events[index]).cloned();
+            let (Some(wait_at), Some(check_at), Some(taken_at)) = (place(wait), place(check), place(taker)) else {
+                continue;
+            };
+            let used_at = uses.and_then(place).unwrap_or_else(|| wait_at.clone());
+            let (me, other) = (trace.thread_name(thread), trace.thread_name(trace.events[taker].thread));
+            let what = &trace.location(at).name;
+            let words = Words {
+                pattern: Pattern::MissedRecheck,
+                sentence: format!(
+                    "{me} is woken at {}, but {other} sets {what} back to {value} at {} before {me} has the lock again; \
+                     {me} goes on at {} as if it were not",
+                    wait_at.short(),
+                    taken_at.short(),
+                    used_at.short()
+                ),
+                advice: format!(
+                    "look at {what} again after the wait at {}: `while` instead of `if` at {}",
+                    wait_at.short(),
+                    check_at.short()
+                ),
+                region: vec![check_at, wait_at],
+            };
+            return Some(words);
+        }
+    }
+    None
+}
+
+fn written(kind: &EventKind) -> Option<&Value> {
+    match kind {
+        EventKind::Write { value, .. } => Some(value),
+        EventKind::ReadModifyWrite { new, .. } => Some(new),
+        _ => None,
+    }
+}

@@ -1,0 +1,58 @@
+//! The words for an order that should have held.
+
+use unravel_results::Pattern;
+use unravel_trace::{EventKind, Verb};
+
+use super::orders::{End, Wanted};
+use crate::failing::Failing;
+use crate::pattern::Words;
+
+pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
+    let Wanted { first, then, object, .. } = wanted;
+    let pattern = pattern(failing, wanted);
+    let what = if object.is_empty() { String::new() } else { format!(" {object}") };
+    let (here, there) = (then.place.short(), first.place.short());
+    let did = |end: &End| format!("{} {}{what} at {}", end.thread, end.verb, end.place.short());
+    let (sentence, advice) = match pattern {
+        Pattern::EarlyFree => (
+            format!("{} while {} still needs it at {there}", did(then), first.thread),
+            format!("{there} in {} has to come before {here}: wait for it, or count who still uses it", first.thread),
+        ),
+        Pattern::MissingJoin => (
+            format!("{} before {} at {there}: nobody has waited for {} to end", did(then), verb_of(first, &what), first.thread),
+            format!("join {} before {here}", first.thread),
+        ),
+        Pattern::EarlyUse => (
+            format!("{} before {} at {there}", did(then), verb_of(first, &what)),
+            format!("{there} in {} has to come before {here}: start or wake {} only after it", first.thread, then.thread),
+        ),
+        _ => (
+            format!("{} before {} at {there}", did(then), verb_of(first, &what)),
+            format!("{} at {there} has to come first: let {} wait for it at {here}", first.thread, then.thread),
+        ),
+    };
+    Words { pattern, sentence, advice, region: vec![first.place.clone(), then.place.clone()] }
+}
+
+fn verb_of(end: &End, what: &str) -> String {
+    format!("{} {}{what}", end.thread, end.verb)
+}
+
+fn pattern(failing: &Failing, wanted: &Wanted) -> Pattern {
+    let Wanted { first, then, .. } = wanted;
+    let trace = &failing.observed.trace;
+    let joins = trace.events.iter().any(|event| match event.kind {
+        EventKind::Join { child } => *trace.thread_name(child) == first.thread,
+        _ => false,
+    });
+    let creator = then.thread.is_ancestor_of(&first.thread);
+    match then.verb {
+        _ if creator && !joins => Pattern::MissingJoin,
+        Verb::Frees | Verb::Destroys => Pattern::EarlyFree,
+        Verb::Signals | Verb::Broadcasts => Pattern::LostWakeUp,
+        Verb::Reads | Verb::Updates if matches!(first.verb, Verb::Writes | Verb::Updates) => {
+            Pattern::EarlyUse
+        }
+        _ => Pattern::OrderViolation,
+    }
+}

@@ -1,0 +1,138 @@
+//! Orders that should have held: those of the root cause, the other way round.
+
+use unravel_execute::{Mark, Shield};
+use unravel_results::{Participant, RootCause};
+use unravel_trace::{EventKind, FailureKind, Place, ThreadName, Trace, Verb};
+
+use crate::budgets::MOST_ORDERS;
+use crate::failing::Failing;
+
+/// `first` should come before `then`.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub shield: Shield,
+    pub first: End,
+    pub then: End,
+    pub object: String,
+}
+
+/// One of the two.
+#[derive(Clone, Debug)]
+pub struct End {
+    pub thread: ThreadName,
+    pub place: Place,
+    pub verb: Verb,
+    /// In the failing run.
+    pub event: Option<usize>,
+    mark: Mark,
+}
+
+pub fn candidates(failing: &Failing, cause: &RootCause, passing: Option<&Trace>) -> Vec<Wanted> {
+    let trace = &failing.observed.trace;
+    let mut pairs: Vec<(End, End, String)> = Vec::new();
+    pairs.extend(use_before_free(failing));
+    for order in &cause.orders {
+        let end = |who: &Participant| End::of(who, trace, passing);
+        pairs.push((end(&order.second), end(&order.first), order.object.clone()));
+    }
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for (first, then, object) in pairs {
+        if first.mark == then.mark {
+            continue;
+        }
+        let count = |trace: &Trace| {
+            trace.events.iter().filter(|event| Mark::of_event(event) == first.mark).count() as u32
+        };
+        let most = passing.map_or(0, count).max(count(trace)).max(1);
+        for times in if most > 1 { vec![1, most] } else { vec![1] } {
+            let shield = Shield::Order { first: first.mark, times, then: then.mark };
+            if !wanted.iter().any(|known| known.shield == shield) {
+                let (first, then, object) = (first.clone(), then.clone(), object.clone());
+                wanted.push(Wanted { shield, first, then, object });
+            }
+        }
+    }
+    wanted.truncate(MOST_ORDERS);
+    wanted
+}
+
+/// Of a use of memory that was given back: the use, and who gave it back.
+fn use_before_free(failing: &Failing) -> Option<(End, End, String)> {
+    if !matches!(failing.failure.kind, FailureKind::UseAfterFree | FailureKind::SyncMisuse) {
+        return None;
+    }
+    let trace = &failing.observed.trace;
+    let owner = &failing.failure.thread;
+    let used = trace.events.iter().rposition(|event| {
+        trace.thread_name(event.thread) == owner && event.kind.location().is_some()
+    })?;
+    let at = trace.events[used].kind.location()?;
+    let object = trace.location(at).object;
+    let freed = trace.events.iter().rposition(|event| match event.kind {
+        EventKind::Free { at } | EventKind::SyncDestroy { at } => trace.location(at).object == object,
+        _ => false,
+    })?;
+    let end = |index: usize| End::at(trace, index);
+    (trace.events[freed].thread != trace.events[used].thread)
+        .then(|| Some((end(used)?, end(freed)?, trace.location(at).name.clone())))?
+}
+
+impl End {
+    fn at(trace: &Trace, index: usize) -> Option<End> {
+        let event = &trace.events[index];
+        Some(End {
+            thread: trace.thread_name(event.thread).clone(),
+            place: trace.place(event)?.clone(),
+            verb: event.kind.does(),
+            event: Some(index),
+            mark: Mark::of_event(event),
+        })
+    }
+
+    fn of(who: &Participant, failing: &Trace, passing: Option<&Trace>) -> End {
+        let seen = who.event.map(|index| (failing, index as usize)).or_else(|| {
+            let trace = passing?;
+            let is_it = |event: &unravel_trace::Event| {
+                event.site == who.key.site && *trace.thread_name(event.thread) == who.key.thread
+            };
+            Some((trace, trace.events.iter().position(is_it)?))
+        });
+        let mark = match seen {
+            Some((trace, index)) => Mark::of_event(&trace.events[index]),
+            None => Mark { site: who.key.site, caller: None },
+        };
+        End {
+            thread: who.key.thread.clone(),
+            place: who.place.clone(),
+            verb: who.verb,
+            event: who.event.map(|index| index as usize),
+            mark,
+        }
+    }
+}
+
+impl Wanted {
+    /// Whether a thread uses what its creator sets up later, or a creator what its thread has not done yet, and does not write
+    /// it itself: no stretch of anybody is interrupted then.
+    pub fn is_early_use(&self, failing: &Trace) -> bool {
+        let related = self.first.thread.is_ancestor_of(&self.then.thread)
+            || self.then.thread.is_ancestor_of(&self.first.thread);
+        let Some(used) = self.then.event else { return false };
+        let at = failing.events[used].kind.location();
+        let own = |event: &&unravel_trace::Event| {
+            *failing.thread_name(event.thread) == self.then.thread && event.kind.location() == at
+        };
+        let writes = |event: &unravel_trace::Event| {
+            matches!(event.kind, EventKind::Write { .. } | EventKind::ReadModifyWrite { .. })
+        };
+        let is_update = failing.events.iter().filter(own).any(writes);
+        let frees = matches!(failing.events[used].kind, EventKind::Free { .. } | EventKind::SyncDestroy { .. });
+        let before = &failing.events[..used];
+        let is_unset = !before.iter().any(|event| event.kind.location() == at && writes(event));
+        let joined = before.iter().any(|event| match event.kind {
+            EventKind::Join { child } => *failing.thread_name(child) == self.first.thread,
+            _ => false,
+        });
+        related && !is_update && !joined && (is_unset || frees || self.then.thread.is_ancestor_of(&self.first.thread))
+    }
+}

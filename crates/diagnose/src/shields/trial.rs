@@ -1,0 +1,144 @@
+//! The same schedules with and without shields.
+
+use unravel_execute::Shield;
+use unravel_results::{Evidence, Kept};
+use unravel_trace::{Detail, Rng, Trace};
+
+use crate::budgets::{QUICK_TRIAL, THOROUGH_TRIAL};
+use crate::execution::Execution;
+use crate::points::Extents;
+use crate::world::{Ending, Mode, World};
+
+/// What came of schedules with shields.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trial {
+    pub tried: u64,
+    failed: u64,
+    otherwise: u64,
+    passed: u64,
+    /// Of the same schedules without shields.
+    failed_without: u64,
+    otherwise_without: u64,
+    /// Whether the failing run itself, followed as far as the shields let it, passes.
+    pub follows: bool,
+    /// A schedule that fails in spite of them.
+    pub failed_in: Option<u64>,
+}
+
+impl Trial {
+    /// Whether no schedule failed any more, while many would have.
+    pub fn is_gone(&self) -> bool {
+        self.failed == 0
+            && self.failed_without > 0
+            && self.passed > 0
+            && self.passed >= self.failed_without / 2
+            && self.otherwise <= self.otherwise_without + self.tried / 10
+    }
+
+    /// Failures that are left, of a thousand.
+    pub fn share(&self) -> u64 {
+        (self.failed + self.otherwise) * 1000 / self.failed_without.max(1)
+    }
+
+    pub fn helps(&self) -> bool {
+        self.failed * 5 <= self.failed_without * 4
+    }
+
+    pub fn evidence(&self, kept: Vec<Kept>) -> Evidence {
+        Evidence::Shielded { kept, tried: self.tried, failed_without: self.failed_without }
+    }
+}
+
+/// Tries shields in one world.
+pub struct Trials<'t, 's, 'a> {
+    world: &'t mut Execution<'s, 'a>,
+    /// By number of the schedule: how it ends without shields.
+    without: Vec<Ending>,
+}
+
+impl<'t, 's, 'a> Trials<'t, 's, 'a> {
+    pub fn new(world: &'t mut Execution<'s, 'a>) -> Trials<'t, 's, 'a> {
+        Trials { world, without: Vec::new() }
+    }
+
+    /// Whether some schedule of a quick trial fails, so that shields can show anything.
+    pub fn is_telling(&mut self) -> bool {
+        (0..QUICK_TRIAL).any(|number| self.without(number) == Ending::Failed)
+    }
+
+    pub fn may_go_on(&self) -> bool {
+        self.world.may_go_on()
+    }
+
+    pub fn extents(&self) -> &Extents {
+        self.world.extents()
+    }
+
+    /// Enough to see that a shield does not help.
+    pub fn quickly(&mut self, shields: &[Shield]) -> Trial {
+        self.first(shields, QUICK_TRIAL)
+    }
+
+    pub fn thoroughly(&mut self, shields: &[Shield]) -> Trial {
+        self.first(shields, THOROUGH_TRIAL)
+    }
+
+    fn first(&mut self, shields: &[Shield], most: u64) -> Trial {
+        let mut trial = Trial::default();
+        for number in 0..most {
+            if !self.may_go_on() {
+                break;
+            }
+            let without = self.without(number);
+            let with = self.world.run_shielded(shields, mode(number), Detail::Outcome).0;
+            trial.tried += 1;
+            trial.failed_without += u64::from(without == Ending::Failed);
+            trial.otherwise_without += u64::from(without == Ending::FailedOtherwise);
+            match with {
+                Ending::Passed => trial.passed += 1,
+                Ending::Failed => {
+                    trial.failed += 1;
+                    trial.failed_in.get_or_insert(number);
+                }
+                Ending::FailedOtherwise => trial.otherwise += 1,
+                Ending::Unknown => {}
+            }
+            if number == 0 {
+                trial.follows = with == Ending::Passed;
+                if with == Ending::Failed {
+                    break;
+                }
+            }
+        }
+        trial
+    }
+
+    fn without(&mut self, number: u64) -> Ending {
+        while self.without.len() as u64 <= number {
+            let ending = self.world.run_shielded(&[], mode(self.without.len() as u64), Detail::Outcome).0;
+            self.without.push(ending);
+        }
+        self.without[number as usize]
+    }
+
+    /// The events of a schedule that fails in spite of shields.
+    pub fn failing_trace(&mut self, shields: &[Shield], number: u64) -> Option<Trace> {
+        let (ending, trace) = self.world.run_shielded(shields, mode(number), Detail::Events);
+        (ending == Ending::Failed).then_some(trace)
+    }
+}
+
+/// The failing run itself, then schedules near to it and far from it in turn.
+fn mode(number: u64) -> Mode {
+    let seed = Rng::derive(0x5e1d, number);
+    match number % 8 {
+        _ if number == 0 => Mode::Follow,
+        0 | 1 => Mode::Wander { seed, leave: 2 },
+        2 => Mode::Wander { seed, leave: 8 },
+        3 => Mode::Wander { seed, leave: 25 },
+        4 => Mode::Random { seed, stay: 0 },
+        5 => Mode::Random { seed, stay: 70 },
+        6 => Mode::Random { seed, stay: 93 },
+        _ => Mode::Random { seed, stay: 50 },
+    }
+}

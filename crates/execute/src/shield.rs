@@ -1,0 +1,177 @@
+//! Shields: schedules in which a stretch of a thread is never interrupted, or something always waits for something else
+//! (design §14). What fails without a shield and never with it is what the shield forbids.
+//!
+//! A scheduler around a scheduler, so that every strategy can be tried with and without, and nothing is woven into the program: a
+//! stretch may begin in one function and end in another.
+//!
+//! *Not modelled*: who is inside of a stretch and blocks lets others go on; a thread that takes another way and does not reach the
+//! end of its stretch is inside for as many events as the longest stretch that was seen.
+
+use unravel_trace::{
+    Choice, Deviation, Event, Executed, Op, Pending, Question, Ready, Scheduler, SiteId, ThreadId, View,
+};
+
+/// A place in the user's code: a site, and who called if it is in a header of the system.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Mark {
+    pub site: SiteId,
+    pub caller: Option<SiteId>,
+}
+
+impl Mark {
+    pub fn of_event(event: &Event) -> Mark {
+        Mark { site: event.site, caller: event.caller }
+    }
+
+    pub fn of(pending: &Pending) -> Mark {
+        Mark { site: pending.site, caller: pending.caller }
+    }
+}
+
+/// What is kept in every schedule.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Shield {
+    /// From the event at one mark to that at the other, a thread is not interrupted; for `most` events if it does not get
+    /// there.
+    Atomic { from: Mark, to: Mark, most: u32 },
+    /// `then` waits until `first` was executed so many times, or can come no more.
+    Order { first: Mark, times: u32, then: Mark },
+}
+
+/// Keeps shields; otherwise another scheduler decides.
+pub struct Shielded<'a> {
+    by: &'a mut dyn Scheduler,
+    shields: &'a [Shield],
+    /// By thread: how many events it is inside of a stretch at most, and of which.
+    inside: Vec<Option<(usize, u32)>>,
+    /// By shield: how often its `first` was executed.
+    seen: Vec<u32>,
+    /// By shield: somebody had to be let go, because nobody else could go on.
+    let_go: Vec<bool>,
+    violated: bool,
+}
+
+impl std::fmt::Debug for Shielded<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shielded").field("shields", &self.shields).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Shielded<'a> {
+    pub fn new(by: &'a mut dyn Scheduler, shields: &'a [Shield]) -> Shielded<'a> {
+        Shielded {
+            by,
+            shields,
+            inside: Vec::new(),
+            seen: vec![0; shields.len()],
+            let_go: vec![false; shields.len()],
+            violated: false,
+        }
+    }
+
+    /// Whether the run could not keep a shield: it says nothing then.
+    pub fn is_violated(&self) -> bool {
+        self.violated
+    }
+
+    /// Whether a thread has to wait, and for which shield.
+    fn held_by(&self, ready: &Ready) -> Option<usize> {
+        let mark = Mark::of(&ready.pending);
+        self.shields.iter().enumerate().position(|(index, shield)| match *shield {
+            Shield::Atomic { .. } => false,
+            Shield::Order { times, then, .. } => then == mark && self.seen[index] < times,
+        })
+    }
+
+    /// Asks the other scheduler about some of the threads only.
+    fn ask(&mut self, view: &View<'_>, enabled: &[Ready], early: &[Ready]) -> Choice {
+        let view = View { enabled, early, ..*view };
+        Choice { events: 1, ..self.by.next(&view) }
+    }
+
+    fn leave(&mut self, thread: ThreadId) {
+        if let Some(inside) = self.inside.get_mut(thread.index()) {
+            *inside = None;
+        }
+    }
+}
+
+impl Scheduler for Shielded<'_> {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        let is_inside = |ready: &&Ready| {
+            self.inside.get(ready.thread.index()).is_some_and(|inside| inside.is_some())
+        };
+        let goes_on = view.enabled.iter().filter(is_inside);
+        if let Some(ready) = goes_on.min_by_key(|ready| ready.thread != view.current).copied() {
+            return self.ask(view, &[ready], &[]);
+        }
+        let mut held = Vec::new();
+        let mut free = Vec::new();
+        for ready in view.enabled {
+            match self.held_by(ready) {
+                Some(shield) => held.push(shield),
+                None => free.push(*ready),
+            }
+        }
+        if held.is_empty() {
+            return self.ask(view, view.enabled, view.early);
+        }
+        if free.is_empty() {
+            for shield in held {
+                self.let_go[shield] = true;
+            }
+            return self.ask(view, view.enabled, &[]);
+        }
+        self.ask(view, &free, &[])
+    }
+
+    fn choose(&mut self, what: Question, options: u32) -> u32 {
+        self.by.choose(what, options)
+    }
+
+    fn deviate(&mut self, what: Deviation) -> bool {
+        self.by.deviate(what)
+    }
+
+    fn finish(&mut self, events: u64) {
+        self.by.finish(events);
+    }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn names_callers(&self) -> bool {
+        true
+    }
+
+    fn watch(&mut self, executed: &Executed<'_>) {
+        if self.by.watches() {
+            self.by.watch(executed);
+        }
+        let thread = executed.thread;
+        if self.inside.len() <= thread.index() {
+            self.inside.resize(thread.index() + 1, None);
+        }
+        let mark = Mark::of(&executed.what);
+        if let Some((shield, left)) = self.inside[thread.index()] {
+            let ends = matches!(self.shields[shield], Shield::Atomic { to, .. } if to == mark);
+            match ends || left == 0 || executed.what.op == Op::Exit {
+                true => self.leave(thread),
+                false => self.inside[thread.index()] = Some((shield, left - 1)),
+            }
+        }
+        for (index, shield) in self.shields.iter().enumerate() {
+            match *shield {
+                Shield::Atomic { from, most, .. } if from == mark => {
+                    self.inside[thread.index()].get_or_insert((index, most));
+                }
+                Shield::Order { first, times, .. } if first == mark => {
+                    self.violated |= self.let_go[index] && self.seen[index] < times;
+                    self.seen[index] += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+}
