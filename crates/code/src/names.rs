@@ -88,12 +88,19 @@ impl TypeTable {
         }
     }
 
+    /// Whether this is a structure with one member, which has a name that a programmer would say; what the library calls its own
+    /// (`_M_i`) is none.
+    fn wraps(&self, id: TypeId) -> bool {
+        let Type::Struct { fields, .. } = self.get(id) else { return false };
+        matches!(fields.as_slice(), [only] if !only.name.is_empty() && !only.name.starts_with('_'))
+    }
+
     fn select(&self, id: TypeId, offset: u64, size: u64) -> (String, TypeId) {
         let mut path = String::new();
         let (mut id, mut offset) = (id, offset);
         loop {
             let bytes = self.bytes(id);
-            if bytes <= size {
+            if bytes < size || bytes == size && !self.wraps(id) {
                 break;
             }
             match self.get(id) {

@@ -74,7 +74,8 @@ impl<'s, 'a> Execution<'s, 'a> {
         mode: Mode,
         detail: Detail,
     ) -> (Ending, Trace) {
-        let mut steer = Steer::new(&mut self.keys, &[], &self.positions, &self.choices, mode);
+        let steer = Steer::new(&mut self.keys, &[], &self.positions, &self.choices, mode);
+        let mut steer = steer.patient();
         let mut shielded = Shielded::new(&mut steer, shields);
         let run = self.lab.run(&mut shielded, &mut (), Want::only(detail));
         let ending = match shielded.is_violated() {

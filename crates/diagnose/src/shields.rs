@@ -24,7 +24,7 @@ use crate::execution::Execution;
 use crate::failing::Failing;
 use crate::pattern::Words;
 use crate::relevance::Relevance;
-use stretches::Stretch;
+use stretches::{Extended, Stretch};
 use trial::{Trial, Trials};
 
 /// Says the root cause by a pattern that was tried, if there is one. `passing` is a run that passes.
@@ -36,7 +36,7 @@ pub fn explain(
     cause: &mut RootCause,
 ) {
     if failing.failure.kind == FailureKind::Deadlock
-        && let Some(words) = blocked::describe(failing, cause)
+        && let Some(words) = blocked::describe(failing)
     {
         return put(cause, words, Evidence::Shown);
     }
@@ -48,7 +48,8 @@ pub fn explain(
     if !trials.is_telling() {
         return;
     }
-    let scene = Scene { failing, relevance, passing };
+    let run = Extended::new(&failing.observed.trace, passing, failing.symbolic.as_deref());
+    let scene = Scene { failing, run, relevance, passing };
     let first = match failing.failure.kind {
         FailureKind::UseAfterFree | FailureKind::DeadStack | FailureKind::SyncMisuse => {
             scene.by_order(&mut trials, cause)
@@ -66,17 +67,43 @@ pub fn explain(
 
 fn put(cause: &mut RootCause, words: Words, evidence: Evidence) {
     let Words { pattern, sentence, advice, region } = words;
-    *cause = RootCause { pattern, sentence, advice, region, evidence: Some(evidence), ..cause.clone() };
+    *cause =
+        RootCause { pattern, sentence, advice, region, evidence: Some(evidence), ..cause.clone() };
 }
 
 /// What is known of the failure.
 struct Scene<'s> {
     failing: &'s Failing,
+    run: Extended,
     relevance: &'s Relevance,
     passing: Option<&'s Trace>,
 }
 
 type Said = (Words, Evidence);
+
+/// The shortest stretch inside of one that keeps the failure away, if it does so, too.
+fn narrower(
+    trials: &mut Trials<'_, '_, '_>,
+    stretch: &Stretch,
+    candidates: &[Stretch],
+    kept: &[Shield],
+) -> Option<(Stretch, Trial)> {
+    let is_inside = |other: &&Stretch| {
+        other.begin >= stretch.begin
+            && other.end <= stretch.end
+            && other.length < stretch.length
+            // What a lock guards is not to be mended where it is used.
+            && !stretch.takes_lock
+    };
+    let mut inside: Vec<&Stretch> = candidates.iter().filter(is_inside).collect();
+    inside.sort_by_key(|other| (other.length, other.begin));
+    inside.into_iter().find_map(|other| {
+        let shields = [kept, &[other.shield]].concat();
+        let is_gone = trials.may_go_on() && trials.quickly(&shields).is_gone();
+        let trial = is_gone.then(|| trials.thoroughly(&shields))?;
+        trial.is_gone().then(|| (other.clone(), trial))
+    })
+}
 
 impl Scene<'_> {
     fn trace(&self) -> &Trace {
@@ -85,25 +112,26 @@ impl Scene<'_> {
 
     /// The stretch that should be atomic; with others of the same kind elsewhere, if the failure has more than one way.
     fn by_stretch(&self, trials: &mut Trials<'_, '_, '_>) -> Option<Said> {
-        let found = self.stretches(trials, self.trace(), &[], MOST_SHIELDS)?;
+        let found = self.stretches(trials, &self.run, &[], MOST_SHIELDS)?;
         let (first, trial) = (&found.0[0], &found.1);
-        let words = naming::describe(self.failing, first, &found.0[1..]);
-        let kept = found.0.iter().map(|stretch| Kept::Atomic {
-            from: stretch.from.clone(),
-            to: stretch.to.clone(),
-        });
+        let words = naming::describe(self.failing, &self.run, first, &found.0[1..]);
+        let kept = found
+            .0
+            .iter()
+            .map(|stretch| Kept::Atomic { from: stretch.from.clone(), to: stretch.to.clone() });
         Some((words, trial.evidence(kept.collect())))
     }
 
     fn stretches(
         &self,
         trials: &mut Trials<'_, '_, '_>,
-        trace: &Trace,
+        run: &Extended,
         kept: &[Shield],
         left: usize,
     ) -> Option<(Vec<Stretch>, Trial)> {
         let mut best: Option<(Stretch, Trial)> = None;
-        for stretch in stretches::candidates(trace, self.relevance, trials.extents()) {
+        let candidates = stretches::candidates(run, self.relevance, trials.extents());
+        for stretch in &candidates {
             if !trials.may_go_on() {
                 return None;
             }
@@ -111,21 +139,25 @@ impl Scene<'_> {
                 continue;
             }
             let shields = [kept, &[stretch.shield]].concat();
-            let trial = trials.quickly(&shields);
+            let mut trial = trials.quickly(&shields);
             if trial.is_gone() {
-                let trial = trials.thoroughly(&shields);
+                trial = trials.thoroughly(&shields);
                 if trial.is_gone() {
+                    let narrow = narrower(trials, stretch, &candidates, kept);
+                    let (stretch, trial) = narrow.unwrap_or_else(|| (stretch.clone(), trial));
                     return Some((vec![stretch], trial));
                 }
             }
-            if trial.follows && best.as_ref().is_none_or(|(_, other)| trial.share() < other.share()) {
-                best = Some((stretch, trial));
+            if trial.follows && best.as_ref().is_none_or(|(_, other)| trial.share() < other.share())
+            {
+                best = Some((stretch.clone(), trial));
             }
         }
         // Rarer, but not gone: the same can happen elsewhere.
         let (stretch, trial) = best.filter(|(_, trial)| trial.helps() && left > 1)?;
         let shields = [kept, &[stretch.shield]].concat();
         let other = trials.failing_trace(&shields, trial.failed_in?)?;
+        let other = Extended::new(&other, self.passing, None);
         let (mut rest, trial) = self.stretches(trials, &other, &shields, left - 1)?;
         rest.insert(0, stretch);
         Some((rest, trial))

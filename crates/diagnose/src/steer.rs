@@ -34,15 +34,23 @@ impl Orders {
 
 /// Where the failing run had each point.
 #[derive(Debug, Default)]
-pub struct Positions(FxHashMap<Key, u32>);
+pub struct Positions {
+    of: FxHashMap<Key, u32>,
+    /// By thread: its last point.
+    last: FxHashMap<ThreadKey, u32>,
+}
 
 impl Positions {
     pub fn new(points: &[Point]) -> Positions {
-        Positions(points.iter().enumerate().map(|(i, p)| (p.key, i as u32)).collect())
+        let numbered = || points.iter().enumerate();
+        Positions {
+            of: numbered().map(|(i, p)| (p.key, i as u32)).collect(),
+            last: numbered().map(|(i, p)| (p.thread, i as u32)).collect(),
+        }
     }
 
     pub fn get(&self, key: Key) -> Option<u32> {
-        self.0.get(&key).copied()
+        self.of.get(&key).copied()
     }
 }
 
@@ -59,6 +67,8 @@ pub struct Steer<'a> {
     counter: Counter,
     executed: Vec<bool>,
     points: Vec<Point>,
+    /// Whether a thread that has done all that it did in the failing run waits for the others to do so, too.
+    patient: bool,
     /// By thread of this run: its key, and where the failing run last agreed with it.
     threads: Vec<(ThreadKey, u32)>,
 }
@@ -81,9 +91,15 @@ impl<'a> Steer<'a> {
             counter: Counter::default(),
             executed: vec![false; keys.len()],
             points: Vec::new(),
+            patient: false,
             threads: Vec::new(),
             keys,
         }
+    }
+
+    /// Follows the failing run to its end before anybody goes beyond it.
+    pub fn patient(self) -> Steer<'a> {
+        Steer { patient: true, ..self }
     }
 
     pub fn into_points(self) -> Vec<Point> {
@@ -110,7 +126,11 @@ impl<'a> Steer<'a> {
             let thread = offered[*index].thread;
             match self.failing.get(*key) {
                 Some(position) => (position, 1),
-                None => (self.threads[thread.index()].1, 0),
+                None => {
+                    let (key, at) = self.threads[thread.index()];
+                    let is_done = self.failing.last.get(&key).is_none_or(|last| at == *last);
+                    if self.patient && is_done { (u32::MAX, 0) } else { (at, 0) }
+                }
             }
         };
         options.iter().min_by_key(|o| place(o)).expect("never without options").0

@@ -8,7 +8,8 @@
 //! end of its stretch is inside for as many events as the longest stretch that was seen.
 
 use unravel_trace::{
-    Choice, Deviation, Event, Executed, Op, Pending, Question, Ready, Scheduler, SiteId, ThreadId, View,
+    Choice, Deviation, Event, Executed, Op, Pending, Question, Ready, Scheduler, Site, SiteId,
+    ThreadId, Trace, View,
 };
 
 /// A place in the user's code: a site, and who called if it is in a header of the system.
@@ -19,8 +20,9 @@ pub struct Mark {
 }
 
 impl Mark {
-    pub fn of_event(event: &Event) -> Mark {
-        Mark { site: event.site, caller: event.caller }
+    pub fn of_event(trace: &Trace, event: &Event) -> Mark {
+        let inlined = trace.site(event.site).is_some_and(Site::is_inlined_in_own_code);
+        Mark { site: event.site, caller: event.caller.filter(|_| !inlined) }
     }
 
     pub fn of(pending: &Pending) -> Mark {

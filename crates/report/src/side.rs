@@ -7,8 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use unravel_results::{
-    Alternate, BranchChange, CausalOrder, Diagnosis, Flow, Observed, Participant, Pattern,
-    Projection,
+    Alternate, BranchChange, CausalOrder, Diagnosis, Flow, Observed, Participant, Projection,
 };
 use unravel_trace::{Place, SiteId, ThreadId, ThreadName};
 
@@ -184,9 +183,7 @@ pub fn remedy_places(diagnosis: &Diagnosis) -> Option<(RegionKind, &Place, &Plac
     }
     let cause = diagnosis.root_cause.as_ref()?;
     match (cause.pattern, cause.region.as_slice()) {
-        (pattern, [from, to]) if pattern.is_of_stretch() => {
-            Some((RegionKind::Atomic, from, to))
-        }
+        (pattern, [from, to]) if pattern.is_of_stretch() => Some((RegionKind::Atomic, from, to)),
         _ => None,
     }
 }

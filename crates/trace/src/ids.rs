@@ -69,6 +69,14 @@ pub struct Site {
     pub key: Option<SiteKey>,
 }
 
+impl Site {
+    /// Whether it is in a header of the system, but was inlined into the user's own code.
+    pub fn is_inlined_in_own_code(&self) -> bool {
+        let is_own = |place: &Place| place.line != 0 && !place.is_system();
+        !is_own(&self.place) && self.inlined_at.iter().any(is_own)
+    }
+}
+
 /// What a site is called besides its number, which is a row of one lowering: the same for every engine and every build
 /// that has the same function.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]

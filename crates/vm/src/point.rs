@@ -103,7 +103,7 @@ impl Machine {
         // What no other thread can touch is no location.
         let own = address != 0 && !in_arena(address) && self.natives.is_thread_local(address);
         let caller = match self.names_callers {
-            true => self.caller_of(site, self.current),
+            true => self.telling_caller_of(site, self.current),
             false => None,
         };
         let address = if own { 0 } else { address };

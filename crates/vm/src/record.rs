@@ -82,7 +82,7 @@ impl Machine {
     }
 
     /// Who called a header of the system, if the site is in one: the innermost site outside on the thread's stack.
-    pub fn caller_of(&self, site: SiteId, thread: usize) -> Option<SiteId> {
+    fn caller_of(&self, site: SiteId, thread: usize) -> Option<SiteId> {
         let is_own = |id: SiteId| {
             let place = &self.program.sites[id.index()].place;
             place.line != 0 && !place.is_system()
@@ -91,6 +91,14 @@ impl Machine {
             return None;
         }
         self.callers_of(thread).find(|id| is_own(*id))
+    }
+
+    /// The same for telling events apart: what was inlined into the user's code is there, whoever called that.
+    pub fn telling_caller_of(&self, site: SiteId, thread: usize) -> Option<SiteId> {
+        match self.program.sites.get(site.index()).is_some_and(Site::is_inlined_in_own_code) {
+            true => None,
+            false => self.caller_of(site, thread),
+        }
     }
 
     /// Whether accesses of library functions are events now, as those at visible sites are. A thread that was always

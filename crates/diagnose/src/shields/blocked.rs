@@ -1,7 +1,9 @@
 //! Runs in which nobody can go on: who waits for what, who has it, and whether that can ever change.
 
-use unravel_results::{Pattern, RootCause};
-use unravel_trace::{Bug, Condition, EventKind, LocationId, Place, Request, ThreadId, Trace, Verb, Wants};
+use unravel_results::Pattern;
+use unravel_trace::{
+    Bug, Condition, EventKind, LocationId, Place, Request, ThreadId, Trace, Wants, user_place,
+};
 
 use crate::failing::Failing;
 use crate::pattern::Words;
@@ -14,15 +16,15 @@ struct Held {
 }
 
 /// What the failing run shows; `None` if that is not enough to say what is wrong.
-pub fn describe(failing: &Failing, cause: &RootCause) -> Option<Words> {
+pub fn describe(failing: &Failing) -> Option<Words> {
     let trace = &failing.observed.trace;
     let symbolic = failing.symbolic.as_ref()?;
     let Bug::Deadlock { requests } = &symbolic.bug else { return None };
     let held = held(trace);
-    not_released(trace, requests, &held, &symbolic.conditions)
-        .or_else(|| cycle(trace, requests, &held))
-        .or_else(|| lost(trace, requests, cause))
-        .or_else(|| unannounced(trace, requests, cause))
+    not_released(failing, requests, &held, &symbolic.conditions)
+        .or_else(|| cycle(failing, requests, &held))
+        .or_else(|| lost(trace, requests))
+        .or_else(|| unannounced(failing, requests))
 }
 
 fn held(trace: &Trace) -> Vec<Held> {
@@ -60,20 +62,31 @@ fn place(trace: &Trace, index: usize) -> Option<&Place> {
     trace.place(&trace.events[index])
 }
 
-/// Where a thread is blocked: in its own code.
-fn blocked_at(trace: &Trace, request: &Request) -> Option<Place> {
-    trace.site(request.site).map(|site| site.place.clone()).filter(|place| !place.is_system())
+/// Where a thread is blocked, in the user's own code: the failure knows the stacks.
+fn blocked_at(failing: &Failing, request: &Request) -> Option<Place> {
+    let trace = &failing.observed.trace;
+    let own = trace.site(request.site).map(|site| &site.place);
+    let who = format!("{} ", trace.thread_name(request.thread));
+    let related = failing.failure.related.iter().find(|related| related.message.starts_with(&who));
+    own.filter(|place| !place.is_system())
+        .or_else(|| user_place(&related?.stack))
+        .filter(|place| place.line != 0)
+        .cloned()
 }
 
 /// Somebody waits for a lock whose owner has ended.
 fn not_released(
-    trace: &Trace,
+    failing: &Failing,
     requests: &[Request],
     held: &[Held],
     conditions: &[Condition],
 ) -> Option<Words> {
+    let trace = &failing.observed.trace;
     let ended = |thread: ThreadId| {
-        trace.events.iter().rposition(|event| event.thread == thread && event.kind == EventKind::Exit)
+        trace
+            .events
+            .iter()
+            .rposition(|event| event.thread == thread && event.kind == EventKind::Exit)
     };
     requests.iter().find_map(|request| {
         let at = wanted(request)?;
@@ -98,7 +111,7 @@ fn not_released(
             sentence: format!(
                 "{other} has ended with {lock} locked (since {}){after}; {me} waits for it for ever{}",
                 taken.short(),
-                blocked_at(trace, request).map_or_else(String::new, |at| format!(" at {}", at.short()))
+                blocked_at(failing, request).map_or_else(String::new, |at| format!(" at {}", at.short()))
             ),
             advice: format!("unlock {lock} on every way out after {}", taken.short()),
             region,
@@ -107,7 +120,7 @@ fn not_released(
 }
 
 /// Each waits for a lock that the next one has.
-fn cycle(trace: &Trace, requests: &[Request], held: &[Held]) -> Option<Words> {
+fn cycle(failing: &Failing, requests: &[Request], held: &[Held]) -> Option<Words> {
     let next = |request: &Request| {
         let at = wanted(request)?;
         let owner = held.iter().find(|held| held.at == at)?;
@@ -117,7 +130,7 @@ fn cycle(trace: &Trace, requests: &[Request], held: &[Held]) -> Option<Words> {
         let mut members = vec![start];
         while let Some(request) = next(members[members.len() - 1]) {
             if request.thread == start.thread {
-                return told_cycle(trace, &members, held);
+                return told_cycle(failing, &members, held);
             }
             if members.iter().any(|member| member.thread == request.thread) {
                 break;
@@ -128,7 +141,8 @@ fn cycle(trace: &Trace, requests: &[Request], held: &[Held]) -> Option<Words> {
     None
 }
 
-fn told_cycle(trace: &Trace, members: &[&Request], held: &[Held]) -> Option<Words> {
+fn told_cycle(failing: &Failing, members: &[&Request], held: &[Held]) -> Option<Words> {
+    let trace = &failing.observed.trace;
     let mut clauses = Vec::new();
     let mut locks = Vec::new();
     let mut region = Vec::new();
@@ -138,7 +152,7 @@ fn told_cycle(trace: &Trace, members: &[&Request], held: &[Held]) -> Option<Word
         let has = wanted(before)?;
         let owned = held.iter().find(|held| held.at == has && held.thread == request.thread)?;
         let taken = place(trace, owned.taken)?;
-        let blocked = blocked_at(trace, request);
+        let blocked = blocked_at(failing, request);
         clauses.push(format!(
             "{} has {} (since {}) and waits for {}{}",
             trace.thread_name(request.thread),
@@ -161,39 +175,65 @@ fn told_cycle(trace: &Trace, members: &[&Request], held: &[Held]) -> Option<Word
 }
 
 /// A signal came when nobody waited, and the waiter came later.
-fn lost(trace: &Trace, requests: &[Request], cause: &RootCause) -> Option<Words> {
-    let order = cause.orders.iter().find(|order| {
-        matches!(order.first.verb, Verb::Signals | Verb::Broadcasts)
-    });
+fn lost(trace: &Trace, requests: &[Request]) -> Option<Words> {
     requests.iter().find_map(|request| {
         let Wants::Wake { at: cond, .. } = request.wants else { return None };
         let waits = trace.events.iter().rposition(|event| {
             event.thread == request.thread && matches!(event.kind, EventKind::Wait { at, .. } if at == cond)
         })?;
         let signalled = trace.events[..waits].iter().rposition(|event| match event.kind {
-            EventKind::Signal { at, woken } => at == cond && woken.is_none(),
-            EventKind::Broadcast { at, woken } => at == cond && woken == 0,
+            EventKind::Signal { at, .. } | EventKind::Broadcast { at, .. } => {
+                at == cond && event.thread != request.thread
+            }
             _ => false,
         })?;
-        // Another signal after it would wake it.
         let (signal_at, wait_at) = (place(trace, signalled)?, place(trace, waits)?);
         let signaller = trace.thread_name(trace.events[signalled].thread);
         let me = trace.thread_name(request.thread);
         let cond_name = name(trace, cond);
-        // What was waited for: the last it looked at before.
-        let check = trace.events[..waits].iter().enumerate().rev().find(|(_, event)| {
-            event.thread == request.thread && matches!(event.kind, EventKind::Read { .. })
-        });
-        let (what, checked) = match check {
-            Some((index, event)) => (
-                event.kind.location().map(|at| name(trace, at).to_owned()),
-                place(trace, index).cloned(),
-            ),
-            None => (None, None),
+        // What was waited for: something that changed after this thread had looked at it for the last time.
+        let looks = || {
+            let before = trace.events[..waits].iter().enumerate().rev();
+            before.filter(|(_, event)| {
+                event.thread == request.thread
+                    && matches!(event.kind, EventKind::Read { .. } | EventKind::ReadModifyWrite { .. })
+            })
         };
-        if order.is_none() && what.is_none() {
+        let changes = |at: LocationId, from: usize| {
+            trace.events[from..waits].iter().any(|event| {
+                event.thread == trace.events[signalled].thread
+                    && event.kind.location() == Some(at)
+                    && matches!(event.kind, EventKind::Write { .. } | EventKind::ReadModifyWrite { .. })
+            })
+        };
+        let is_last = |index: usize, at: LocationId| {
+            !looks().any(|(later, event)| later > index && event.kind.location() == Some(at))
+        };
+        let stale = looks().find_map(|(index, event)| {
+            let at = event.kind.location()?;
+            let near = |index: usize| place(trace, index).map(|place| &place.function);
+            let stale = index < signalled
+                && near(index) == near(waits)
+                && is_last(index, at)
+                && changes(at, index);
+            stale.then(|| (name(trace, at).to_owned(), index))
+        });
+        let nobody = match trace.events[signalled].kind {
+            EventKind::Signal { woken, .. } => woken.is_none(),
+            EventKind::Broadcast { woken, .. } => woken == 0,
+            _ => false,
+        };
+        // Without anything that is looked at, a signal that finds nobody is lost.
+        let looked_since = looks().any(|(index, event)| {
+            index > signalled && event.kind.location().is_some_and(|at| changes(at, 0))
+        });
+        if stale.is_none() && (!nobody || looked_since) {
             return None;
         }
+        let (what, checked) = match stale {
+            Some((what, index)) => (Some(what), place(trace, index).cloned()),
+            None => (None, None),
+        };
         let looked = match (&what, &checked) {
             (Some(what), Some(at)) => format!("{me} looks at {what} at {}, then ", at.short()),
             _ => String::new(),
@@ -201,7 +241,7 @@ fn lost(trace: &Trace, requests: &[Request], cause: &RootCause) -> Option<Words>
         Some(Words {
             pattern: Pattern::LostWakeUp,
             sentence: format!(
-                "{looked}{signaller} signals {cond_name} at {}, and nobody waits yet; {me} begins to wait at {} and is never woken",
+                "{looked}{signaller} signals {cond_name} at {}, and {me} does not wait yet; it begins to wait at {} and is never woken",
                 signal_at.short(),
                 wait_at.short()
             ),
@@ -218,7 +258,8 @@ fn lost(trace: &Trace, requests: &[Request], cause: &RootCause) -> Option<Words>
 }
 
 /// Somebody waits on a condition variable, and those who could signal it wait themselves or have ended.
-fn unannounced(trace: &Trace, requests: &[Request], cause: &RootCause) -> Option<Words> {
+fn unannounced(failing: &Failing, requests: &[Request]) -> Option<Words> {
+    let trace = &failing.observed.trace;
     let waiting: Vec<(&Request, LocationId)> = requests
         .iter()
         .filter_map(|request| match request.wants {
@@ -245,7 +286,7 @@ fn unannounced(trace: &Trace, requests: &[Request], cause: &RootCause) -> Option
     if let Some((other, lock, taken)) = kept {
         let taken = place(trace, taken)?;
         let lock = name(trace, lock);
-        let blocked = blocked_at(trace, other);
+        let blocked = blocked_at(failing, other);
         let mut region = vec![taken.clone(), wait_at.clone()];
         region.extend(blocked.clone());
         return Some(Words {
@@ -273,7 +314,6 @@ fn unannounced(trace: &Trace, requests: &[Request], cause: &RootCause) -> Option
     let went_astray = signals.iter().rev().find(|(_, woken)| *woken != request.thread);
     let (index, woken) = *went_astray?;
     let signal_at = place(trace, index)?;
-    let _ = cause;
     Some(Words {
         pattern: Pattern::DeadlockByCondition,
         sentence: format!(

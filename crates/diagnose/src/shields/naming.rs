@@ -2,24 +2,28 @@
 
 use unravel_results::Pattern;
 use unravel_trace::{
-    Bug, Event, EventKind, FailureKind, LocationId, Place, SourceLine, SymbolId, Symbolic, ThreadId,
-    Trace, Value,
+    Bug, ConditionKind, Event, EventKind, FailureKind, LocationId, Place, SourceLine, SymbolId,
+    Symbolic, ThreadId, Trace, Value,
 };
 
-use super::stretches::{Stretch, lock_like};
+use super::stretches::{Extended, Stretch, lock_like};
 use crate::failing::Failing;
 use crate::pattern::Words;
 use crate::points::{Extents, Touch};
 
 /// `others` are stretches that have to be atomic, too.
-pub fn describe(failing: &Failing, stretch: &Stretch, others: &[Stretch]) -> Words {
-    let trace = &failing.observed.trace;
-    let seen = Seen::new(failing, stretch);
+pub fn describe(failing: &Failing, run: &Extended, stretch: &Stretch, others: &[Stretch]) -> Words {
+    let trace = &run.trace;
+    let seen = Seen::new(failing, run, stretch);
     let pattern = seen.pattern();
     let sentence = seen.sentence(pattern);
     let mut advice = atomic(&stretch.from, &stretch.to, &seen.rivals());
-    let mut also: Vec<String> =
-        others.iter().map(|other| span(&other.from, &other.to)).collect();
+    if pattern == Pattern::EarlyPublication {
+        let (first, then) = (stretch.to.short(), stretch.from.short());
+        advice =
+            format!("{first} should come before {then}, or both in one step for {}", seen.rivals());
+    }
+    let mut also: Vec<String> = others.iter().map(|other| span(&other.from, &other.to)).collect();
     also.sort();
     also.dedup();
     also.retain(|other| *other != span(&stretch.from, &stretch.to));
@@ -50,9 +54,11 @@ fn atomic(from: &Place, to: &Place, rivals: &str) -> String {
 
 /// A stretch, and what others do in between.
 struct Seen<'s> {
+    run: &'s Extended,
     trace: &'s Trace,
     symbolic: Option<&'s Symbolic>,
     kind: FailureKind,
+    failed_at: Option<Place>,
     begin: usize,
     end: usize,
     /// Events of others in between that conflict with its begin or its end.
@@ -60,12 +66,12 @@ struct Seen<'s> {
 }
 
 impl<'s> Seen<'s> {
-    fn new(failing: &'s Failing, stretch: &Stretch) -> Seen<'s> {
-        let trace = &failing.observed.trace;
+    fn new(failing: &'s Failing, run: &'s Extended, stretch: &Stretch) -> Seen<'s> {
+        let trace = &run.trace;
         let extents: Extents = crate::execution::extents(trace);
         let (begin, end) = (stretch.begin, stretch.end);
         let touch = |index: usize| Touch::of_event(trace, &trace.events[index]);
-        let between = (begin + 1..end)
+        let between = (begin + 1..end.min(run.real))
             .filter(|index| trace.events[*index].thread != trace.events[begin].thread)
             .filter(|index| {
                 let other = touch(*index);
@@ -75,9 +81,11 @@ impl<'s> Seen<'s> {
             })
             .collect();
         Seen {
+            run,
             trace,
             symbolic: failing.symbolic.as_deref(),
             kind: failing.failure.kind,
+            failed_at: failing.failure.place().cloned(),
             begin,
             end,
             between,
@@ -95,23 +103,29 @@ impl<'s> Seen<'s> {
 
     fn pattern(&self) -> Pattern {
         let (a, b) = (&self.event(self.begin).kind, &self.event(self.end).kind);
-        let guards = lock_like(self.trace);
+        let guards = lock_like(self.run);
         let is_guard = |kind: &EventKind| kind.location().is_some_and(|at| guards.contains(&at));
         if matches!(self.kind, FailureKind::DoubleFree) {
             return Pattern::DoubleFree;
         }
-        if is_guard(a) && (is_guard(b) || self.same_location()) && self.is_unprotected() {
+        let updates = reads(a) && writes(b) && self.same_location();
+        if updates && self.flows() {
+            return Pattern::LostUpdate;
+        }
+        if is_guard(a) && (is_guard(b) || self.same_location()) && reads(a) && self.is_unprotected()
+        {
             return Pattern::BrokenLock;
         }
         match (reads(a), writes(a), reads(b), writes(b)) {
-            (true, _, _, true) if self.same_location() && self.flows() => Pattern::LostUpdate,
-            (true, _, _, _) if self.decides() => Pattern::CheckThenAct,
-            (true, _, _, true) if self.same_location() && self.symbolic.is_none() => {
+            (_, true, _, true) if !self.same_location() && self.publishes() => {
+                Pattern::EarlyPublication
+            }
+            _ if updates && !self.decides(|why| why == ConditionKind::Branch) => {
                 Pattern::LostUpdate
             }
+            (true, ..) if self.decides(|_| true) => Pattern::CheckThenAct,
             (true, _, true, false) if !self.same_location() => Pattern::TornRead,
             (true, ..) => Pattern::CheckThenAct,
-            (false, true, _, true) if self.publishes() => Pattern::EarlyPublication,
             (false, true, _, true) => Pattern::TornRead,
             _ => Pattern::AtomicityViolation,
         }
@@ -147,7 +161,8 @@ impl<'s> Seen<'s> {
     fn flows(&self) -> bool {
         let Some(symbolic) = self.symbolic else { return true };
         let read = self.symbols(self.begin);
-        let Some(shadow) = symbolic.shadows.get(self.end) else { return false };
+        // What it would have written is not known of what it never did.
+        let Some(shadow) = symbolic.shadows.get(self.end) else { return true };
         let first = (shadow.first + shadow.reads) as usize;
         symbolic.accesses[first..first + shadow.writes as usize].iter().any(|access| {
             symbolic.exprs.symbols(access.value).iter().any(|symbol| read.contains(symbol))
@@ -156,11 +171,12 @@ impl<'s> Seen<'s> {
 
     /// Whether what the beginning read decides, by a branch or an address, what its thread does before the end or whether the
     /// failure comes.
-    fn decides(&self) -> bool {
+    fn decides(&self, by: impl Fn(ConditionKind) -> bool) -> bool {
         let Some(symbolic) = self.symbolic else { return false };
         let read = self.symbols(self.begin);
         let thread = self.event(self.begin).thread;
-        let depends = |expr| symbolic.exprs.symbols(expr).iter().any(|symbol| read.contains(symbol));
+        let depends =
+            |expr| symbolic.exprs.symbols(expr).iter().any(|symbol| read.contains(symbol));
         let is_inside = |after: u32| (self.begin..self.end).contains(&(after as usize));
         let fails = match &symbolic.bug {
             Bug::Condition { fails, .. } => Some(*fails),
@@ -168,6 +184,7 @@ impl<'s> Seen<'s> {
         };
         symbolic.conditions.iter().any(|condition| {
             condition.thread == thread
+                && by(condition.why)
                 && is_inside(condition.after)
                 && Some(condition.holds) != fails
                 && depends(condition.holds)
@@ -179,13 +196,16 @@ impl<'s> Seen<'s> {
         let at = |index: usize| self.event(index).kind.location();
         let (flag, data) = (at(self.begin), at(self.end));
         let read = |location: Option<LocationId>| {
-            self.between.iter().find(|index| at(**index) == location && reads(&self.event(**index).kind))
+            self.between
+                .iter()
+                .find(|index| at(**index) == location && reads(&self.event(**index).kind))
         };
         let (Some(flag_read), Some(data_read)) = (read(flag), read(data)) else {
             // It may be told by what the flag points to.
             return self.points_to_end();
         };
-        flag_read < data_read || self.points_to_end()
+        let goes_by = flag.is_some_and(|flag| self.run.is_branched(flag));
+        flag_read < data_read && goes_by || self.points_to_end()
     }
 
     /// Whether the beginning writes the address of what the end writes.
@@ -223,13 +243,18 @@ impl<'s> Seen<'s> {
         };
         let here = |index: &&usize| self.event(**index).kind.location() == location;
         let candidates = || self.between.iter().filter(matters);
-        candidates().rfind(here).or_else(|| candidates().next_back()).or(self.between.last()).copied()
+        candidates()
+            .rfind(here)
+            .or_else(|| candidates().next_back())
+            .or(self.between.last())
+            .copied()
     }
 
     fn clause(&self, index: usize) -> String {
         let event = self.event(index);
         let place = self.trace.place(event).map(Place::short).unwrap_or_default();
         let value = match &event.kind {
+            _ if index >= self.run.real => String::new(),
             EventKind::Read { value, .. } => format!(" (= {value})"),
             EventKind::Write { value, .. } => format!(" = {value}"),
             EventKind::ReadModifyWrite { old, new, .. } if old == new => format!(" (= {old})"),
@@ -248,16 +273,29 @@ impl<'s> Seen<'s> {
         let rival = rival.unwrap_or_else(|| "another thread interferes".to_owned());
         match pattern {
             Pattern::LostUpdate => {
-                format!("{owner} {a}; then {rival}; then {owner} {b}, over what the other has written: an update is lost")
+                format!(
+                    "{owner} {a}; then {rival}; then {owner} {b}, over what the other has written: an update is lost"
+                )
             }
-            Pattern::CheckThenAct | Pattern::DoubleFree => {
+            Pattern::CheckThenAct => {
                 format!("{owner} {a} and goes by it; but {rival} before {owner} {b}")
+            }
+            Pattern::DoubleFree => {
+                let freed = self
+                    .failed_at
+                    .as_ref()
+                    .map_or_else(String::new, |at| format!(" at {}", at.short()));
+                format!(
+                    "{owner} {a}; then {rival}; then {owner} {b}: each goes by what it saw, and both free it{freed}"
+                )
             }
             Pattern::TornRead if reads(&self.event(self.begin).kind) => format!(
                 "{owner} {a} and {b}, which belong together; in between {rival}: it sees half of each"
             ),
             Pattern::TornRead => {
-                format!("{owner} {a} and {b}, which belong together; in between {rival}: it sees one half only")
+                format!(
+                    "{owner} {a} and {b}, which belong together; in between {rival}: it sees one half only"
+                )
             }
             Pattern::EarlyPublication => {
                 format!("{owner} {a} too early: {rival} before {owner} {b}")
@@ -301,18 +339,24 @@ pub fn missed_recheck(failing: &Failing) -> Option<Words> {
             _ => false,
         };
         let lock = (0..wait).rev().find(|index| own(index) && locks(index)).unwrap_or(0);
-        let checks = (lock..wait).rev().filter(own).filter_map(|index| match &trace.events[index].kind {
-            EventKind::Read { at, value } => Some((index, *at, value)),
-            _ => None,
-        });
+        let checks =
+            (lock..wait).rev().filter(own).filter_map(|index| match &trace.events[index].kind {
+                EventKind::Read { at, value } => Some((index, *at, value)),
+                _ => None,
+            });
         for (check, at, seen) in checks {
             let changes: Vec<usize> = (wait..wake)
                 .filter(|index| !own(index))
                 .filter(|index| trace.events[*index].kind.location() == Some(at))
                 .filter(|index| writes(&trace.events[*index].kind))
                 .collect();
-            let last = changes.last().copied().and_then(|index| Some((index, written(&trace.events[index].kind)?)));
-            let Some((taker, value)) = last.filter(|(_, value)| *value == seen && changes.len() > 1) else {
+            let last = changes
+                .last()
+                .copied()
+                .and_then(|index| Some((index, written(&trace.events[index].kind)?)));
+            let Some((taker, value)) =
+                last.filter(|(_, value)| *value == seen && changes.len() > 1)
+            else {
                 continue;
             };
             // Who looks again looks before it acts: the first it does with it is no read that a branch goes by.
@@ -320,11 +364,14 @@ pub fn missed_recheck(failing: &Failing) -> Option<Words> {
                 .filter(own)
                 .find(|index| trace.events[*index].kind.location() == Some(at));
             let place = |index: usize| trace.place(&trace.events[index]).cloned();
-            let (Some(wait_at), Some(check_at), Some(taken_at)) = (place(wait), place(check), place(taker)) else {
+            let (Some(wait_at), Some(check_at), Some(taken_at)) =
+                (place(wait), place(check), place(taker))
+            else {
                 continue;
             };
             let used_at = uses.and_then(place).unwrap_or_else(|| wait_at.clone());
-            let (me, other) = (trace.thread_name(thread), trace.thread_name(trace.events[taker].thread));
+            let (me, other) =
+                (trace.thread_name(thread), trace.thread_name(trace.events[taker].thread));
             let what = &trace.location(at).name;
             let words = Words {
                 pattern: Pattern::MissedRecheck,

@@ -1,7 +1,7 @@
 //! The words for an order that should have held.
 
 use unravel_results::Pattern;
-use unravel_trace::{EventKind, Verb};
+use unravel_trace::{EventKind, Value, Verb};
 
 use super::orders::{End, Wanted};
 use crate::failing::Failing;
@@ -15,23 +15,61 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
     let did = |end: &End| format!("{} {}{what} at {}", end.thread, end.verb, end.place.short());
     let (sentence, advice) = match pattern {
         Pattern::EarlyFree => (
-            format!("{} while {} still needs it at {there}", did(then), first.thread),
-            format!("{there} in {} has to come before {here}: wait for it, or count who still uses it", first.thread),
+            format!(
+                "{} while {}{} still needs it at {there}",
+                did(then),
+                first.thread,
+                got_it(failing, wanted)
+            ),
+            format!(
+                "{there} in {} has to come before {here}: wait for it, or count who still uses it",
+                first.thread
+            ),
         ),
         Pattern::MissingJoin => (
-            format!("{} before {} at {there}: nobody has waited for {} to end", did(then), verb_of(first, &what), first.thread),
+            format!(
+                "{} before {} at {there}: nobody has waited for {} to end",
+                did(then),
+                verb_of(first, &what),
+                first.thread
+            ),
             format!("join {} before {here}", first.thread),
         ),
         Pattern::EarlyUse => (
             format!("{} before {} at {there}", did(then), verb_of(first, &what)),
-            format!("{there} in {} has to come before {here}: start or wake {} only after it", first.thread, then.thread),
+            format!(
+                "{there} in {} has to come before {here}: start or wake {} only after it",
+                first.thread, then.thread
+            ),
         ),
         _ => (
             format!("{} before {} at {there}", did(then), verb_of(first, &what)),
-            format!("{} at {there} has to come first: let {} wait for it at {here}", first.thread, then.thread),
+            format!(
+                "{} at {there} has to come first: let {} wait for it at {here}",
+                first.thread, then.thread
+            ),
         ),
     };
     Words { pattern, sentence, advice, region: vec![first.place.clone(), then.place.clone()] }
+}
+
+/// Where a thread got what was taken from it: the last it saw of it before.
+fn got_it(failing: &Failing, wanted: &Wanted) -> String {
+    let trace = &failing.observed.trace;
+    let Some(freed) = wanted.then.event else { return String::new() };
+    let Some(at) = trace.events[freed].kind.location() else { return String::new() };
+    let object = &trace.objects[trace.location(at).object.0 as usize];
+    let inside = object.address..object.address + object.bytes.max(1);
+    let last = trace.events[..freed].iter().rfind(|event| {
+        let points = match &event.kind {
+            EventKind::Read { value: Value::Word(word), .. } => inside.contains(word),
+            _ => false,
+        };
+        let touches = event.kind.location().is_some_and(|at| inside.contains(&trace.address(at)));
+        *trace.thread_name(event.thread) == wanted.first.thread && (points || touches)
+    });
+    let place = last.and_then(|event| trace.place(event));
+    place.map_or_else(String::new, |place| format!(", which was at {},", place.short()))
 }
 
 fn verb_of(end: &End, what: &str) -> String {

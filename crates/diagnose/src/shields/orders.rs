@@ -33,7 +33,8 @@ pub fn candidates(failing: &Failing, cause: &RootCause, passing: Option<&Trace>)
     pairs.extend(use_before_free(failing));
     for order in &cause.orders {
         let end = |who: &Participant| End::of(who, trace, passing);
-        pairs.push((end(&order.second), end(&order.first), order.object.clone()));
+        let pair = (end(&order.second), end(&order.first), order.object.clone());
+        pairs.push(in_sections(&pair, trace, passing).unwrap_or(pair));
     }
     let mut wanted: Vec<Wanted> = Vec::new();
     for (first, then, object) in pairs {
@@ -41,10 +42,12 @@ pub fn candidates(failing: &Failing, cause: &RootCause, passing: Option<&Trace>)
             continue;
         }
         let count = |trace: &Trace| {
-            trace.events.iter().filter(|event| Mark::of_event(event) == first.mark).count() as u32
+            trace.events.iter().filter(|event| Mark::of_event(trace, event) == first.mark).count()
+                as u32
         };
         let most = passing.map_or(0, count).max(count(trace)).max(1);
-        for times in if most > 1 { vec![1, most] } else { vec![1] } {
+        let last = matches!(then.verb, Verb::Frees | Verb::Destroys).then_some(u32::MAX);
+        for times in [1, most].into_iter().chain(last) {
             let shield = Shield::Order { first: first.mark, times, then: then.mark };
             if !wanted.iter().any(|known| known.shield == shield) {
                 let (first, then, object) = (first.clone(), then.clone(), object.clone());
@@ -54,6 +57,63 @@ pub fn candidates(failing: &Failing, cause: &RootCause, passing: Option<&Trace>)
     }
     wanted.truncate(MOST_ORDERS);
     wanted
+}
+
+/// Of an order of two locks: what is done with them held is what matters. The marks stay where the locks are taken, because
+/// nobody can wait further inside.
+fn in_sections(
+    (first, then, _): &(End, End, String),
+    failing: &Trace,
+    passing: Option<&Trace>,
+) -> Option<(End, End, String)> {
+    if !first.verb.takes_lock() || !then.verb.takes_lock() {
+        return None;
+    }
+    let passing = passing?;
+    let later = section(failing, then)?;
+    let earlier = section(failing, first).or_else(|| section(passing, first))?;
+    for (accessed, trace) in &earlier {
+        for (other, failing) in &later {
+            let (one, two) = (&trace.events[*accessed].kind, &failing.events[*other].kind);
+            let same = one
+                .location()
+                .zip(two.location())
+                .is_some_and(|(one, two)| trace.address(one) == failing.address(two));
+            let writes = |kind: &EventKind| {
+                matches!(kind, EventKind::Write { .. } | EventKind::ReadModifyWrite { .. })
+            };
+            if same && (writes(one) || writes(two)) {
+                let name = failing.location(two.location()?).name.clone();
+                let first = End { mark: first.mark, event: None, ..End::at(trace, *accessed)? };
+                let then = End { mark: then.mark, ..End::at(failing, *other)? };
+                return Some((first, then, name));
+            }
+        }
+    }
+    None
+}
+
+/// The accesses of a thread with the lock that it takes here.
+fn section<'t>(trace: &'t Trace, end: &End) -> Option<Vec<(usize, &'t Trace)>> {
+    let thread = trace.threads.iter().position(|name| *name == end.thread)?;
+    let own = |index: &usize| trace.events[*index].thread.index() == thread;
+    let taken = match end.event {
+        Some(index) if own(&index) => index,
+        _ => (0..trace.events.len())
+            .filter(own)
+            .find(|at| Mark::of_event(trace, &trace.events[*at]) == end.mark)?,
+    };
+    let lock = trace.events[taken].kind.location()?;
+    let inside = (taken + 1..trace.events.len()).filter(own).take_while(
+        |index| !matches!(trace.events[*index].kind, EventKind::Unlock { at } if at == lock),
+    );
+    let accesses = inside.filter(|index| {
+        matches!(
+            trace.events[*index].kind,
+            EventKind::Read { .. } | EventKind::Write { .. } | EventKind::ReadModifyWrite { .. }
+        )
+    });
+    Some(accesses.map(|index| (index, trace)).collect())
 }
 
 /// Of a use of memory that was given back: the use, and who gave it back.
@@ -69,7 +129,9 @@ fn use_before_free(failing: &Failing) -> Option<(End, End, String)> {
     let at = trace.events[used].kind.location()?;
     let object = trace.location(at).object;
     let freed = trace.events.iter().rposition(|event| match event.kind {
-        EventKind::Free { at } | EventKind::SyncDestroy { at } => trace.location(at).object == object,
+        EventKind::Free { at } | EventKind::SyncDestroy { at } => {
+            trace.location(at).object == object
+        }
         _ => false,
     })?;
     let end = |index: usize| End::at(trace, index);
@@ -85,7 +147,7 @@ impl End {
             place: trace.place(event)?.clone(),
             verb: event.kind.does(),
             event: Some(index),
-            mark: Mark::of_event(event),
+            mark: Mark::of_event(trace, event),
         })
     }
 
@@ -98,7 +160,7 @@ impl End {
             Some((trace, trace.events.iter().position(is_it)?))
         });
         let mark = match seen {
-            Some((trace, index)) => Mark::of_event(&trace.events[index]),
+            Some((trace, index)) => Mark::of_event(trace, &trace.events[index]),
             None => Mark { site: who.key.site, caller: None },
         };
         End {
@@ -126,13 +188,19 @@ impl Wanted {
             matches!(event.kind, EventKind::Write { .. } | EventKind::ReadModifyWrite { .. })
         };
         let is_update = failing.events.iter().filter(own).any(writes);
-        let frees = matches!(failing.events[used].kind, EventKind::Free { .. } | EventKind::SyncDestroy { .. });
+        let frees = matches!(
+            failing.events[used].kind,
+            EventKind::Free { .. } | EventKind::SyncDestroy { .. }
+        );
         let before = &failing.events[..used];
         let is_unset = !before.iter().any(|event| event.kind.location() == at && writes(event));
         let joined = before.iter().any(|event| match event.kind {
             EventKind::Join { child } => *failing.thread_name(child) == self.first.thread,
             _ => false,
         });
-        related && !is_update && !joined && (is_unset || frees || self.then.thread.is_ancestor_of(&self.first.thread))
+        related
+            && !is_update
+            && !joined
+            && (is_unset || frees || self.then.thread.is_ancestor_of(&self.first.thread))
     }
 }

@@ -2,7 +2,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_execute::{Mark, Shield};
-use unravel_trace::{Event, EventKind, LocationId, Place, ThreadId, Trace};
+use unravel_trace::{
+    Event, EventKind, ExprId, Location, LocationId, ObjectId, Place, SymbolId, Symbolic, ThreadId,
+    Trace,
+};
 
 use crate::budgets::{MOST_GAPS, MOST_STRETCHES, STRETCH_ENDS};
 use crate::points::{Extents, Touch};
@@ -15,6 +18,10 @@ pub struct Stretch {
     /// Events of the run that it comes from.
     pub begin: usize,
     pub end: usize,
+    /// Events of the thread from the one to the other.
+    pub length: u32,
+    /// It begins with a lock written by hand.
+    pub takes_lock: bool,
     pub from: Place,
     pub to: Place,
 }
@@ -31,45 +38,176 @@ const MOST_TOUCHES: usize = 512;
 /// Gaps that one stretch may have.
 const MOST_WIDTH: usize = 4;
 
+/// The failing run, and what its threads would have done next.
+#[derive(Clone, Debug)]
+pub struct Extended {
+    /// The events of the run, then those that only another run has.
+    pub trace: Trace,
+    /// How many events are the run's own.
+    pub real: usize,
+    /// Addresses of what some branch went by.
+    branched: FxHashSet<u64>,
+    /// Addresses of what is written with something computed from it: sums and counts.
+    counted: FxHashSet<u64>,
+}
+
+impl Extended {
+    /// `passing` shows how threads go on that the failure cut short, as long as they had done the same before.
+    pub fn new(failing: &Trace, passing: Option<&Trace>, symbolic: Option<&Symbolic>) -> Extended {
+        let mut trace = failing.clone();
+        let real = trace.events.len();
+        for (index, name) in failing.threads.iter().enumerate() {
+            let thread = ThreadId(index as u32);
+            let Some(passing) = passing else { break };
+            let Some(other) = passing.threads.iter().position(|other| other == name) else {
+                continue;
+            };
+            let of = |trace: &Trace, thread: usize| -> Vec<usize> {
+                let all = 0..trace.events.len();
+                all.filter(|at| trace.events[*at].thread.index() == thread).collect()
+            };
+            let (own, goes_on) = (of(failing, index), of(passing, other));
+            let is_same = |pair: (&usize, &usize)| {
+                Mark::of_event(failing, &failing.events[*pair.0])
+                    == Mark::of_event(passing, &passing.events[*pair.1])
+            };
+            if own.len() >= goes_on.len() || !own.iter().zip(&goes_on).all(is_same) {
+                continue;
+            }
+            for at in goes_on[own.len()..].iter().take(STRETCH_ENDS) {
+                let event = &passing.events[*at];
+                if let Some(kind) = moved(&mut trace, passing, &event.kind) {
+                    trace.events.push(Event { thread, kind, ..event.clone() });
+                }
+            }
+        }
+        for (id, site) in passing.iter().flat_map(|passing| &passing.sites) {
+            if let Err(place) = trace.sites.binary_search_by_key(id, |(id, _)| *id) {
+                trace.sites.insert(place, (*id, site.clone()));
+            }
+        }
+        let branched = symbolic.map_or_else(FxHashSet::default, branched);
+        let counted = symbolic.map_or_else(FxHashSet::default, counted);
+        Extended { trace, real, branched, counted }
+    }
+}
+
+impl Extended {
+    /// Whether some branch went by what is there.
+    pub fn is_branched(&self, at: LocationId) -> bool {
+        self.branched.contains(&self.trace.address(at))
+    }
+}
+
+/// An access of another run, with the locations of this one.
+fn moved(trace: &mut Trace, from: &Trace, kind: &EventKind) -> Option<EventKind> {
+    let at = kind.location()?;
+    let location = from.location(at);
+    let object = &from.objects[location.object.0 as usize];
+    let known = trace.locations.iter().position(|other| {
+        (other.offset, other.bytes) == (location.offset, location.bytes)
+            && trace.objects[other.object.0 as usize].address == object.address
+    });
+    let to = match known {
+        Some(index) => LocationId(index as u32),
+        None => {
+            let number = trace.objects.len() as u32;
+            trace.objects.push(object.clone());
+            trace.locations.push(Location { object: ObjectId(number), ..location.clone() });
+            LocationId(trace.locations.len() as u32 - 1)
+        }
+    };
+    Some(match kind {
+        EventKind::Read { value, .. } => EventKind::Read { at: to, value: value.clone() },
+        EventKind::Write { value, .. } => EventKind::Write { at: to, value: value.clone() },
+        EventKind::ReadModifyWrite { old, new, .. } => {
+            EventKind::ReadModifyWrite { at: to, old: old.clone(), new: new.clone() }
+        }
+        EventKind::Free { .. } => EventKind::Free { at: to },
+        EventKind::Lock { shared, .. } => EventKind::Lock { at: to, shared: *shared },
+        EventKind::Unlock { .. } => EventKind::Unlock { at: to },
+        _ => return None,
+    })
+}
+
+/// What branches, and whatever else decides a path, were computed from.
+fn branched(symbolic: &Symbolic) -> FxHashSet<u64> {
+    let mut found = FxHashSet::default();
+    let mut seen: FxHashSet<ExprId> = FxHashSet::default();
+    for condition in symbolic.conditions.iter().filter(|c| seen.insert(c.holds)) {
+        for symbol in symbolic.exprs.symbols(condition.holds) {
+            if let Some(access) = symbolic.accesses.get(symbol.0 as usize) {
+                found.insert(access.address);
+            }
+        }
+    }
+    found
+}
+
+/// What is written with something computed from it.
+fn counted(symbolic: &Symbolic) -> FxHashSet<u64> {
+    let mut found = FxHashSet::default();
+    for shadow in &symbolic.shadows {
+        let first = (shadow.first + shadow.reads) as usize;
+        for written in &symbolic.accesses[first..first + shadow.writes as usize] {
+            let is_own = |symbol: &SymbolId| {
+                let read = symbolic.accesses.get(symbol.0 as usize);
+                read.is_some_and(|read| read.address == written.address)
+            };
+            if !found.contains(&written.address)
+                && symbolic.exprs.symbols(written.value).iter().any(is_own)
+            {
+                found.insert(written.address);
+            }
+        }
+    }
+    found
+}
+
 /// The likeliest first: what no lock protects before what one does, what the failure depends on before other data, short
 /// before long.
-pub fn candidates(trace: &Trace, relevance: &Relevance, extents: &Extents) -> Vec<Stretch> {
-    let guards = lock_like(trace);
+pub fn candidates(run: &Extended, relevance: &Relevance, extents: &Extents) -> Vec<Stretch> {
+    let trace = &run.trace;
+    let guards = lock_like(run);
     let mut found: FxHashMap<(Mark, Mark), (Rank, Stretch)> = FxHashMap::default();
     for thread in 0..trace.threads.len() {
         let thread = ThreadId(thread as u32);
-        let own: Vec<usize> = (0..trace.events.len())
-            .filter(|index| trace.events[*index].thread == thread)
-            .collect();
-        let gaps = gaps(trace, &own);
+        let own: Vec<usize> =
+            (0..trace.events.len()).filter(|index| trace.events[*index].thread == thread).collect();
+        let gaps = gaps(run, &own);
         for (number, first) in gaps.iter().enumerate() {
             for last in &gaps[number..(number + MOST_WIDTH).min(gaps.len())] {
                 for (begin, end) in ends(trace, &own, first, last, extents) {
                     let (a, b) = (&trace.events[own[begin]], &trace.events[own[end]]);
-                    let (from, to) = (Mark::of_event(a), Mark::of_event(b));
-                    let Some((from_place, to_place)) = trace.place(a).zip(trace.place(b)) else {
+                    let Some((from, to)) = trace.place(a).zip(trace.place(b)) else { continue };
+                    if own[begin..=end].iter().any(|index| waits(&trace.events[*index].kind)) {
                         continue;
+                    }
+                    let relevance = |event: &Event| match event
+                        .kind
+                        .location()
+                        .is_some_and(|at| guards.contains(&at))
+                    {
+                        true => 0,
+                        false => 1 + relevance.rank(&Touch::of_event(trace, event), extents),
                     };
                     let length = (end - begin) as u32;
-                    let rank = |event: &Event| {
-                        match event.kind.location().is_some_and(|at| guards.contains(&at)) {
-                            true => 0,
-                            false => 1 + relevance.rank(&Touch::of_event(trace, event), extents),
-                        }
-                    };
                     let rank = Rank {
                         protected: is_protected(trace, &own[begin..=end], thread),
-                        relevance: rank(a) + rank(b),
+                        relevance: relevance(a) + relevance(b),
                         length,
                     };
+                    let marks = (Mark::of_event(trace, a), Mark::of_event(trace, b));
                     let stretch = Stretch {
-                        shield: Shield::Atomic { from, to, most: length * 2 + 4 },
+                        shield: Shield::Atomic { from: marks.0, to: marks.1, most: length * 2 + 4 },
                         begin: own[begin],
                         end: own[end],
-                        from: from_place.clone(),
-                        to: to_place.clone(),
+                        length,
+                        takes_lock: relevance(a) == 0,
+                        from: from.clone(),
+                        to: to.clone(),
                     };
-                    let known = found.entry((from, to)).or_insert_with(|| (rank, stretch.clone()));
+                    let known = found.entry(marks).or_insert_with(|| (rank, stretch.clone()));
                     if rank < known.0 {
                         *known = (rank, stretch);
                     }
@@ -82,6 +220,18 @@ pub fn candidates(trace: &Trace, relevance: &Relevance, extents: &Extents) -> Ve
     found.into_iter().map(|(_, stretch)| stretch).take(MOST_STRETCHES).collect()
 }
 
+/// What a thread cannot do in one step, however it is written: it needs others to go on.
+fn waits(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::Join { .. }
+            | EventKind::Wait { .. }
+            | EventKind::Wake { .. }
+            | EventKind::BarrierArrive { .. }
+            | EventKind::BarrierLeave { .. }
+    )
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Rank {
     protected: bool,
@@ -89,15 +239,17 @@ struct Rank {
     length: u32,
 }
 
-fn gaps(trace: &Trace, own: &[usize]) -> Vec<Gap> {
+fn gaps(run: &Extended, own: &[usize]) -> Vec<Gap> {
+    let trace = &run.trace;
     let mut gaps = Vec::new();
     for (before, pair) in own.windows(2).enumerate().rev() {
-        if pair[1] == pair[0] + 1 || gaps.len() >= MOST_GAPS {
+        let until = pair[1].min(run.real);
+        if until <= pair[0] + 1 || gaps.len() >= MOST_GAPS {
             continue;
         }
         let mut seen = FxHashSet::default();
         let mut touches = Vec::new();
-        for event in &trace.events[pair[0] + 1..pair[1]] {
+        for event in &trace.events[pair[0] + 1..until] {
             let Some(at) = event.kind.location() else { continue };
             let touch = Touch::of_event(trace, event);
             let is_new = seen.insert((at, std::mem::discriminant(&event.kind)));
@@ -133,7 +285,9 @@ fn ends(
         .take(STRETCH_ENDS)
         .filter(|at| interferes(last, *at))
         .collect();
-    before.flat_map(|begin| after.iter().map(move |end| (begin, *end)).collect::<Vec<_>>()).collect()
+    before
+        .flat_map(|begin| after.iter().map(move |end| (begin, *end)).collect::<Vec<_>>())
+        .collect()
 }
 
 /// Whether one lock is held from before the first to after the last of these events of a thread.
@@ -142,7 +296,9 @@ fn is_protected(trace: &Trace, own: &[usize], thread: ThreadId) -> bool {
     let mut held: Vec<LocationId> = Vec::new();
     for event in trace.events[..end].iter().filter(|event| event.thread == thread) {
         match event.kind {
-            EventKind::Lock { at, .. } | EventKind::TryLock { at, acquired: true, .. } => held.push(at),
+            EventKind::Lock { at, .. } | EventKind::TryLock { at, acquired: true, .. } => {
+                held.push(at)
+            }
             EventKind::Wake { mutex, .. } => held.push(mutex),
             EventKind::Unlock { at } => held.retain(|lock| *lock != at),
             EventKind::Wait { mutex, .. } => held.retain(|lock| *lock != mutex),
@@ -164,9 +320,10 @@ fn is_protected(trace: &Trace, own: &[usize], thread: ThreadId) -> bool {
     held.iter().any(|lock| !released.contains(lock) && !taken_inside(lock))
 }
 
-/// Locations that a thread changes, and changes back after it has touched other shared data, while others look at them: locks
-/// written by hand.
-pub fn lock_like(trace: &Trace) -> FxHashSet<LocationId> {
+/// Locations that a thread changes, and changes back after it has touched other shared data, while others look at them and go by
+/// what they see: locks written by hand.
+pub fn lock_like(run: &Extended) -> FxHashSet<LocationId> {
+    let trace = &run.trace;
     #[derive(Default)]
     struct Held {
         before: Option<u64>,
@@ -177,7 +334,7 @@ pub fn lock_like(trace: &Trace) -> FxHashSet<LocationId> {
     let mut held: FxHashMap<(ThreadId, LocationId), Held> = FxHashMap::default();
     let mut readers: FxHashMap<LocationId, FxHashSet<ThreadId>> = FxHashMap::default();
     let mut others: FxHashMap<ThreadId, Vec<(usize, LocationId)>> = FxHashMap::default();
-    for (index, event) in trace.events.iter().enumerate() {
+    for (index, event) in trace.events[..run.real].iter().enumerate() {
         let (at, old, new) = match &event.kind {
             EventKind::Read { at, value } => (*at, word(value), None),
             EventKind::Write { at, value } => (*at, None, word(value)),
@@ -208,7 +365,11 @@ pub fn lock_like(trace: &Trace) -> FxHashSet<LocationId> {
     let restored = held.into_iter().filter(|(_, held)| held.restored);
     restored
         .filter(|((thread, at), _)| {
-            readers.get(at).is_some_and(|readers| readers.iter().any(|other| other != thread))
+            run.is_branched(*at)
+                && !run.counted.contains(&trace.address(*at))
+                && readers
+                    .get(at)
+                    .is_some_and(|readers| readers.iter().any(|other| other != thread))
         })
         .map(|((_, at), _)| at)
         .collect()

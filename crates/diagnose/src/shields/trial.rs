@@ -115,7 +115,8 @@ impl<'t, 's, 'a> Trials<'t, 's, 'a> {
 
     fn without(&mut self, number: u64) -> Ending {
         while self.without.len() as u64 <= number {
-            let ending = self.world.run_shielded(&[], mode(self.without.len() as u64), Detail::Outcome).0;
+            let ending =
+                self.world.run_shielded(&[], mode(self.without.len() as u64), Detail::Outcome).0;
             self.without.push(ending);
         }
         self.without[number as usize]

@@ -65,7 +65,8 @@ impl Access {
 
     fn race(&self) -> Race {
         let &Access { op, address, bytes, site, atomic, .. } = self;
-        let what = Pending { op, address, bytes, site, caller: None, operand: Operand::None, atomic };
+        let what =
+            Pending { op, address, bytes, site, caller: None, operand: Operand::None, atomic };
         Race { earlier: self.number, thread: self.thread, what }
     }
 }

@@ -273,9 +273,12 @@ impl From<&results::RootCause> for RootCause {
 impl From<&results::Evidence> for Evidence {
     fn from(evidence: &results::Evidence) -> Evidence {
         match evidence {
-            results::Evidence::Shown => {
-                Evidence { kind: EvidenceKind::Shown, kept: Vec::new(), tried: 0, failed_without: 0 }
-            }
+            results::Evidence::Shown => Evidence {
+                kind: EvidenceKind::Shown,
+                kept: Vec::new(),
+                tried: 0,
+                failed_without: 0,
+            },
             results::Evidence::Shielded { kept, tried, failed_without } => Evidence {
                 kind: EvidenceKind::Shielded,
                 kept: kept.iter().map(Kept::from).collect(),
