@@ -2,6 +2,7 @@
 //!
 //! It links nothing of the tool but its vocabulary, so that a check or a test does not wait until the solvers are compiled.
 
+pub mod consistent;
 pub mod corpus;
 pub mod error;
 pub mod tally;

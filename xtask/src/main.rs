@@ -49,6 +49,8 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Whether JSON reports of `explain` in a folder contradict themselves.
+    Consistent { folder: std::path::PathBuf },
     /// Fuzz the reader of trace files.
     Fuzz {
         /// How many damaged files to try.
@@ -87,6 +89,7 @@ fn run(task: Task) -> Result<bool, Error> {
             suite::corpus(filter.as_deref(), depth(full), profile)
         }
         Task::Bench { arguments } => Err(suite::bench(&arguments)),
+        Task::Consistent { folder } => xtask::consistent::check_folder(&folder),
         Task::Fuzz { iterations, seed } => suite::fuzz(iterations, seed),
     }
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use unravel_execute::{Laboratory, Limit};
-use unravel_results::{Alternate, Diagnosis, Effort, Minimality, Observed, RootCause, Status};
+use unravel_results::{
+    Alternate, Diagnosis, Effort, Minimality, Observed, Pattern, RootCause, Status,
+};
 use unravel_solve::{Bounds, Model, Solver, StepId};
 use unravel_trace::{
     BugId, Capability, Detail, EngineError, FailureKind, Keys, Outcome, Run, Schedule, Trace,
@@ -44,6 +46,18 @@ pub struct Options {
     pub proof_time: Duration,
     /// Schedules tried at random against the root cause.
     pub samples: u64,
+    /// What a search has learned before.
+    pub searched: Searched,
+}
+
+/// What a search knows about schedules of the same program.
+#[derive(Clone, Debug, Default)]
+pub struct Searched {
+    /// Schedules that passed with the same input.
+    pub passing: Vec<Schedule>,
+    /// How many passed, with whatever input, of how many.
+    pub passed: u64,
+    pub of: u64,
 }
 
 impl Default for Options {
@@ -55,6 +69,7 @@ impl Default for Options {
             goal_time: GOAL_TIME,
             proof_time: PROOF_TIME,
             samples: SAMPLES,
+            searched: Searched::default(),
         }
     }
 }
@@ -148,6 +163,16 @@ pub fn diagnose(
         world.lab().allow(ALTERNATE_WORK);
         candidates = nearest(&mut world, &mut reference, options.alternates, options.alternates);
     }
+    if candidates.is_empty() {
+        // Far away perhaps, but it passes.
+        let known = options.searched.passing.iter();
+        candidates = known
+            .filter_map(|schedule| {
+                confirm(world.lab(), schedule, &failing.bug, &mut reference, "search")
+            })
+            .take(1)
+            .collect();
+    }
     progress(Stage::SeekingCause);
     let mut passing: Vec<Schedule> =
         candidates.iter().filter_map(|c| Some(c.tried.as_ref()?.schedule.clone())).collect();
@@ -188,6 +213,9 @@ pub fn diagnose(
         if !candidates.is_empty() {
             let passing = candidates.first().map(|near| &near.observed.trace);
             shields::explain(&mut world, &failing, &told_relevance, passing, &mut told);
+            if told.evidence.is_none() {
+                told = unproved(told);
+            }
         }
         told
     });
@@ -206,11 +234,16 @@ pub fn diagnose(
         return Err(DiagnoseError::Engine(problem.clone()));
     }
     let status = if candidates.is_empty() {
+        let Searched { passed, of, .. } = options.searched;
+        let searched = format!(
+            "{passed} of {of} schedules of the search passed, with another input or in a way that was not met again"
+        );
         Status::Inconclusive {
             reason: format!(
                 "it fails under every schedule tried ({}): {}",
                 effort.executed,
                 match failing.failure.kind {
+                    _ if options.searched.passed > 0 => &searched,
                     _ if !world.lab().has_time() =>
                         "the time was up before one was found that passes",
                     _ if !world.lab().input().forced.is_empty() =>
@@ -236,6 +269,22 @@ pub fn diagnose(
         effort,
         notes,
     })
+}
+
+/// What the form of orders suggests is no pattern: nothing that was kept has kept the failure away.
+fn unproved(told: RootCause) -> RootCause {
+    let many = told.orders.len();
+    RootCause {
+        pattern: Pattern::Compound,
+        advice: match many {
+            0 | 1 => String::new(),
+            _ => format!(
+                "these {many} orders must come together: no one stretch or order that was tried keeps the failure away"
+            ),
+        },
+        region: Vec::new(),
+        ..told
+    }
 }
 
 /// The recorded path, where the model answers.

@@ -45,7 +45,7 @@ mod world;
 
 pub use alternate::compare;
 pub use budgets::budgets;
-pub use diagnose::{DiagnoseError, Options, Stage, diagnose};
+pub use diagnose::{DiagnoseError, Options, Searched, Stage, diagnose};
 pub use executable::Steps;
 pub use goals::{Goal, UnknownGoal};
 pub use imported::{diagnose_imported, reduce_fully};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use unravel_diagnose::{Options, Stage, diagnose};
+use unravel_diagnose::{Options, Searched, Stage, diagnose};
 use unravel_execute::{Apart, Attended, Judged, Laboratory, Limit};
 use unravel_explore::Finding;
 use unravel_results::{Diagnosis, Status};
@@ -30,19 +30,27 @@ enum Message {
     Ends(Box<Result<Diagnosed, String>>),
 }
 
+/// What is to be diagnosed, and how long.
+#[derive(Clone, Debug)]
+pub struct Why<'w> {
+    pub request: &'w Task<'w>,
+    pub finding: &'w Finding,
+    pub searched: Searched,
+    pub deadline: Instant,
+    pub interrupted: &'w AtomicBool,
+}
+
 /// Diagnoses in a forked process. An error is the reason why there is no diagnosis.
 pub fn apart(
     executor: &mut dyn Executor,
-    request: &Task<'_>,
-    finding: &Finding,
-    deadline: Instant,
-    interrupted: &AtomicBool,
+    why: &Why<'_>,
     progress: &mut dyn FnMut(Stage, Duration),
 ) -> Result<Diagnosed, String> {
+    let Why { deadline, interrupted, .. } = *why;
     let started = Instant::now();
     let mut stage = Stage::Replaying;
     let mut work: Apart<Message> = Apart::start(executor, |executor, stop, send| {
-        let result = here(executor, request, finding, deadline, stop, &mut |stage| {
+        let result = here(executor, &Why { interrupted: stop, ..why.clone() }, &mut |stage| {
             send(&Message::Begins(stage));
         });
         send(&Message::Ends(Box::new(result)));
@@ -77,12 +85,10 @@ pub fn apart(
 
 fn here(
     executor: &mut dyn Executor,
-    request: &Task<'_>,
-    finding: &Finding,
-    deadline: Instant,
-    interrupted: &AtomicBool,
+    why: &Why<'_>,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<Diagnosed, String> {
+    let Why { request, finding, deadline, interrupted, .. } = *why;
     let input = finding.run.input(request.input);
     // Differing exit codes are a failure only for who has seen both.
     let mut executor = Judged::new(executor, &finding.rules(&Rules::default()));
@@ -91,7 +97,7 @@ fn here(
     let mut lab =
         Laboratory::new(&mut executor, input, visible).until(Some(deadline), Some(interrupted));
     let name = &request.program.name;
-    let options = Options::default();
+    let options = Options { searched: why.searched.clone(), ..Options::default() };
     let mut solver = Heeding::new(request.solver.make(), interrupted).until(Some(deadline));
     let mut diagnosis = diagnose(&mut lab, name, &run, &mut solver, &options, progress)
         .map_err(|error| error.to_string())?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use unravel_diagnose::Stage;
+use unravel_diagnose::{Searched, Stage};
 use unravel_explore::{AfterFirst, Finding, Plan, SearchError, search};
 use unravel_files::{FileError, ProgramRef};
 use unravel_results::{
@@ -14,7 +14,7 @@ use unravel_solve::SolverChoice;
 use unravel_trace::{Executor, Input, KnownBug, Rules, Run};
 
 use crate::budgets::{ALWAYS, DIAGNOSED, DIAGNOSIS, FUTILE, HURRIED, LEAST, MORE, TIMES};
-use crate::diagnosing::{self, Diagnosed};
+use crate::diagnosing::{self, Diagnosed, Why};
 use crate::keep::{Keeper, Name};
 use crate::same_cause;
 
@@ -151,8 +151,9 @@ pub fn explain(
             let mut report = |stage, elapsed| {
                 progress(Progress::Diagnosing { bug: index + 1, of, stage, elapsed });
             };
-            match diagnosing::apart(executor, request, finding, deadline, interrupted, &mut report)
-            {
+            let searched = searched(&found.passing, finding, &explored.tally);
+            let why = Why { request, finding, searched, deadline, interrupted };
+            match diagnosing::apart(executor, &why, &mut report) {
                 Ok(Diagnosed { diagnosis, failing, passing }) => {
                     if let Some(failing) = failing {
                         keep(name, &failing);
@@ -187,6 +188,20 @@ pub fn explain(
         patches: Vec::new(),
         notes,
     })
+}
+
+/// What the search knows of runs like this one that passed.
+fn searched(passing: &[Run], finding: &Finding, tally: &Tally) -> Searched {
+    let same = passing.iter().filter(|run| run.nondet == finding.run.nondet);
+    let failed: u64 = tally.failed.iter().map(|(_, runs)| runs).sum();
+    let put_aside: u64 = tally.put_aside.iter().sum();
+    Searched {
+        passing: same.map(|run| run.schedule.clone()).collect(),
+        passed: tally
+            .schedules
+            .saturating_sub(failed + put_aside + tally.inconclusive + tally.discarded),
+        of: tally.schedules,
+    }
 }
 
 fn undiagnosed(reason: &str) -> Verdict {

@@ -5,6 +5,9 @@ use std::time::Duration;
 unravel_trace::budgets! {
     room "explore";
 
+    /// Inputs of which a run that passed is kept, for whoever asks what passes.
+    PASSING: usize = 8;
+
     /// How long a search that found nothing looks at something else.
     GLANCE_TIME: Duration = Duration::from_secs(1);
     /// Where it was given little time itself: a few schedules of most programs.

@@ -16,7 +16,7 @@ use unravel_trace::{
     Outcome, Reached, ReadsFrom, Rng, Rules, Run, Scheduler, Uninit, VisibleSet, Want,
 };
 
-use crate::budgets::OUTPUTS;
+use crate::budgets::{OUTPUTS, PASSING};
 use crate::coverage::Noticed;
 use crate::search::{Finding, Plan};
 use crate::worker::{Ended, Lane, Lesson, Order, Range, Report, Work};
@@ -299,7 +299,8 @@ fn note_end(report: &mut Report, index: u64, run: &Run) {
     let Outcome::Exited { code } = run.outcome else { return };
     let input = fingerprint(&run.nondet);
     if !report.exits.iter().any(|ended| ended.input == input && ended.code == code) {
-        let run = (code != 0).then(|| run.clone());
+        let is_wanted = code != 0 || report.exits.len() < PASSING;
+        let run = is_wanted.then(|| run.clone());
         report.exits.push(Ended { index, input, code, run });
     }
 }

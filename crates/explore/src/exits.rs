@@ -30,7 +30,8 @@ impl Exits {
     /// The runs that ended otherwise than with 0, where others of the same input ended with it.
     pub fn differing(&mut self) -> Vec<Finding> {
         let codes = self.0.values().filter(|codes| codes.contains_key(&0));
-        let others = codes.flatten().filter_map(|(_, (index, run))| Some((*index, run.clone()?)));
+        let others = codes.flatten().filter(|(code, _)| **code != 0);
+        let others = others.filter_map(|(_, (index, run))| Some((*index, run.clone()?)));
         let mut findings: Vec<Finding> = others
             .map(|(index, mut run)| {
                 judge(&Rules { fail_on_exit: true, ..Rules::default() }, &mut run);
@@ -39,5 +40,17 @@ impl Exits {
             .collect();
         findings.sort_by_key(|finding| finding.index);
         findings
+    }
+
+    /// Runs that ended with 0, the first of some inputs.
+    pub fn passing(self) -> Vec<Run> {
+        let mut passing: Vec<(u64, Run)> = self
+            .0
+            .into_values()
+            .filter_map(|mut codes| codes.remove(&0))
+            .filter_map(|(index, run)| Some((index, run?)))
+            .collect();
+        passing.sort_by_key(|(index, _)| *index);
+        passing.into_iter().map(|(_, run)| run).collect()
     }
 }

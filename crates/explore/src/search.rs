@@ -168,6 +168,8 @@ impl Finding {
 pub struct SearchResult {
     pub findings: Vec<Finding>,
     pub explored: Explored,
+    /// Some runs that passed, of different inputs.
+    pub passing: Vec<Run>,
     pub visible: VisibleSet,
     /// What [`Explored::covered`] counts, for searches that are put together from parts.
     pub classes: FxHashSet<u64>,
@@ -491,6 +493,7 @@ impl<'a> State<'a> {
         SearchResult {
             findings: self.findings,
             explored,
+            passing: self.exits.passing(),
             visible: self.knowledge.visible,
             classes: self.coverage.classes,
             flows: self.coverage.flows,

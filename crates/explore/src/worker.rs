@@ -93,7 +93,7 @@ pub(crate) struct Ended {
     /// A fingerprint of its nondeterministic values.
     pub input: u64,
     pub code: i32,
-    /// The run, if its code is not 0.
+    /// The run; of those that ended with 0, the first few only.
     pub run: Option<Run>,
 }
 

@@ -19,6 +19,7 @@ mod diagnosis;
 mod explanation;
 mod hunt;
 mod repairs;
+mod truth;
 
 pub use explanation::Measured;
 

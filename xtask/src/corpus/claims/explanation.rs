@@ -3,12 +3,15 @@
 //! 1. Of the buggy program: exit code 1, every bug diagnosed and confirmed, one of them the expected one; the page, JSON,
 //!    SARIF and DOT are written. The failing trace replays and fails with the events and context switches of the
 //!    report, the passing one replays and passes.
+//!    Nothing in the report contradicts the rest of it ([`crate::consistent`]), and where the truth was written by hand, it is
+//!    said ([`super::truth`]).
 //! 2. Of the twin: exit code 0, no bug, schedules that were explored, and a page that says so.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::Lab;
 use crate::corpus::answer::{Outcome, Replay, ask, ask_text};
@@ -83,6 +86,14 @@ pub fn bug(lab: &Lab<'_>, flags: &[&str]) -> Result<(), String> {
                 ));
             }
         }
+    }
+    let report: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    if let Some(complaint) = crate::consistent::check(&report).first() {
+        return Err(format!("explain: contradicts itself: {complaint}"));
+    }
+    if let Some(truth) = &lab.case.expect.truth {
+        let index = said.bugs.iter().position(|bug| bug.failure.is_bug_of(lab.case)).unwrap_or(0);
+        super::truth::check(truth, &report["bugs"][index]["diagnosis"]["root_cause"])?;
     }
     files(&out, &said, &text)
 }
