@@ -88,6 +88,16 @@ unravel_trace::budgets! {
     QUICK_TRIAL: u64 = 48;
     /// Schedules of which none may fail with a shield that is said to help.
     THOROUGH_TRIAL: u64 = 240;
+    /// Of a longer run only the end is varied.
+    LONG_RUN: u64 = 4_000;
+    /// So many events at most.
+    WINDOW: usize = 2_000;
+    /// Not every event is one that schedules count.
+    WINDOW_SLACK: usize = 20;
+    /// Stretches of a long run that are tried to be brought together.
+    COMPACTED: usize = 12;
+    /// Schedules of quick and of thorough trials there.
+    WINDOW_TRIAL: (u64, u64) = (24, 96);
     /// Stretches that have to be atomic together.
     MOST_SHIELDS: usize = 4;
     /// Stretches that are tried.

@@ -14,12 +14,13 @@ use unravel_trace::{
 
 use crate::alternate::{Nearby, Reference, nearest, rank};
 use crate::budgets::{
-    ALTERNATE_WORK, CAUSE_WORK, EVALUATION_BUDGET, GOAL_TIME, LONG_PATH, MAX_CONFIRMED, PROOF_TIME,
-    SAMPLES,
+    ALTERNATE_WORK, CAUSE_WORK, EVALUATION_BUDGET, GOAL_TIME, LONG_PATH, LONG_RUN, MAX_CONFIRMED,
+    PROOF_TIME, SAMPLES, SHIELD_WORK,
 };
 use crate::execution::Execution;
 use crate::failing::{Failing, reduce_switches, usable_model};
 use crate::goals::{self, Goal, Sought};
+use crate::localised::{Localised, localise};
 use crate::minimal::{self, LowerBound};
 use crate::modelled::Modelled;
 use crate::pairs::immediate;
@@ -122,6 +123,12 @@ pub fn diagnose(
     let mut notes = Vec::new();
     progress(Stage::Replaying);
     let bug = recorded_failure.id();
+    if recorded.schedule.events() > LONG_RUN
+        && options.goal == Goal::Local
+        && let Some(diagnosis) = diagnose_long(lab, program, recorded, effort.clone())
+    {
+        return Ok(diagnosis);
+    }
     let settled = settle(lab, &recorded.schedule, &bug);
     let run =
         lab.replay(settled.as_ref().unwrap_or(&recorded.schedule), lab.at_most(Detail::Symbolic));
@@ -212,6 +219,7 @@ pub fn diagnose(
     let root_cause = root_cause.map(|mut told| {
         if !candidates.is_empty() {
             let passing = candidates.first().map(|near| &near.observed.trace);
+            world.lab().allow(SHIELD_WORK);
             shields::explain(&mut world, &failing, &told_relevance, passing, &mut told);
             if told.evidence.is_none() {
                 told = unproved(told);
@@ -269,6 +277,44 @@ pub fn diagnose(
         effort,
         notes,
     })
+}
+
+/// The diagnosis of a run that is too long for a model; `None` if its cause is not in one place.
+fn diagnose_long(
+    lab: &mut Laboratory<'_>,
+    program: &str,
+    recorded: &Run,
+    mut effort: Effort,
+) -> Option<Diagnosis> {
+    let run = lab.replay(&recorded.schedule, Detail::Events);
+    let switches_given = run.schedule.context_switches();
+    let failing =
+        Failing::new(run).filter(|f| Some(&f.failure.id()) == recorded_id(recorded).as_ref())?;
+    let Localised { failing, mut cause, passing } = localise(lab, &failing, &mut effort)?;
+    let mut reference = Reference::new(failing.observed.clone(), None);
+    let near = confirm(lab, &passing, &failing.bug, &mut reference, "shield")?;
+    for order in &mut cause.orders {
+        order.witness = Some(passing.clone());
+    }
+    effort.executed += lab.runs();
+    Some(Diagnosis {
+        program: program.to_owned(),
+        failure: failing.failure,
+        status: Status::Confirmed,
+        failing: failing.observed,
+        switches_given,
+        root_cause: Some(cause),
+        alternates: finish(vec![near], &reference, Bound::default()),
+        effort,
+        notes: vec![
+            "the run is long: what the root cause does not need was moved out of its way, and only the rest was varied"
+                .to_owned(),
+        ],
+    })
+}
+
+fn recorded_id(recorded: &Run) -> Option<BugId> {
+    recorded.outcome.failure().map(|failure| failure.id())
 }
 
 /// What the form of orders suggests is no pattern: nothing that was kept has kept the failure away.

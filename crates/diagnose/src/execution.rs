@@ -1,7 +1,7 @@
 //! The world of execution: every schedule that is tried is run.
 
 use rustc_hash::FxHashMap;
-use unravel_execute::{Laboratory, Shield, Shielded};
+use unravel_execute::{Course, Laboratory, Shield, Shielded};
 use unravel_results::Observed;
 use unravel_trace::{BugId, Detail, EventKind, Key, Keys, Schedule, Step, Trace, Want};
 
@@ -75,10 +75,9 @@ impl<'s, 'a> Execution<'s, 'a> {
         detail: Detail,
     ) -> (Ending, Trace) {
         let steer = Steer::new(&mut self.keys, &[], &self.positions, &self.choices, mode);
-        let mut steer = steer.patient();
-        let mut shielded = Shielded::new(&mut steer, shields);
+        let mut shielded = Shielded::new(steer.patient(), shields);
         let run = self.lab.run(&mut shielded, &mut (), Want::only(detail));
-        let ending = match shielded.is_violated() {
+        let ending = match shielded.is_void() {
             true => Ending::Unknown,
             false => ending(&run.outcome, &self.bug),
         };

@@ -26,6 +26,7 @@ mod flows;
 mod goals;
 mod hitting_set;
 mod imported;
+mod localised;
 mod minimal;
 mod modelled;
 mod pairs;
@@ -41,6 +42,7 @@ mod settle;
 mod shields;
 mod steer;
 mod tell;
+mod window;
 mod world;
 
 pub use alternate::compare;

@@ -9,6 +9,7 @@
 //! runs in which nobody can go on, where the failing run itself is the evidence.
 
 mod blocked;
+mod ground;
 mod naming;
 mod ordering;
 mod orders;
@@ -16,20 +17,20 @@ mod stretches;
 mod trial;
 
 use unravel_execute::Shield;
-use unravel_results::{Evidence, Kept, RootCause};
+use unravel_results::{CausalOrder, Evidence, Kept, RootCause};
 use unravel_trace::{FailureKind, Trace};
 
-use crate::budgets::{MOST_SHIELDS, SHIELD_WORK};
-use crate::execution::Execution;
+use crate::budgets::MOST_SHIELDS;
 use crate::failing::Failing;
 use crate::pattern::Words;
 use crate::relevance::Relevance;
-use stretches::{Extended, Stretch};
+pub use ground::Ground;
+pub use stretches::{Extended, Stretch, candidates};
 use trial::{Trial, Trials};
 
 /// Says the root cause by a pattern that was tried, if there is one. `passing` is a run that passes.
 pub fn explain(
-    world: &mut Execution<'_, '_>,
+    ground: &mut dyn Ground,
     failing: &Failing,
     relevance: &Relevance,
     passing: Option<&Trace>,
@@ -43,8 +44,7 @@ pub fn explain(
     if let Some(words) = naming::missed_recheck(failing) {
         return put(cause, words, Evidence::Shown);
     }
-    world.lab().allow(SHIELD_WORK);
-    let mut trials = Trials::new(world);
+    let mut trials = Trials::new(ground);
     if !trials.is_telling() {
         return;
     }
@@ -60,7 +60,10 @@ pub fn explain(
         .or_else(|| scene.by_early_order(&mut trials, cause))
         .or_else(|| scene.by_stretch(&mut trials))
         .or_else(|| scene.by_order(&mut trials, cause));
-    if let Some((words, evidence)) = said {
+    if let Some((words, evidence, orders)) = said {
+        if cause.orders.is_empty() {
+            cause.orders = orders;
+        }
         put(cause, words, evidence);
     }
 }
@@ -79,11 +82,11 @@ struct Scene<'s> {
     passing: Option<&'s Trace>,
 }
 
-type Said = (Words, Evidence);
+type Said = (Words, Evidence, Vec<CausalOrder>);
 
 /// The shortest stretch inside of one that keeps the failure away, if it does so, too.
 fn narrower(
-    trials: &mut Trials<'_, '_, '_>,
+    trials: &mut Trials<'_>,
     stretch: &Stretch,
     candidates: &[Stretch],
     kept: &[Shield],
@@ -111,7 +114,7 @@ impl Scene<'_> {
     }
 
     /// The stretch that should be atomic; with others of the same kind elsewhere, if the failure has more than one way.
-    fn by_stretch(&self, trials: &mut Trials<'_, '_, '_>) -> Option<Said> {
+    fn by_stretch(&self, trials: &mut Trials<'_>) -> Option<Said> {
         let found = self.stretches(trials, &self.run, &[], MOST_SHIELDS)?;
         let (first, trial) = (&found.0[0], &found.1);
         let words = naming::describe(self.failing, &self.run, first, &found.0[1..]);
@@ -119,12 +122,13 @@ impl Scene<'_> {
             .0
             .iter()
             .map(|stretch| Kept::Atomic { from: stretch.from.clone(), to: stretch.to.clone() });
-        Some((words, trial.evidence(kept.collect())))
+        let orders = naming::orders(self.failing, &self.run, first);
+        Some((words, trial.evidence(kept.collect()), orders))
     }
 
     fn stretches(
         &self,
-        trials: &mut Trials<'_, '_, '_>,
+        trials: &mut Trials<'_>,
         run: &Extended,
         kept: &[Shield],
         left: usize,
@@ -164,19 +168,19 @@ impl Scene<'_> {
     }
 
     /// An order that should have held.
-    fn by_order(&self, trials: &mut Trials<'_, '_, '_>, cause: &RootCause) -> Option<Said> {
+    fn by_order(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
         self.ordered(trials, orders::candidates(self.failing, cause, self.passing), |_| true)
     }
 
     /// The same where something is used that nobody has set up yet.
-    fn by_early_order(&self, trials: &mut Trials<'_, '_, '_>, cause: &RootCause) -> Option<Said> {
+    fn by_early_order(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
         let candidates = orders::candidates(self.failing, cause, self.passing);
         self.ordered(trials, candidates, |order| order.is_early_use(self.trace()))
     }
 
     fn ordered(
         &self,
-        trials: &mut Trials<'_, '_, '_>,
+        trials: &mut Trials<'_>,
         candidates: Vec<orders::Wanted>,
         accept: impl Fn(&orders::Wanted) -> bool,
     ) -> Option<Said> {
@@ -192,7 +196,8 @@ impl Scene<'_> {
             if trial.is_gone() {
                 let words = ordering::describe(self.failing, &wanted);
                 let (first, then) = (wanted.first.place.clone(), wanted.then.place.clone());
-                return Some((words, trial.evidence(vec![Kept::Order { first, then }])));
+                let evidence = trial.evidence(vec![Kept::Order { first, then }]);
+                return Some((words, evidence, Vec::new()));
             }
         }
         None

@@ -1,5 +1,6 @@
 //! Where schedules are tried: in execution, or in the model of a trace that cannot be executed.
 
+use serde::{Deserialize, Serialize};
 use unravel_results::Observed;
 use unravel_trace::{BugId, Key, Keys, Outcome, Rng, Schedule};
 
@@ -10,7 +11,7 @@ use crate::relevance::Relevance;
 pub type Order = (Key, Key);
 
 /// How to decide where no order decides.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Mode {
     /// As the failing run did.
     Follow,

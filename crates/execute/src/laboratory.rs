@@ -16,7 +16,7 @@ use unravel_trace::{
 };
 
 use crate::budgets::{EVENT_COST, LEARNING_RUNS, RUN_COST, WIDENING_ROUNDS};
-use crate::{Divergence, Limit, Recount, Replay};
+use crate::{Child, Divergence, Limit, Recount, Replay};
 
 /// Executes a program with one input.
 pub struct Laboratory<'a> {
@@ -91,6 +91,14 @@ impl<'a> Laboratory<'a> {
         let run = self.run_seeing(&visible, by, seen, want);
         self.visible = visible;
         run
+    }
+
+    /// A process with the same laboratory, and what it does there.
+    pub fn fork(&mut self, body: impl FnOnce(&mut Laboratory<'_>)) -> std::io::Result<Child> {
+        let (input, visible) = (self.input.clone(), self.visible.clone());
+        Child::fork(self.executor, |executor| {
+            body(&mut Laboratory::new(executor, input, visible));
+        })
     }
 
     /// One run with another visible set.

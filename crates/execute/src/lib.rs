@@ -8,6 +8,7 @@
 //! - `judge.rs` ([`Judged`]) and `races/` ([`RaceChecked`]) are executors around an executor: what the user calls a failure is
 //!   the same for all rooms, and none of them knows of it. A verdict is a function of the run: its outcome and the output
 //!   that the engine kept.
+//! - `branches.rs` executes the beginning of a run once and many ends of it, each in a process of its own.
 //! - `shield.rs` keeps a stretch whole or an order in whatever schedule another scheduler makes.
 //! - `classes.rs` says which interleavings are the same. `process.rs` is what all processes that run the program share,
 //!   `silence.rs` where their output goes. `budgets.rs` holds the numbers.
@@ -15,6 +16,7 @@
 //! An engine that fails is no outcome of the program. A laboratory therefore keeps the error, answers every later run as
 //! inconclusive, and whoever opened it reports the error.
 
+mod branches;
 mod budgets;
 mod classes;
 mod judge;
@@ -28,6 +30,7 @@ mod replay;
 mod shield;
 mod silence;
 
+pub use branches::{Branches, Course, End};
 pub use budgets::budgets;
 pub use classes::Class;
 pub use judge::{Judged, judge};

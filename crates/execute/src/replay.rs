@@ -66,6 +66,11 @@ impl<'a> Replay<'a> {
         })
     }
 
+    /// How many questions other than "who" it has answered.
+    pub fn answered(&self) -> usize {
+        self.next_choice
+    }
+
     fn find(&self, view: &View<'_>, name: &ThreadName) -> Option<ThreadId> {
         let index = view.names.iter().position(|n| n == name)?;
         Some(ThreadId(index as u32)).filter(|t| view.ready(*t).is_some())

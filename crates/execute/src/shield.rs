@@ -7,13 +7,16 @@
 //! *Not modelled*: who is inside of a stretch and blocks lets others go on; a thread that takes another way and does not reach the
 //! end of its stretch is inside for as many events as the longest stretch that was seen.
 
+use serde::{Deserialize, Serialize};
 use unravel_trace::{
     Choice, Deviation, Event, Executed, Op, Pending, Question, Ready, Scheduler, Site, SiteId,
     ThreadId, Trace, View,
 };
 
+use crate::branches::Course;
+
 /// A place in the user's code: a site, and who called if it is in a header of the system.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Mark {
     pub site: SiteId,
     pub caller: Option<SiteId>,
@@ -31,7 +34,7 @@ impl Mark {
 }
 
 /// What is kept in every schedule.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Shield {
     /// From the event at one mark to that at the other, a thread is not interrupted; for `most` events if it does not get
     /// there.
@@ -41,9 +44,9 @@ pub enum Shield {
 }
 
 /// Keeps shields; otherwise another scheduler decides.
-pub struct Shielded<'a> {
-    by: &'a mut dyn Scheduler,
-    shields: &'a [Shield],
+pub struct Shielded<S> {
+    by: S,
+    shields: Vec<Shield>,
     /// By thread: how many events it is inside of a stretch at most, and of which.
     inside: Vec<Option<(usize, u32)>>,
     /// By shield: how often its `first` was executed.
@@ -53,17 +56,17 @@ pub struct Shielded<'a> {
     violated: bool,
 }
 
-impl std::fmt::Debug for Shielded<'_> {
+impl<S> std::fmt::Debug for Shielded<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shielded").field("shields", &self.shields).finish_non_exhaustive()
     }
 }
 
-impl<'a> Shielded<'a> {
-    pub fn new(by: &'a mut dyn Scheduler, shields: &'a [Shield]) -> Shielded<'a> {
+impl<S: Scheduler> Shielded<S> {
+    pub fn new(by: S, shields: &[Shield]) -> Shielded<S> {
         Shielded {
             by,
-            shields,
+            shields: shields.to_vec(),
             inside: Vec::new(),
             seen: vec![0; shields.len()],
             let_go: vec![false; shields.len()],
@@ -71,9 +74,9 @@ impl<'a> Shielded<'a> {
         }
     }
 
-    /// Whether the run could not keep a shield: it says nothing then.
-    pub fn is_violated(&self) -> bool {
-        self.violated
+    /// The same in a run in which the first marks of orders have been seen so often before.
+    pub fn having_seen(self, seen: Vec<u32>) -> Shielded<S> {
+        Shielded { seen, ..self }
     }
 
     /// Whether a thread has to wait, and for which shield.
@@ -98,7 +101,13 @@ impl<'a> Shielded<'a> {
     }
 }
 
-impl Scheduler for Shielded<'_> {
+impl<S: Scheduler> Course for Shielded<S> {
+    fn is_void(&self) -> bool {
+        self.violated
+    }
+}
+
+impl<S: Scheduler> Scheduler for Shielded<S> {
     fn next(&mut self, view: &View<'_>) -> Choice {
         let is_inside = |ready: &&Ready| {
             self.inside.get(ready.thread.index()).is_some_and(|inside| inside.is_some())
@@ -163,8 +172,8 @@ impl Scheduler for Shielded<'_> {
                 false => self.inside[thread.index()] = Some((shield, left - 1)),
             }
         }
-        for (index, shield) in self.shields.iter().enumerate() {
-            match *shield {
+        for index in 0..self.shields.len() {
+            match self.shields[index] {
                 Shield::Atomic { from, most, .. } if from == mark => {
                     self.inside[thread.index()].get_or_insert((index, most));
                 }

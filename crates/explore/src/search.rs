@@ -17,7 +17,9 @@ use unravel_trace::{
 };
 
 use crate::Shard;
-use crate::budgets::{ALWAYS, FIRST_STEPS, GIVEN_UP, MANY, MANY_CUT, MORE_STEPS, MOST_JOBS};
+use crate::budgets::{
+    ALWAYS, FIRST_STEPS, GIVEN_UP, MANY, MANY_CUT, MORE_EVENTS, MORE_STEPS, MOST_JOBS,
+};
 use crate::coverage::Coverage;
 use crate::crew::Crew;
 use crate::exits::Exits;
@@ -321,8 +323,14 @@ impl<'a> State<'a> {
 
     /// The number of schedules after which a search with findings ends.
     pub fn limit(&self) -> Option<u64> {
-        let first = self.findings.iter().map(|f| f.index).min()?;
-        self.plan.after_first.limit(first)
+        let first = self.findings.iter().min_by_key(|f| f.index)?;
+        // Long runs are few.
+        let more = (MORE_EVENTS / first.run.schedule.events().max(1)).max(1);
+        let limit = self.plan.after_first.limit(first.index)?;
+        match self.plan.after_first {
+            AfterFirst::GoOnFor { .. } => Some(limit.min(first.index + 1 + more)),
+            _ => Some(limit),
+        }
     }
 
     /// How much time is left.

@@ -73,6 +73,7 @@ pub fn left_out(what: &LeftOut) -> String {
             format!("what follows where a run could not go on: {reason}")
         }
         LeftOut::OtherValues => "other nondeterministic values than those of this input".to_owned(),
+        LeftOut::LongRuns { most } => format!("runs of more than {most} events"),
         LeftOut::ManyThreads { most } => format!("what follows the creation of {most} threads"),
         LeftOut::Preemptions { from, kept } => format!(
             "schedules with {from} preemptions or more beyond the {kept} that fit into the list"

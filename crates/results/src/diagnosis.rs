@@ -74,6 +74,22 @@ pub struct RootCause {
     pub proved_on_path: bool,
 }
 
+impl RootCause {
+    /// Nothing yet.
+    pub fn unsaid() -> RootCause {
+        RootCause {
+            orders: Vec::new(),
+            pattern: Pattern::Compound,
+            sentence: String::new(),
+            advice: String::new(),
+            region: Vec::new(),
+            evidence: None,
+            kept_and_failed: 0,
+            proved_on_path: false,
+        }
+    }
+}
+
 /// `first` before `second`, in the failing run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CausalOrder {

@@ -9,6 +9,10 @@ unravel_trace::budgets! {
     /// As many deviations are kept: some 200 MB.
     MOST_DEVIATIONS: usize = 6_000_000;
 
+    /// Longer runs have more classes than anybody can wait for, and comparing their steps with each other takes longer than
+    /// executing them.
+    LONGEST: usize = 50_000;
+
     /// Runs after which the exhaustive search gets half of all.
     SAMPLED: u64 = 2048;
 

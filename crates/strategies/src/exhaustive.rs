@@ -35,6 +35,7 @@ mod tree;
 use unravel_trace::{FailureKind, LeftOut, Method, Op, Outcome, Run, Scheduler};
 
 use crate::BlindSpots;
+use crate::budgets::LONGEST;
 use crate::systematic::{Count, Counted, Systematic};
 use lanes::Lanes;
 use order::{Order, Step};
@@ -74,6 +75,7 @@ enum Stop {
     /// The run did not repeat what the run before it did.
     Diverged,
     TooManyThreads,
+    TooLong,
 }
 
 impl Exhaustive {
@@ -169,6 +171,10 @@ impl Exhaustive {
                 self.count.leave_out(LeftOut::ManyThreads { most: ThreadSet::MOST });
                 Counted::Cut
             }
+            Stop::TooLong => {
+                self.count.leave_out(LeftOut::LongRuns { most: LONGEST as u64 });
+                Counted::Cut
+            }
         }
     }
 }
@@ -187,11 +193,12 @@ impl Systematic for Exhaustive {
         if let Some(spot) = self.blind.of(run, None) {
             self.count.leave_out(LeftOut::Unseen(spot));
         }
+        let was_too_long = self.stopped == Some(Stop::TooLong);
         let counted = match self.stopped.take() {
             Some(why) => self.was_stopped(why),
             None => self.came_to_end(run),
         };
-        self.ended = !backtrack(&mut self.nodes, &mut self.order);
+        self.ended = was_too_long || !backtrack(&mut self.nodes, &mut self.order);
         self.count.add(run, counted)
     }
 

@@ -19,6 +19,10 @@ pub enum LeftOut {
     ManyThreads {
         most: u32,
     },
+    /// Exhaustive search follows no longer runs than that.
+    LongRuns {
+        most: u64,
+    },
     /// Of bounded search: with so many preemptions and more there were more schedules than it can keep in mind.
     Preemptions {
         from: u32,

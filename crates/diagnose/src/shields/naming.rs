@@ -1,9 +1,9 @@
 //! The name and the words for a stretch that should have been atomic, by what it reads and writes and what others do in between.
 
-use unravel_results::Pattern;
+use unravel_results::{CausalOrder, Participant, Pattern};
 use unravel_trace::{
-    Bug, ConditionKind, Event, EventKind, FailureKind, LocationId, Place, SourceLine, SymbolId,
-    Symbolic, ThreadId, Trace, Value,
+    Bug, ConditionKind, Event, EventKey, EventKind, FailureKind, LocationId, Place, SourceLine,
+    SymbolId, Symbolic, ThreadId, Trace, Value,
 };
 
 use super::stretches::{Extended, Stretch, lock_like};
@@ -35,6 +35,23 @@ pub fn describe(failing: &Failing, run: &Extended, stretch: &Stretch, others: &[
         advice = format!("taking {lock} has to be one atomic step: {advice}");
     }
     Words { pattern, sentence, advice, region: vec![stretch.from.clone(), stretch.to.clone()] }
+}
+
+/// The orders that a stretch is about: it begins before a rival comes, and ends after it.
+pub fn orders(failing: &Failing, run: &Extended, stretch: &Stretch) -> Vec<CausalOrder> {
+    let seen = Seen::new(failing, run, stretch);
+    let Some(rival) = seen.rival().filter(|_| stretch.end < run.real) else { return Vec::new() };
+    let order = |first: usize, second: usize, object: usize| {
+        Some(CausalOrder {
+            first: seen.participant(first)?,
+            second: seen.participant(second)?,
+            object: name(seen.trace, object),
+            witness: None,
+        })
+    };
+    let enters = order(stretch.begin, rival, stretch.begin);
+    let leaves = order(rival, stretch.end, stretch.end);
+    enters.into_iter().chain(leaves).collect()
 }
 
 /// `bank.c:53 to bank.c:54`.
@@ -217,6 +234,19 @@ impl<'s> Seen<'s> {
         let Some(at) = self.event(self.end).kind.location() else { return false };
         let object = &self.trace.objects[self.trace.location(at).object.0 as usize];
         (object.address..object.address + object.bytes.max(1)).contains(&value)
+    }
+
+    fn participant(&self, index: usize) -> Option<Participant> {
+        let event = self.event(index);
+        let alike = |other: &&Event| other.thread == event.thread && other.site == event.site;
+        let occurrence = self.trace.events[..index].iter().filter(alike).count() as u32;
+        let thread = self.trace.thread_name(event.thread).clone();
+        Some(Participant {
+            key: EventKey { thread, site: event.site, occurrence },
+            place: self.trace.place(event)?.clone(),
+            verb: event.kind.does(),
+            event: Some(index as u32),
+        })
     }
 
     /// The lines of the others.

@@ -2,12 +2,11 @@
 
 use unravel_execute::Shield;
 use unravel_results::{Evidence, Kept};
-use unravel_trace::{Detail, Rng, Trace};
+use unravel_trace::{Rng, Trace};
 
-use crate::budgets::{QUICK_TRIAL, THOROUGH_TRIAL};
-use crate::execution::Execution;
+use super::ground::Ground;
 use crate::points::Extents;
-use crate::world::{Ending, Mode, World};
+use crate::world::{Ending, Mode};
 
 /// What came of schedules with shields.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,38 +48,38 @@ impl Trial {
     }
 }
 
-/// Tries shields in one world.
-pub struct Trials<'t, 's, 'a> {
-    world: &'t mut Execution<'s, 'a>,
+/// Tries shields on one ground.
+pub struct Trials<'t> {
+    ground: &'t mut dyn Ground,
     /// By number of the schedule: how it ends without shields.
     without: Vec<Ending>,
 }
 
-impl<'t, 's, 'a> Trials<'t, 's, 'a> {
-    pub fn new(world: &'t mut Execution<'s, 'a>) -> Trials<'t, 's, 'a> {
-        Trials { world, without: Vec::new() }
+impl<'t> Trials<'t> {
+    pub fn new(ground: &'t mut dyn Ground) -> Trials<'t> {
+        Trials { ground, without: Vec::new() }
     }
 
     /// Whether some schedule of a quick trial fails, so that shields can show anything.
     pub fn is_telling(&mut self) -> bool {
-        (0..QUICK_TRIAL).any(|number| self.without(number) == Ending::Failed)
+        (0..self.ground.size().0).any(|number| self.without(number) == Ending::Failed)
     }
 
     pub fn may_go_on(&self) -> bool {
-        self.world.may_go_on()
+        self.ground.may_go_on()
     }
 
     pub fn extents(&self) -> &Extents {
-        self.world.extents()
+        self.ground.extents()
     }
 
     /// Enough to see that a shield does not help.
     pub fn quickly(&mut self, shields: &[Shield]) -> Trial {
-        self.first(shields, QUICK_TRIAL)
+        self.first(shields, self.ground.size().0)
     }
 
     pub fn thoroughly(&mut self, shields: &[Shield]) -> Trial {
-        self.first(shields, THOROUGH_TRIAL)
+        self.first(shields, self.ground.size().1)
     }
 
     fn first(&mut self, shields: &[Shield], most: u64) -> Trial {
@@ -90,7 +89,7 @@ impl<'t, 's, 'a> Trials<'t, 's, 'a> {
                 break;
             }
             let without = self.without(number);
-            let with = self.world.run_shielded(shields, mode(number), Detail::Outcome).0;
+            let with = self.ground.end(shields, mode(number));
             trial.tried += 1;
             trial.failed_without += u64::from(without == Ending::Failed);
             trial.otherwise_without += u64::from(without == Ending::FailedOtherwise);
@@ -115,8 +114,7 @@ impl<'t, 's, 'a> Trials<'t, 's, 'a> {
 
     fn without(&mut self, number: u64) -> Ending {
         while self.without.len() as u64 <= number {
-            let ending =
-                self.world.run_shielded(&[], mode(self.without.len() as u64), Detail::Outcome).0;
+            let ending = self.ground.end(&[], mode(self.without.len() as u64));
             self.without.push(ending);
         }
         self.without[number as usize]
@@ -124,8 +122,7 @@ impl<'t, 's, 'a> Trials<'t, 's, 'a> {
 
     /// The events of a schedule that fails in spite of shields.
     pub fn failing_trace(&mut self, shields: &[Shield], number: u64) -> Option<Trace> {
-        let (ending, trace) = self.world.run_shielded(shields, mode(number), Detail::Events);
-        (ending == Ending::Failed).then_some(trace)
+        self.ground.failing_trace(shields, mode(number))
     }
 }
 

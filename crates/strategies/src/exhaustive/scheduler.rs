@@ -9,6 +9,7 @@ use super::footprint::{Access, accesses, is_global};
 use super::threads::ThreadSet;
 use super::tree::{Answer, Node, threads_of};
 use super::{Exhaustive, Stop};
+use crate::budgets::LONGEST;
 
 /// The scheduler of one run.
 #[derive(Debug)]
@@ -136,6 +137,9 @@ impl Exhaustive {
 
     /// The first time in a state: who goes on?
     fn descend(&mut self, view: &View<'_>) -> Choice {
+        if self.nodes.len() >= LONGEST {
+            return self.stop(view, Stop::TooLong);
+        }
         let above = self.nodes.last();
         let spent = above.map_or(0, Node::deviations);
         let early = if spent < self.bound { view.early } else { &[] };

@@ -1,0 +1,45 @@
+//! Where shields are tried: in whole runs, or at the end of a long one.
+
+use unravel_execute::Shield;
+use unravel_trace::{Detail, Trace};
+
+use crate::budgets::{QUICK_TRIAL, THOROUGH_TRIAL};
+use crate::execution::Execution;
+use crate::points::Extents;
+use crate::world::{Ending, Mode, World};
+
+/// Runs schedules that keep shields.
+pub trait Ground {
+    fn end(&mut self, shields: &[Shield], mode: Mode) -> Ending;
+
+    /// The events of a schedule, if it fails.
+    fn failing_trace(&mut self, shields: &[Shield], mode: Mode) -> Option<Trace>;
+
+    fn extents(&self) -> &Extents;
+
+    fn may_go_on(&self) -> bool;
+
+    /// Schedules of a quick trial, and of a thorough one.
+    fn size(&self) -> (u64, u64) {
+        (QUICK_TRIAL, THOROUGH_TRIAL)
+    }
+}
+
+impl Ground for Execution<'_, '_> {
+    fn end(&mut self, shields: &[Shield], mode: Mode) -> Ending {
+        self.run_shielded(shields, mode, Detail::Outcome).0
+    }
+
+    fn failing_trace(&mut self, shields: &[Shield], mode: Mode) -> Option<Trace> {
+        let (ending, trace) = self.run_shielded(shields, mode, Detail::Events);
+        (ending == Ending::Failed).then_some(trace)
+    }
+
+    fn extents(&self) -> &Extents {
+        World::extents(self)
+    }
+
+    fn may_go_on(&self) -> bool {
+        World::may_go_on(self)
+    }
+}

@@ -1,0 +1,207 @@
+//! The end of a long run: what comes before is executed once, and only the last events are varied (design §14).
+
+use serde::{Deserialize, Serialize};
+use unravel_execute::{Branches, End, Laboratory, Mark, Shield, Shielded};
+use unravel_results::Observed;
+use unravel_trace::{
+    BugId, Choice, Detail, Op, Question, Ready, Rng, Schedule, Scheduler, ThreadName, Trace, View,
+};
+
+use crate::budgets::{WINDOW_SLACK, WINDOW_TRIAL};
+use crate::execution::extents;
+use crate::points::Extents;
+use crate::shields::Ground;
+use crate::world::{Ending, Mode, ending};
+
+/// What a copy of the run is to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Task {
+    shields: Vec<Shield>,
+    /// How often the first marks of orders were executed before.
+    seen: Vec<u32>,
+    mode: Mode,
+}
+
+/// Tries shields in the last events of a run.
+pub struct Window<'w, 'a> {
+    lab: &'w mut Laboratory<'a>,
+    branches: Option<Branches<Task>>,
+    failing: &'w Observed,
+    /// The first event of the trace that is varied.
+    first: usize,
+    bug: BugId,
+    extents: Extents,
+    /// The last schedule that kept shields, followed the failing run otherwise, and passed.
+    pub passed: Option<Schedule>,
+}
+
+impl<'w, 'a> Window<'w, 'a> {
+    /// `first` is the first event of the trace that is varied.
+    pub fn new(
+        lab: &'w mut Laboratory<'a>,
+        failing: &'w Observed,
+        first: usize,
+    ) -> Option<Window<'w, 'a>> {
+        let bug = failing.outcome.failure()?.id();
+        // Not every event is one that a schedule counts: rather begin too early.
+        let last = failing.trace.events.len().saturating_sub(first) + WINDOW_SLACK;
+        let from = failing.schedule.events().saturating_sub(last as u64);
+        let rest = Rest::new(&failing.schedule, from);
+        let choices = failing.schedule.choices.clone();
+        let branches = Branches::open(lab, &failing.schedule, from, |task: Task, asked| {
+            let follow = Follow {
+                rest: rest.clone(),
+                mode: task.mode,
+                rng: task.mode.rng(),
+                choices: choices.get(asked..).map_or_else(Vec::new, <[u32]>::to_vec),
+                asked: 0,
+            };
+            Shielded::new(follow, &task.shields).having_seen(task.seen)
+        })
+        .ok()?;
+        let extents = extents(&failing.trace);
+        let branches = Some(branches);
+        Some(Window { lab, branches, failing, first, bug, extents, passed: None })
+    }
+
+    fn run(&mut self, shields: &[Shield], mode: Mode) -> Option<End> {
+        let trace = &self.failing.trace;
+        let count = |mark: Mark| {
+            let before = trace.events[..self.first].iter();
+            before.filter(|event| Mark::of_event(trace, event) == mark).count() as u32
+        };
+        let seen = shields.iter().map(|shield| match shield {
+            Shield::Order { first, .. } => count(*first),
+            Shield::Atomic { .. } => 0,
+        });
+        let task = Task { shields: shields.to_vec(), seen: seen.collect(), mode };
+        let end = self.branches.as_mut()?.end(&task, self.lab.limit());
+        if end.is_none() && !self.lab.has_time() {
+            self.branches = None;
+        }
+        end
+    }
+
+    fn ending(&self, end: Option<&End>) -> Ending {
+        match end {
+            Some(end) if !end.is_void => ending(&end.outcome, &self.bug),
+            _ => Ending::Unknown,
+        }
+    }
+}
+
+impl Ground for Window<'_, '_> {
+    fn end(&mut self, shields: &[Shield], mode: Mode) -> Ending {
+        let end = self.run(shields, mode);
+        let ending = self.ending(end.as_ref());
+        if mode == Mode::Follow && !shields.is_empty() && ending == Ending::Passed {
+            self.passed = end.map(|end| end.schedule);
+        }
+        ending
+    }
+
+    fn failing_trace(&mut self, shields: &[Shield], mode: Mode) -> Option<Trace> {
+        let end = self.run(shields, mode)?;
+        let run = self.lab.replay(&end.schedule, Detail::Events);
+        (ending(&run.outcome, &self.bug) == Ending::Failed).then_some(run.trace)
+    }
+
+    fn extents(&self) -> &Extents {
+        &self.extents
+    }
+
+    fn may_go_on(&self) -> bool {
+        self.branches.is_some() && self.lab.may_go_on()
+    }
+
+    fn size(&self) -> (u64, u64) {
+        WINDOW_TRIAL
+    }
+}
+
+/// Where the failing run had the events of each thread from some event on.
+#[derive(Clone, Debug)]
+struct Rest {
+    threads: Vec<(ThreadName, Vec<u32>)>,
+    taken: Vec<usize>,
+}
+
+impl Rest {
+    fn new(schedule: &Schedule, from: u64) -> Rest {
+        let mut threads: Vec<(ThreadName, Vec<u32>)> =
+            schedule.threads.iter().map(|name| (name.clone(), Vec::new())).collect();
+        let mut at = 0;
+        for segment in &schedule.segments {
+            let end = at + u64::from(segment.events);
+            let inside = at.max(from)..end.max(from);
+            threads[segment.thread as usize].1.extend(inside.map(|event| (event - from) as u32));
+            at = end;
+        }
+        let taken = vec![0; threads.len()];
+        Rest { threads, taken }
+    }
+
+    fn place(&self, name: &ThreadName) -> u32 {
+        let at = self.threads.iter().position(|(other, _)| other == name);
+        at.and_then(|at| self.threads[at].1.get(self.taken[at]).copied()).unwrap_or(u32::MAX)
+    }
+
+    fn take(&mut self, name: &ThreadName) {
+        if let Some(at) = self.threads.iter().position(|(other, _)| other == name) {
+            self.taken[at] += 1;
+        }
+    }
+}
+
+/// Follows the failing run by what each thread does next, and leaves it as it is told.
+struct Follow {
+    rest: Rest,
+    mode: Mode,
+    rng: Rng,
+    choices: Vec<u32>,
+    asked: usize,
+}
+
+impl Follow {
+    fn pick(&mut self, view: &View<'_>, options: &[&Ready]) -> usize {
+        let at_random = match self.mode {
+            Mode::Follow => false,
+            Mode::Wander { leave, .. } => self.rng.below(100) < leave,
+            Mode::Random { stay, .. } => {
+                let current = options.iter().position(|ready| ready.thread == view.current);
+                if let Some(current) = current
+                    && self.rng.below(100) < stay
+                {
+                    return current;
+                }
+                true
+            }
+        };
+        if at_random {
+            return self.rng.below(options.len() as u32) as usize;
+        }
+        let place = |index: &usize| self.rest.place(&view.names[options[*index].thread.index()]);
+        (0..options.len()).min_by_key(place).expect("never without options")
+    }
+}
+
+impl Scheduler for Follow {
+    fn next(&mut self, view: &View<'_>) -> Choice {
+        // The end of the process comes last, or it would hide what the other threads do.
+        let going = view.enabled.iter().filter(|ready| ready.pending.op != Op::End);
+        let going: Vec<&Ready> = going.collect();
+        let options = if going.is_empty() { view.enabled.iter().collect() } else { going };
+        let chosen = self.pick(view, &options);
+        let thread = options[chosen].thread;
+        self.rest.take(&view.names[thread.index()]);
+        Choice { thread, events: 1 }
+    }
+
+    fn choose(&mut self, _: Question, options: u32) -> u32 {
+        self.asked += 1;
+        match self.mode {
+            Mode::Random { .. } => self.rng.below(options),
+            _ => self.choices.get(self.asked - 1).copied().unwrap_or(0).min(options - 1),
+        }
+    }
+}
