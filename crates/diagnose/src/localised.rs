@@ -62,11 +62,12 @@ fn compact(
     if !is_counted(trace, schedule, stretch.end) {
         return None;
     }
-    for rival in rivals(trace, stretch, extents) {
+    let rivals = rivals(trace, stretch, extents).into_iter();
+    for (rival, early) in rivals.flat_map(|rival| [(rival, true), (rival, false)]) {
         if !lab.may_go_on() {
             return None;
         }
-        let (mut order, from) = rearranged(trace, stretch, rival, extents)?;
+        let (mut order, from) = rearranged(trace, stretch, rival, early, extents)?;
         order.truncate(schedule.events() as usize);
         let again = Schedule { segments: segments(&order), ..schedule.clone() };
         effort.executed += 1;
@@ -119,11 +120,13 @@ fn conflicts(trace: &Trace, stretch: &Stretch, extents: &Extents) -> Vec<usize> 
         .collect()
 }
 
-/// First all that others do besides, then the stretch with what the rival does in between, then what is left.
+/// First all that others do besides, if `early` also what they do later; then the stretch with what the rival does in between,
+/// then what is left.
 fn rearranged(
     trace: &Trace,
     stretch: &Stretch,
     rival: ThreadId,
+    early: bool,
     extents: &Extents,
 ) -> Option<(Vec<ThreadId>, usize)> {
     let own = trace.events[stretch.begin].thread;
@@ -141,6 +144,12 @@ fn rearranged(
         let thread = trace.events[*index].thread;
         thread != own && (thread != rival || *index < first)
     })));
+    let is_moved = |index: &usize| {
+        let thread = trace.events[*index].thread;
+        early && thread != own && thread != rival && thread != ThreadId::MAIN
+    };
+    let later = || stretch.end + 1..trace.events.len();
+    order.extend(threads(&mut later().filter(is_moved)));
     let from = order.len();
     let before_rival = |index: &usize| *index < first;
     order.push(own);
@@ -150,7 +159,7 @@ fn rearranged(
     order.push(own);
     order.extend(threads(&mut inside().filter(is(rival)).filter(|index| *index > last)));
     // What others have left over that did not end in the run comes after.
-    let rest = threads(&mut (stretch.end + 1..trace.events.len()));
+    let rest = threads(&mut later().filter(|index| !is_moved(index)));
     order.extend(rest);
     Some((order, from))
 }

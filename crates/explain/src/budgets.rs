@@ -15,6 +15,8 @@ unravel_trace::budgets! {
 
     /// Simplifying may take this part of a diagnosis' time.
     SIMPLIFYING_SHARE: u32 = 4;
+    /// Simplifying a run with more events may take half of the time.
+    LONG: u64 = 100_000;
     /// Simplifying takes no longer than this.
     MOST_SIMPLIFYING: Duration = Duration::from_secs(3);
     /// Executions of the search for fewer switches that is exact: a tenth of what the command itself spends.

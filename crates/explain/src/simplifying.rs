@@ -7,7 +7,7 @@ use unravel_explore::Finding;
 use unravel_simplify::{Budget, simplify};
 use unravel_trace::{Executor, Input, Run};
 
-use crate::budgets::{MOST_SIMPLIFYING, PROOF_EXECUTIONS, PROOF_WORK, SIMPLIFYING_SHARE};
+use crate::budgets::{LONG, MOST_SIMPLIFYING, PROOF_EXECUTIONS, PROOF_WORK, SIMPLIFYING_SHARE};
 
 /// A finding's run, simplified if that is possible.
 pub fn simplified(
@@ -18,10 +18,15 @@ pub fn simplified(
     interrupted: &AtomicBool,
 ) -> Run {
     let left = deadline.saturating_duration_since(Instant::now());
+    // Of a long run nothing else can be told before it is simple.
+    let most = match finding.run.schedule.events() > LONG {
+        true => left / 2,
+        false => MOST_SIMPLIFYING.min(left / SIMPLIFYING_SHARE),
+    };
     let budget = Budget {
         proof_executions: PROOF_EXECUTIONS,
         proof_steps: PROOF_WORK,
-        until: Some(Instant::now() + MOST_SIMPLIFYING.min(left / SIMPLIFYING_SHARE)),
+        until: Some(Instant::now() + most),
         ..Budget::default()
     };
     let mut watch = |_: &_| !interrupted.load(Ordering::Relaxed);

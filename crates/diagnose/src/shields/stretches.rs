@@ -175,6 +175,7 @@ pub fn candidates(run: &Extended, relevance: &Relevance, extents: &Extents) -> V
         let own: Vec<usize> =
             (0..trace.events.len()).filter(|index| trace.events[*index].thread == thread).collect();
         let gaps = gaps(run, &own);
+        let held = held(trace, &own);
         for (number, first) in gaps.iter().enumerate() {
             for last in &gaps[number..(number + MOST_WIDTH).min(gaps.len())] {
                 for (begin, end) in ends(trace, &own, first, last, extents) {
@@ -193,7 +194,7 @@ pub fn candidates(run: &Extended, relevance: &Relevance, extents: &Extents) -> V
                     };
                     let length = (end - begin) as u32;
                     let rank = Rank {
-                        protected: is_protected(trace, &own[begin..=end], thread),
+                        protected: is_protected(&held, begin, end),
                         relevance: relevance(a) + relevance(b),
                         length,
                     };
@@ -290,34 +291,36 @@ fn ends(
         .collect()
 }
 
-/// Whether one lock is held from before the first to after the last of these events of a thread.
-fn is_protected(trace: &Trace, own: &[usize], thread: ThreadId) -> bool {
-    let (Some(&begin), Some(&end)) = (own.first(), own.last()) else { return false };
-    let mut held: Vec<LocationId> = Vec::new();
-    for event in trace.events[..end].iter().filter(|event| event.thread == thread) {
-        match event.kind {
-            EventKind::Lock { at, .. } | EventKind::TryLock { at, acquired: true, .. } => {
-                held.push(at)
+/// From where to where a thread holds a lock, by position among its own events, in the order of taking.
+fn held(trace: &Trace, own: &[usize]) -> Vec<(usize, usize)> {
+    let mut held: Vec<(usize, usize)> = Vec::new();
+    let mut open: Vec<(LocationId, usize)> = Vec::new();
+    for (position, index) in own.iter().enumerate() {
+        match trace.events[*index].kind {
+            EventKind::Lock { at, .. }
+            | EventKind::TryLock { at, acquired: true, .. }
+            | EventKind::Wake { mutex: at, .. } => {
+                open.push((at, held.len()));
+                held.push((position, usize::MAX));
             }
-            EventKind::Wake { mutex, .. } => held.push(mutex),
-            EventKind::Unlock { at } => held.retain(|lock| *lock != at),
-            EventKind::Wait { mutex, .. } => held.retain(|lock| *lock != mutex),
+            EventKind::Unlock { at } | EventKind::Wait { mutex: at, .. } => {
+                if let Some(last) = open.iter().rposition(|(lock, _)| *lock == at) {
+                    let (_, number) = open.remove(last);
+                    held[number].1 = position;
+                }
+            }
             _ => {}
         }
     }
-    let released = own.iter().filter_map(|index| match trace.events[*index].kind {
-        EventKind::Unlock { at } => Some(at),
-        EventKind::Wait { mutex, .. } => Some(mutex),
-        _ => None,
-    });
-    let released: Vec<LocationId> = released.collect();
-    let taken_inside = |lock: &LocationId| {
-        own.iter().any(|index| {
-            *index > begin
-                && matches!(trace.events[*index].kind, EventKind::Lock { at, .. } if at == *lock)
-        })
-    };
-    held.iter().any(|lock| !released.contains(lock) && !taken_inside(lock))
+    held
+}
+
+/// Whether one lock is held from before the first to after the last of these events of a thread.
+fn is_protected(held: &[(usize, usize)], begin: usize, end: usize) -> bool {
+    /// Deeper than locks are nested.
+    const NESTED: usize = 64;
+    let before = held.partition_point(|(from, _)| *from < begin);
+    held[..before].iter().rev().take(NESTED).any(|(_, to)| *to > end)
 }
 
 /// Locations that a thread changes, and changes back after it has touched other shared data, while others look at them and go by
@@ -350,7 +353,8 @@ pub fn lock_like(run: &Extended) -> FxHashSet<LocationId> {
             if state.set_at.is_some() && state.before.unwrap_or(0) == new {
                 let since = state.set_at.take().unwrap_or(index);
                 let touched = others.get(&event.thread).is_some_and(|touched| {
-                    touched.iter().any(|(when, other)| *when > since && *other != at)
+                    let since = touched.iter().rev().take_while(|(when, _)| *when > since);
+                    since.into_iter().any(|(_, other)| *other != at)
                 });
                 state.restored |= touched;
             } else if before.unwrap_or(0) != new {
