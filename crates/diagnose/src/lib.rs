@@ -9,6 +9,8 @@
 //!   otherwise follows the failing run. `points.rs` and `pairs.rs` name what can be ordered, `relevance.rs` what matters to the failure.
 //! - `alternate.rs`, `minimal.rs` (with `closure.rs`) and `goals.rs` look for passing schedules; `root_cause.rs` (with `hitting_set.rs`) for
 //!   the orders that all of them break, `refute.rs` has a solver attack it.
+//! - `shields.rs` (with `shields/`) says what pattern it is, by what keeps the failure away; `localised.rs` does so for long runs, with
+//!   `window.rs`, which varies their end alone.
 //! - `criteria.rs`, `flows.rs`, `projection.rs` and `branches.rs` compare two runs; `tell.rs` and `pattern.rs` find the words.
 //! - `imported.rs` does all that without a program. `paths_only.rs` finds a failing schedule from each thread's branches alone, with
 //!   guided runs of the engine; `executable.rs` makes a schedule of what the solver found.
