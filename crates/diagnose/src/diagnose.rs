@@ -227,6 +227,11 @@ pub fn diagnose(
         }
         told
     });
+    let root_cause = match candidates.is_empty() {
+        // Who waits for whom is known, whether it can be avoided or not.
+        true => shields::explain_blocked(&failing).or(root_cause),
+        false => root_cause,
+    };
     // Where nothing on the path passes there is nothing to prove.
     let proved = proved && candidates.iter().any(|c| c.same_path);
     effort.executed = world.lab().runs();
@@ -258,6 +263,8 @@ pub fn diagnose(
                         "what makes it fail is what the environment does, in whatever order the threads run",
                     FailureKind::DataRace =>
                         "what is missing is synchronisation, not another schedule",
+                    FailureKind::Deadlock | FailureKind::Livelock =>
+                        "whatever the order, somebody waits for ever",
                     _ => "this looks like a sequential bug, or one that depends on the input",
                 }
             ),

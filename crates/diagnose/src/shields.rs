@@ -68,6 +68,15 @@ pub fn explain(
     }
 }
 
+/// The root cause of a failure that is nothing but threads that wait, from the failing run alone.
+pub fn explain_blocked(failing: &Failing) -> Option<RootCause> {
+    let words =
+        blocked::describe(failing).filter(|_| failing.failure.kind == FailureKind::Deadlock)?;
+    let mut cause = RootCause::unsaid();
+    put(&mut cause, words, Evidence::Shown);
+    Some(cause)
+}
+
 fn put(cause: &mut RootCause, words: Words, evidence: Evidence) {
     let Words { pattern, sentence, advice, region } = words;
     *cause =
