@@ -199,12 +199,11 @@ pub fn diagnose(
         candidates.dedup_by(|a, b| a.lineup.edges == b.lineup.edges);
         candidates.truncate(options.alternates.max(1));
     }
+    let witnesses = cause.iter().flat_map(|cause| &cause.witnesses);
+    let others: Vec<Option<Trace>> = witnesses
+        .map(|w| w.as_ref().map(|s| world.lab().replay(s, Detail::Events).trace))
+        .collect();
     let root_cause = cause.as_ref().map(|cause| {
-        let others: Vec<Option<Trace>> = cause
-            .witnesses
-            .iter()
-            .map(|w| w.as_ref().map(|s| world.lab().replay(s, Detail::Events).trace))
-            .collect();
         let mut told = tell(&world, &failing, cause, &others);
         if !cause.complete {
             told.sentence = format!("as far as was searched, {}", told.sentence);
@@ -218,9 +217,10 @@ pub fn diagnose(
     });
     let root_cause = root_cause.map(|mut told| {
         if !candidates.is_empty() {
-            let passing = candidates.first().map(|near| &near.observed.trace);
+            let near = candidates.iter().map(|near| &near.observed.trace);
+            let passing: Vec<&Trace> = near.chain(others.iter().flatten()).collect();
             world.lab().allow(SHIELD_WORK);
-            shields::explain(&mut world, &failing, &told_relevance, passing, &mut told);
+            shields::explain(&mut world, &failing, &told_relevance, &passing, &mut told);
             if told.evidence.is_none() {
                 told = unproved(told);
             }

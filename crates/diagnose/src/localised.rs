@@ -35,7 +35,7 @@ pub fn localise(
     effort: &mut Effort,
 ) -> Option<Localised> {
     let extents = extents(&failing.observed.trace);
-    let run = Extended::new(&failing.observed.trace, None, None);
+    let run = Extended::new(&failing.observed.trace, &[], None);
     let candidates = shields::candidates(&run, &Relevance::default(), &extents);
     let compacted = candidates
         .iter()
@@ -44,7 +44,7 @@ pub fn localise(
     let (failing, from) = compacted?;
     let mut cause = RootCause::unsaid();
     let mut window = Window::new(lab, &failing.observed, from)?;
-    shields::explain(&mut window, &failing, &Relevance::default(), None, &mut cause);
+    shields::explain(&mut window, &failing, &Relevance::default(), &[], &mut cause);
     let passing = window.passed.take()?;
     cause.evidence.is_some().then_some(Localised { failing, cause, passing })
 }

@@ -28,16 +28,16 @@ pub use ground::Ground;
 pub use stretches::{Extended, Stretch, candidates};
 use trial::{Trial, Trials};
 
-/// Says the root cause by a pattern that was tried, if there is one. `passing` is a run that passes.
+/// Says the root cause by a pattern that was tried, if there is one. `passing` are runs that pass, the nearest first.
 pub fn explain(
     ground: &mut dyn Ground,
     failing: &Failing,
     relevance: &Relevance,
-    passing: Option<&Trace>,
+    passing: &[&Trace],
     cause: &mut RootCause,
 ) {
     if failing.failure.kind == FailureKind::Deadlock
-        && let Some(words) = blocked::describe(failing)
+        && let Some(words) = blocked::describe(failing, true)
     {
         return put(cause, words, Evidence::Shown);
     }
@@ -70,8 +70,8 @@ pub fn explain(
 
 /// The root cause of a failure that is nothing but threads that wait, from the failing run alone.
 pub fn explain_blocked(failing: &Failing) -> Option<RootCause> {
-    let words =
-        blocked::describe(failing).filter(|_| failing.failure.kind == FailureKind::Deadlock)?;
+    let words = blocked::describe(failing, false)
+        .filter(|_| failing.failure.kind == FailureKind::Deadlock)?;
     let mut cause = RootCause::unsaid();
     put(&mut cause, words, Evidence::Shown);
     Some(cause)
@@ -88,7 +88,7 @@ struct Scene<'s> {
     failing: &'s Failing,
     run: Extended,
     relevance: &'s Relevance,
-    passing: Option<&'s Trace>,
+    passing: &'s [&'s Trace],
 }
 
 type Said = (Words, Evidence, Vec<CausalOrder>);
@@ -178,12 +178,16 @@ impl Scene<'_> {
 
     /// An order that should have held.
     fn by_order(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
-        self.ordered(trials, orders::candidates(self.failing, cause, self.passing), |_| true)
+        self.ordered(
+            trials,
+            orders::candidates(self.failing, cause, self.passing.first().copied()),
+            |_| true,
+        )
     }
 
     /// The same where something is used that nobody has set up yet.
     fn by_early_order(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
-        let candidates = orders::candidates(self.failing, cause, self.passing);
+        let candidates = orders::candidates(self.failing, cause, self.passing.first().copied());
         self.ordered(trials, candidates, |order| order.is_early_use(self.trace()))
     }
 

@@ -15,15 +15,16 @@ struct Held {
     taken: usize,
 }
 
-/// What the failing run shows; `None` if that is not enough to say what is wrong.
-pub fn describe(failing: &Failing) -> Option<Words> {
+/// What the failing run shows; `None` if that is not enough to say what is wrong. A wake-up is lost only if it could have
+/// been `avoidable`: where every schedule ends so, that is not why.
+pub fn describe(failing: &Failing, avoidable: bool) -> Option<Words> {
     let trace = &failing.observed.trace;
     let symbolic = failing.symbolic.as_ref()?;
     let Bug::Deadlock { requests } = &symbolic.bug else { return None };
     let held = held(trace);
     not_released(failing, requests, &held, &symbolic.conditions)
         .or_else(|| cycle(failing, requests, &held))
-        .or_else(|| lost(trace, requests))
+        .or_else(|| lost(trace, requests).filter(|_| avoidable))
         .or_else(|| unannounced(failing, requests))
 }
 

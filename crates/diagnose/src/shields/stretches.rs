@@ -53,30 +53,17 @@ pub struct Extended {
 
 impl Extended {
     /// `passing` shows how threads go on that the failure cut short, as long as they had done the same before.
-    pub fn new(failing: &Trace, passing: Option<&Trace>, symbolic: Option<&Symbolic>) -> Extended {
+    pub fn new(failing: &Trace, passing: &[&Trace], symbolic: Option<&Symbolic>) -> Extended {
         let mut trace = failing.clone();
         let real = trace.events.len();
-        for (index, name) in failing.threads.iter().enumerate() {
-            let thread = ThreadId(index as u32);
-            let Some(passing) = passing else { break };
-            let Some(other) = passing.threads.iter().position(|other| other == name) else {
-                continue;
-            };
-            let of = |trace: &Trace, thread: usize| -> Vec<usize> {
-                let all = 0..trace.events.len();
-                all.filter(|at| trace.events[*at].thread.index() == thread).collect()
-            };
-            let (own, goes_on) = (of(failing, index), of(passing, other));
-            let is_same = |pair: (&usize, &usize)| {
-                Mark::of_event(failing, &failing.events[*pair.0])
-                    == Mark::of_event(passing, &passing.events[*pair.1])
-            };
-            if own.len() >= goes_on.len() || !own.iter().zip(&goes_on).all(is_same) {
-                continue;
-            }
-            for at in goes_on[own.len()..].iter().take(STRETCH_ENDS) {
-                let event = &passing.events[*at];
-                if let Some(kind) = moved(&mut trace, passing, &event.kind) {
+        for index in 0..failing.threads.len() {
+            let goes_on =
+                passing.iter().find_map(|other| Some((*other, goes_on(failing, other, index)?)));
+            let Some((other, events)) = goes_on else { continue };
+            for at in events.into_iter().take(STRETCH_ENDS) {
+                let event = &other.events[at];
+                if let Some(kind) = moved(&mut trace, other, &event.kind) {
+                    let thread = ThreadId(index as u32);
                     trace.events.push(Event { thread, kind, ..event.clone() });
                 }
             }
@@ -90,6 +77,22 @@ impl Extended {
         let counted = symbolic.map_or_else(FxHashSet::default, counted);
         Extended { trace, real, branched, counted }
     }
+}
+
+/// What a thread does in another run after all that it did in this one.
+fn goes_on(failing: &Trace, passing: &Trace, thread: usize) -> Option<Vec<usize>> {
+    let other = passing.threads.iter().position(|name| *name == failing.threads[thread])?;
+    let of = |trace: &Trace, thread: usize| -> Vec<usize> {
+        let all = 0..trace.events.len();
+        all.filter(|at| trace.events[*at].thread.index() == thread).collect()
+    };
+    let (own, mut more) = (of(failing, thread), of(passing, other));
+    let is_same = |pair: (&usize, &usize)| {
+        Mark::of_event(failing, &failing.events[*pair.0])
+            == Mark::of_event(passing, &passing.events[*pair.1])
+    };
+    let goes_on = own.len() < more.len() && own.iter().zip(&more).all(is_same);
+    goes_on.then(|| more.split_off(own.len()))
 }
 
 impl Extended {
@@ -281,14 +284,21 @@ fn ends(
         matches!(touch, Touch::Memory { .. } | Touch::Free { .. })
             && gap.touches.iter().any(|other| touch.conflicts(other, extents))
     };
-    let before = (0..=first.before).rev().take(STRETCH_ENDS).filter(|at| interferes(first, *at));
     let after: Vec<usize> = (last.before + 1..own.len())
         .take(STRETCH_ENDS)
         .filter(|at| interferes(last, *at))
         .collect();
-    before
-        .flat_map(|begin| after.iter().map(move |end| (begin, *end)).collect::<Vec<_>>())
-        .collect()
+    let location = |position: usize| trace.events[own[position]].kind.location();
+    let mut found = Vec::new();
+    for begin in (0..=first.before).rev().take(STRETCH_ENDS) {
+        let begins = interferes(first, begin);
+        // What it has read there and is about to change, others take for what it was.
+        let changes = |end: &&usize| {
+            begins || location(begin).is_some() && location(begin) == location(**end)
+        };
+        found.extend(after.iter().filter(changes).map(|end| (begin, *end)));
+    }
+    found
 }
 
 /// From where to where a thread holds a lock, by position among its own events, in the order of taking.
