@@ -273,6 +273,28 @@ impl Bug {
     }
 }
 
+impl Truth {
+    /// All lines it names.
+    fn places(&self) -> Result<Vec<&str>, String> {
+        let patterns = std::iter::once(&self.pattern).chain(&self.also);
+        if let Some(unknown) = patterns.into_iter().find(|name| !PATTERNS.contains(&name.as_str()))
+        {
+            return Err(format!("no pattern is called '{unknown}'"));
+        }
+        let mut places: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        for (pairs, word) in [(&self.stretch, " to "), (&self.order, " before ")] {
+            for pair in pairs {
+                let ends = pair.split_once(word);
+                let (from, to) = ends.ok_or_else(|| {
+                    format!("'{pair}' is not of the form file:line{word}file:line")
+                })?;
+                places.extend([from, to]);
+            }
+        }
+        Ok(places)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Case;
@@ -332,27 +354,5 @@ root-cause = ["a.c:1 -> a.c:2"]
         }
         assert!(read("environment", GOOD).expect_err("no needs").contains("not None and None"));
         assert!(read("misc", GOOD).expect_err("no kind").contains("is none of atomicity"));
-    }
-}
-
-impl Truth {
-    /// All lines it names.
-    fn places(&self) -> Result<Vec<&str>, String> {
-        let patterns = std::iter::once(&self.pattern).chain(&self.also);
-        if let Some(unknown) = patterns.into_iter().find(|name| !PATTERNS.contains(&name.as_str()))
-        {
-            return Err(format!("no pattern is called '{unknown}'"));
-        }
-        let mut places: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        for (pairs, word) in [(&self.stretch, " to "), (&self.order, " before ")] {
-            for pair in pairs {
-                let ends = pair.split_once(word);
-                let (from, to) = ends.ok_or_else(|| {
-                    format!("'{pair}' is not of the form file:line{word}file:line")
-                })?;
-                places.extend([from, to]);
-            }
-        }
-        Ok(places)
     }
 }
