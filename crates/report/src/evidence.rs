@@ -1,6 +1,6 @@
 //! What a root cause rests on, in words, the same in all reports.
 
-use unravel_results::{Diagnosis, RootCause, Status};
+use unravel_results::{Diagnosis, Evidence, RootCause, Status};
 
 /// Why the orders are enough, and why each of them is needed.
 pub fn sentences(diagnosis: &Diagnosis, cause: &RootCause) -> Vec<String> {
@@ -29,4 +29,14 @@ pub fn sentences(diagnosis: &Diagnosis, cause: &RootCause) -> Vec<String> {
         (_, some) => format!("{some} of {orders} are known to be needed: {passes}"),
     };
     [enough.join("; "), needed].into_iter().filter(|text| !text.is_empty()).collect()
+}
+
+/// What came of keeping what should hold.
+pub fn kept(cause: &RootCause) -> Option<String> {
+    match cause.evidence.as_ref()? {
+        Evidence::Shielded { tried, failed_without, .. } => Some(format!(
+            "tried: with that, none of {tried} schedules fails so; without it, {failed_without} of the same do"
+        )),
+        Evidence::Shown => None,
+    }
 }
