@@ -88,6 +88,8 @@ unravel_trace::budgets! {
     QUICK_TRIAL: u64 = 48;
     /// Schedules of which none may fail with a shield that is said to help.
     THOROUGH_TRIAL: u64 = 240;
+    /// Of a longer run fewer schedules are tried.
+    SHORT_RUN: usize = 500;
     /// Of a longer run only the end is varied.
     LONG_RUN: u64 = 4_000;
     /// So many events at most.
@@ -96,7 +98,7 @@ unravel_trace::budgets! {
     WINDOW_SLACK: usize = 20;
     /// Stretches of a long run that are tried to be brought together.
     COMPACTED: usize = 12;
-    /// Schedules of quick and of thorough trials there.
+    /// Schedules of quick and of thorough trials there, and of runs that are not short.
     WINDOW_TRIAL: (u64, u64) = (24, 96);
     /// Stretches that have to be atomic together.
     MOST_SHIELDS: usize = 4;

@@ -6,7 +6,7 @@ unravel_trace::budgets! {
     room "explore";
 
     /// After the first bug of a search that looks for more, so many events are executed at most, in whole runs.
-    MORE_EVENTS: u64 = 3_000_000;
+    MORE_EVENTS: u64 = 2_000_000;
 
     /// Inputs of which a run that passed is kept, for whoever asks what passes.
     PASSING: usize = 8;

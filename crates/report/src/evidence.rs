@@ -2,11 +2,12 @@
 
 use unravel_results::{Diagnosis, Evidence, RootCause, Status};
 
-/// Why the orders are enough, and why each of them is needed.
+/// Why the orders are enough, and what keeps the failure away; where nothing is known to, why each order is needed.
 pub fn sentences(diagnosis: &Diagnosis, cause: &RootCause) -> Vec<String> {
     let orders = cause.orders.len();
+    let kept = kept(cause);
     if orders == 0 {
-        return Vec::new();
+        return kept.into_iter().collect();
     }
     let mut enough: Vec<String> = Vec::new();
     match (cause.kept_and_failed, orders) {
@@ -28,14 +29,17 @@ pub fn sentences(diagnosis: &Diagnosis, cause: &RootCause) -> Vec<String> {
         (_, some) if some == orders => format!("each is needed: {passes}"),
         (_, some) => format!("{some} of {orders} are known to be needed: {passes}"),
     };
-    [enough.join("; "), needed].into_iter().filter(|text| !text.is_empty()).collect()
+    [enough.join("; "), kept.unwrap_or(needed)]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .collect()
 }
 
 /// What came of keeping what should hold.
-pub fn kept(cause: &RootCause) -> Option<String> {
+fn kept(cause: &RootCause) -> Option<String> {
     match cause.evidence.as_ref()? {
         Evidence::Shielded { tried, failed_without, .. } => Some(format!(
-            "tried: with that, none of {tried} schedules fails so; without it, {failed_without} of the same do"
+            "with what should hold, none of {tried} schedules fails so; without it, {failed_without} of the same do"
         )),
         Evidence::Shown => None,
     }

@@ -3,7 +3,7 @@
 use unravel_execute::Shield;
 use unravel_trace::{Detail, Trace};
 
-use crate::budgets::{QUICK_TRIAL, THOROUGH_TRIAL};
+use crate::budgets::{QUICK_TRIAL, SHORT_RUN, THOROUGH_TRIAL, WINDOW_TRIAL};
 use crate::execution::Execution;
 use crate::points::Extents;
 use crate::world::{Ending, Mode, World};
@@ -20,9 +20,7 @@ pub trait Ground {
     fn may_go_on(&self) -> bool;
 
     /// Schedules of a quick trial, and of a thorough one.
-    fn size(&self) -> (u64, u64) {
-        (QUICK_TRIAL, THOROUGH_TRIAL)
-    }
+    fn size(&self) -> (u64, u64);
 }
 
 impl Ground for Execution<'_, '_> {
@@ -41,5 +39,12 @@ impl Ground for Execution<'_, '_> {
 
     fn may_go_on(&self) -> bool {
         World::may_go_on(self)
+    }
+
+    fn size(&self) -> (u64, u64) {
+        match self.failing().len() > SHORT_RUN {
+            true => WINDOW_TRIAL,
+            false => (QUICK_TRIAL, THOROUGH_TRIAL),
+        }
     }
 }

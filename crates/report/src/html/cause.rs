@@ -59,7 +59,6 @@ pub fn what_should_hold(diagnosis: &Diagnosis, sources: &Sources) -> Markup {
             h3 { "What should hold" }
             p { (visible(&cause.advice)) "." }
             (remedy(diagnosis, sources))
-            @if let Some(kept) = evidence::kept(cause) { p.evidence { (visible(&kept)) "." } }
         }
     }
 }

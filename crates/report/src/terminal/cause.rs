@@ -27,9 +27,6 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause, sources:
         page.section("What should hold");
         page.prose("  ", &cause.advice, Tone::Good);
         remedy(page, diagnosis, sources);
-        if let Some(kept) = evidence::kept(cause) {
-            page.prose("  ", &kept, Tone::Dim);
-        }
     }
 }
 
