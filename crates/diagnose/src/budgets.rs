@@ -86,6 +86,8 @@ unravel_trace::budgets! {
     SHIELD_WORK: u64 = 160_000_000;
     /// Schedules that show that a shield does not help.
     QUICK_TRIAL: u64 = 48;
+    /// So many of the schedules of a trial have to fail without a shield for their passing with it to mean anything.
+    FEWEST_FAILURES: u64 = 3;
     /// Schedules of which none may fail with a shield that is said to help.
     THOROUGH_TRIAL: u64 = 240;
     /// Of a longer run fewer schedules are tried.
@@ -108,6 +110,12 @@ unravel_trace::budgets! {
     STRETCH_ENDS: usize = 24;
     /// Interruptions of a thread that are looked at, the last ones.
     MOST_GAPS: usize = 24;
+    /// The most that is kept of an interruption: what comes after it is more of the same.
+    MOST_TOUCHES: usize = 512;
+    /// Interruptions that one stretch may have.
+    MOST_WIDTH: usize = 4;
+    /// Deeper than locks are nested.
+    NESTED: usize = 64;
     /// Orders that are tried.
     MOST_ORDERS: usize = 24;
 

@@ -30,7 +30,7 @@ use crate::refute::{NoRefuter, PathRefuter};
 use crate::relevance::Relevance;
 use crate::root_cause::{Cause, root_cause};
 use crate::settle::settle;
-use crate::shields;
+use crate::shields::{self, Verdict};
 use crate::tell::tell;
 use crate::world::{Ending, Tried, World, ending};
 
@@ -220,9 +220,9 @@ pub fn diagnose(
             let near = candidates.iter().map(|near| &near.observed.trace);
             let passing: Vec<&Trace> = near.chain(others.iter().flatten()).collect();
             world.lab().allow(SHIELD_WORK);
-            shields::explain(&mut world, &failing, &told_relevance, &passing, &mut told);
-            if told.evidence.is_none() {
-                told = unproved(told);
+            match shields::explain(&mut world, &failing, &told_relevance, &passing, &mut told) {
+                Verdict::Said => {}
+                verdict => told = unproved(told, verdict),
             }
         }
         told
@@ -297,14 +297,14 @@ fn diagnose_long(
     let switches_given = run.schedule.context_switches();
     let failing =
         Failing::new(run).filter(|f| Some(&f.failure.id()) == recorded_id(recorded).as_ref())?;
-    let Localised { failing, mut cause, passing } = localise(lab, &failing, &mut effort)?;
+    let Localised { failing, mut cause, passing } = localise(lab, &failing)?;
     let mut reference = Reference::new(failing.observed.clone(), None);
     let near = confirm(lab, &passing, &failing.bug, &mut reference, "shield")?;
     // With its stretch kept, the run does the first as before, and the other the other way round.
     if let Some(last) = cause.orders.last_mut() {
         last.witness = Some(passing.clone());
     }
-    effort.executed += lab.runs();
+    effort.executed = lab.runs();
     Some(Diagnosis {
         program: program.to_owned(),
         failure: failing.failure,
@@ -326,14 +326,17 @@ fn recorded_id(recorded: &Run) -> Option<BugId> {
 }
 
 /// What the form of orders suggests is no pattern: nothing that was kept has kept the failure away.
-fn unproved(told: RootCause) -> RootCause {
+fn unproved(told: RootCause, verdict: Verdict) -> RootCause {
     let many = told.orders.len();
     RootCause {
         pattern: Pattern::Compound,
-        advice: match many {
-            0 | 1 => String::new(),
-            _ => format!(
+        advice: match (many, verdict) {
+            (0 | 1, _) => String::new(),
+            (_, Verdict::NothingHelps) => format!(
                 "these {many} orders must come together: no one stretch or order that was tried keeps the failure away"
+            ),
+            _ => format!(
+                "these {many} orders come together; what keeps the failure away was not found out"
             ),
         },
         region: Vec::new(),

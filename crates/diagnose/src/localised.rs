@@ -9,7 +9,7 @@
 //! run with the shield.
 
 use unravel_execute::Laboratory;
-use unravel_results::{Effort, Observed, RootCause};
+use unravel_results::{Observed, RootCause};
 use unravel_trace::{Detail, Schedule, Segment, ThreadId, Trace};
 
 use crate::budgets::{COMPACTED, WINDOW};
@@ -29,18 +29,14 @@ pub struct Localised {
 }
 
 /// The root cause of a long failing run, if it is in one place.
-pub fn localise(
-    lab: &mut Laboratory<'_>,
-    failing: &Failing,
-    effort: &mut Effort,
-) -> Option<Localised> {
+pub fn localise(lab: &mut Laboratory<'_>, failing: &Failing) -> Option<Localised> {
     let extents = extents(&failing.observed.trace);
     let run = Extended::new(&failing.observed.trace, &[], None);
     let candidates = shields::candidates(&run, &Relevance::default(), &extents);
     let compacted = candidates
         .iter()
         .take(COMPACTED)
-        .find_map(|stretch| compact(lab, failing, stretch, &extents, effort));
+        .find_map(|stretch| compact(lab, failing, stretch, &extents));
     let (failing, from) = compacted?;
     let mut cause = RootCause::unsaid();
     let mut window = Window::new(lab, &failing.observed, from)?;
@@ -55,7 +51,6 @@ fn compact(
     failing: &Failing,
     stretch: &Stretch,
     extents: &Extents,
-    effort: &mut Effort,
 ) -> Option<(Failing, usize)> {
     let Observed { trace, schedule, .. } = &failing.observed;
     // Only events that schedules count, each for itself, can be put into another order.
@@ -70,7 +65,6 @@ fn compact(
         let (mut order, from) = rearranged(trace, stretch, rival, early, extents)?;
         order.truncate(schedule.events() as usize);
         let again = Schedule { segments: segments(&order), ..schedule.clone() };
-        effort.executed += 1;
         let run = lab.replay(&again, Detail::Events);
         if ending(&run.outcome, &failing.bug) == Ending::Failed
             && run.trace.events.len().saturating_sub(from) <= WINDOW

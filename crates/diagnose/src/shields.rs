@@ -5,14 +5,16 @@
 //! ([`Shield::Order`]) should have held. Only what was tried, with the same schedules failing without, is said: the name comes from
 //! what the stretch reads and writes, and the [`Evidence`] goes with it.
 //!
-//! `stretches.rs` and `orders.rs` propose, `trial.rs` tries, `naming.rs` and `ordering.rs` find pattern and words; `blocked.rs` is about
-//! runs in which nobody can go on, where the failing run itself is the evidence.
+//! `stretches.rs` and `orders.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` and `ordering.rs` find pattern and words; `blocked.rs` is
+//! about runs in which nobody can go on, `recheck.rs` about a condition that nobody looks at again: there the failing run itself is the
+//! evidence.
 
 mod blocked;
 mod ground;
 mod naming;
 mod ordering;
 mod orders;
+mod recheck;
 mod stretches;
 mod trial;
 
@@ -28,6 +30,16 @@ pub use ground::Ground;
 pub use stretches::{Extended, Stretch, candidates};
 use trial::{Trial, Trials};
 
+/// What came of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Said,
+    /// All candidates were tried, and each leaves failures.
+    NothingHelps,
+    /// The failure shows too rarely for a trial, or there was no time for all.
+    NotTried,
+}
+
 /// Says the root cause by a pattern that was tried, if there is one. `passing` are runs that pass, the nearest first.
 pub fn explain(
     ground: &mut dyn Ground,
@@ -35,18 +47,20 @@ pub fn explain(
     relevance: &Relevance,
     passing: &[&Trace],
     cause: &mut RootCause,
-) {
+) -> Verdict {
     if failing.failure.kind == FailureKind::Deadlock
         && let Some(words) = blocked::describe(failing, true)
     {
-        return put(cause, words, Evidence::Shown);
+        put(cause, words, Evidence::Shown);
+        return Verdict::Said;
     }
-    if let Some(words) = naming::missed_recheck(failing) {
-        return put(cause, words, Evidence::Shown);
+    if let Some(words) = recheck::missed(failing, relevance, ground.extents()) {
+        put(cause, words, Evidence::Shown);
+        return Verdict::Said;
     }
     let mut trials = Trials::new(ground);
     if !trials.is_telling() {
-        return;
+        return Verdict::NotTried;
     }
     let run = Extended::new(&failing.observed.trace, passing, failing.symbolic.as_deref());
     let scene = Scene { failing, run, relevance, passing };
@@ -60,12 +74,14 @@ pub fn explain(
         .or_else(|| scene.by_early_order(&mut trials, cause))
         .or_else(|| scene.by_stretch(&mut trials))
         .or_else(|| scene.by_order(&mut trials, cause));
-    if let Some((words, evidence, orders)) = said {
-        if cause.orders.is_empty() {
-            cause.orders = orders;
-        }
-        put(cause, words, evidence);
+    let Some((words, evidence, orders)) = said else {
+        return if trials.may_go_on() { Verdict::NothingHelps } else { Verdict::NotTried };
+    };
+    if cause.orders.is_empty() {
+        cause.orders = orders;
     }
+    put(cause, words, evidence);
+    Verdict::Said
 }
 
 /// The root cause of a failure that is nothing but threads that wait, from the failing run alone.
@@ -111,8 +127,8 @@ fn narrower(
     inside.sort_by_key(|other| (other.length, other.begin));
     inside.into_iter().find_map(|other| {
         let shields = [kept, &[other.shield]].concat();
-        let is_gone = trials.may_go_on() && trials.quickly(&shields).is_gone();
-        let trial = is_gone.then(|| trials.thoroughly(&shields))?;
+        let is_promising = trials.may_go_on() && trials.quickly(&shields).is_promising();
+        let trial = is_promising.then(|| trials.thoroughly(&shields))?;
         trial.is_gone().then(|| (other.clone(), trial))
     })
 }
@@ -153,7 +169,7 @@ impl Scene<'_> {
             }
             let shields = [kept, &[stretch.shield]].concat();
             let mut trial = trials.quickly(&shields);
-            if trial.is_gone() {
+            if trial.is_promising() {
                 trial = trials.thoroughly(&shields);
                 if trial.is_gone() {
                     let narrow = narrower(trials, stretch, &candidates, kept);
@@ -202,7 +218,7 @@ impl Scene<'_> {
                 return None;
             }
             let shields = [wanted.shield];
-            if !trials.quickly(&shields).is_gone() {
+            if !trials.quickly(&shields).is_promising() {
                 continue;
             }
             let trial = trials.thoroughly(&shields);

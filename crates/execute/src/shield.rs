@@ -186,3 +186,106 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use unravel_trace::{Operand, ThreadName, Why};
+
+    use super::*;
+
+    /// Always the last of those that can go on.
+    struct Last;
+
+    impl Scheduler for Last {
+        fn next(&mut self, view: &View<'_>) -> Choice {
+            Choice { thread: view.enabled[view.enabled.len() - 1].thread, events: 9 }
+        }
+    }
+
+    fn mark(site: u32) -> Mark {
+        Mark { site: SiteId(site), caller: None }
+    }
+
+    fn pending(site: u32) -> Pending {
+        let (site, operand) = (SiteId(site), Operand::None);
+        Pending { op: Op::Write, address: 8, bytes: 4, site, caller: None, operand, atomic: false }
+    }
+
+    fn names() -> Vec<ThreadName> {
+        (1..4).map(|nth| ThreadName::main().child(nth)).collect()
+    }
+
+    /// Offers each of these threads with its pending site, and executes what is chosen.
+    fn step(shielded: &mut Shielded<Last>, offered: &[(u32, u32)]) -> u32 {
+        let names = names();
+        let ready = |&(thread, site): &(u32, u32)| Ready {
+            thread: ThreadId(thread),
+            pending: pending(site),
+            by_time: false,
+        };
+        let enabled: Vec<Ready> = offered.iter().map(ready).collect();
+        let view = View {
+            enabled: &enabled,
+            early: &[],
+            names: &names,
+            current: ThreadId(0),
+            why: Why::UsedUp,
+            events: 0,
+        };
+        let choice = shielded.next(&view);
+        assert_eq!(choice.events, 1, "a shield looks at every event");
+        let what = view.ready(choice.thread).expect("offered").pending;
+        shielded.watch(&Executed { number: 1, thread: choice.thread, what, names: &names });
+        choice.thread.0
+    }
+
+    #[test]
+    fn a_stretch_is_not_interrupted_until_it_ends_or_blocks() {
+        let shields = [Shield::Atomic { from: mark(1), to: mark(3), most: 8 }];
+        let mut shielded = Shielded::new(Last, &shields);
+        assert_eq!(step(&mut shielded, &[(0, 7), (1, 1)]), 1, "it begins");
+        assert_eq!(
+            step(&mut shielded, &[(1, 2), (2, 7)]),
+            1,
+            "inside, though the other is preferred"
+        );
+        assert_eq!(step(&mut shielded, &[(2, 7)]), 2, "who blocks lets others go on");
+        assert_eq!(step(&mut shielded, &[(1, 3), (2, 7)]), 1, "it ends");
+        assert_eq!(step(&mut shielded, &[(1, 4), (2, 7)]), 2, "and is over");
+    }
+
+    #[test]
+    fn a_stretch_that_does_not_come_to_its_end_is_left() {
+        let shields = [Shield::Atomic { from: mark(1), to: mark(3), most: 1 }];
+        let mut shielded = Shielded::new(Last, &shields);
+        let chosen: Vec<u32> =
+            [1, 5, 6, 7].map(|site| step(&mut shielded, &[(1, site), (2, 9)])).to_vec();
+        // The first choice is free, and goes to the other.
+        assert_eq!(chosen, [2, 2, 2, 2]);
+        let mut shielded = Shielded::new(Last, &shields);
+        assert_eq!(step(&mut shielded, &[(1, 1)]), 1);
+        assert_eq!(step(&mut shielded, &[(1, 5), (2, 9)]), 1);
+        assert_eq!(step(&mut shielded, &[(1, 6), (2, 9)]), 1);
+        assert_eq!(step(&mut shielded, &[(1, 7), (2, 9)]), 2, "as long as the longest, no longer");
+    }
+
+    #[test]
+    fn what_should_come_later_waits_for_as_many_as_it_should() {
+        let shields = [Shield::Order { first: mark(1), times: 2, then: mark(2) }];
+        let mut shielded = Shielded::new(Last, &shields);
+        assert_eq!(step(&mut shielded, &[(0, 1), (1, 2)]), 0);
+        assert_eq!(step(&mut shielded, &[(0, 1), (1, 2)]), 0);
+        assert_eq!(step(&mut shielded, &[(0, 9), (1, 2)]), 1, "both were there");
+        assert!(!shielded.is_void());
+    }
+
+    #[test]
+    fn an_order_that_cannot_be_kept_makes_the_run_void() {
+        let shields = [Shield::Order { first: mark(1), times: 1, then: mark(2) }];
+        let mut shielded = Shielded::new(Last, &shields);
+        assert_eq!(step(&mut shielded, &[(1, 2)]), 1, "nobody else can go on");
+        assert!(!shielded.is_void(), "the first may never come");
+        assert_eq!(step(&mut shielded, &[(0, 1)]), 0);
+        assert!(shielded.is_void(), "but it did");
+    }
+}

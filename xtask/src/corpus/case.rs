@@ -136,7 +136,7 @@ pub struct Truth {
     pub locks: Vec<String>,
     /// Lines that have to be shown, all of them.
     pub lines: Vec<String>,
-    /// Why the explanation falls short; the case complains once it does not.
+    /// Why a line is not shown; the case complains once all are. All else has to hold.
     pub gap: Option<String>,
 }
 

@@ -4,6 +4,7 @@ use unravel_execute::{Mark, Shield};
 use unravel_results::{Participant, RootCause};
 use unravel_trace::{EventKind, FailureKind, Place, ThreadName, Trace, Verb};
 
+use super::naming::writes;
 use crate::budgets::MOST_ORDERS;
 use crate::failing::Failing;
 
@@ -72,18 +73,27 @@ fn in_sections(
     let passing = passing?;
     let later = section(failing, then)?;
     let earlier = section(failing, first).or_else(|| section(passing, first))?;
-    for (accessed, trace) in &earlier {
-        for (other, failing) in &later {
+    let is_freed = |kind: &EventKind| matches!(kind, EventKind::Free { .. });
+    // What is given back matters more than what is changed.
+    let freed = later.iter().filter(|(index, trace)| is_freed(&trace.events[*index].kind));
+    for (other, failing) in freed.chain(&later) {
+        for (accessed, trace) in &earlier {
             let (one, two) = (&trace.events[*accessed].kind, &failing.events[*other].kind);
-            let same = one
-                .location()
-                .zip(two.location())
-                .is_some_and(|(one, two)| trace.address(one) == failing.address(two));
-            let writes = |kind: &EventKind| {
-                matches!(kind, EventKind::Write { .. } | EventKind::ReadModifyWrite { .. })
+            let (Some(at), Some(then_at)) = (one.location(), two.location()) else { continue };
+            let object =
+                |trace: &Trace, at| trace.objects[trace.location(at).object.0 as usize].address;
+            let same = match is_freed(one) || is_freed(two) {
+                true => object(trace, at) == object(failing, then_at),
+                false => {
+                    trace.address(at) == failing.address(then_at) && (writes(one) || writes(two))
+                }
             };
-            if same && (writes(one) || writes(two)) {
-                let name = failing.location(two.location()?).name.clone();
+            if same {
+                // The name of what is used says more than that of the whole object.
+                let name = match is_freed(two) {
+                    true => trace.location(at).name.clone(),
+                    false => failing.location(then_at).name.clone(),
+                };
                 let first = End { mark: first.mark, event: None, ..End::at(trace, *accessed)? };
                 let then = End { mark: then.mark, ..End::at(failing, *other)? };
                 return Some((first, then, name));
@@ -110,7 +120,10 @@ fn section<'t>(trace: &'t Trace, end: &End) -> Option<Vec<(usize, &'t Trace)>> {
     let accesses = inside.filter(|index| {
         matches!(
             trace.events[*index].kind,
-            EventKind::Read { .. } | EventKind::Write { .. } | EventKind::ReadModifyWrite { .. }
+            EventKind::Read { .. }
+                | EventKind::Write { .. }
+                | EventKind::ReadModifyWrite { .. }
+                | EventKind::Free { .. }
         )
     });
     Some(accesses.map(|index| (index, trace)).collect())
@@ -184,9 +197,7 @@ impl Wanted {
         let own = |event: &&unravel_trace::Event| {
             *failing.thread_name(event.thread) == self.then.thread && event.kind.location() == at
         };
-        let writes = |event: &unravel_trace::Event| {
-            matches!(event.kind, EventKind::Write { .. } | EventKind::ReadModifyWrite { .. })
-        };
+        let writes = |event: &unravel_trace::Event| writes(&event.kind);
         let is_update = failing.events.iter().filter(own).any(writes);
         let frees = matches!(
             failing.events[used].kind,

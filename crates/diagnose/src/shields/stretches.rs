@@ -7,7 +7,7 @@ use unravel_trace::{
     Trace,
 };
 
-use crate::budgets::{MOST_GAPS, MOST_STRETCHES, STRETCH_ENDS};
+use crate::budgets::{MOST_GAPS, MOST_STRETCHES, MOST_TOUCHES, MOST_WIDTH, NESTED, STRETCH_ENDS};
 use crate::points::{Extents, Touch};
 use crate::relevance::Relevance;
 
@@ -32,11 +32,6 @@ struct Gap {
     before: usize,
     touches: Vec<Touch>,
 }
-
-/// The most that is kept of a gap: what comes after it is more of the same.
-const MOST_TOUCHES: usize = 512;
-/// Gaps that one stretch may have.
-const MOST_WIDTH: usize = 4;
 
 /// The failing run, and what its threads would have done next.
 #[derive(Clone, Debug)]
@@ -327,8 +322,6 @@ fn held(trace: &Trace, own: &[usize]) -> Vec<(usize, usize)> {
 
 /// Whether one lock is held from before the first to after the last of these events of a thread.
 fn is_protected(held: &[(usize, usize)], begin: usize, end: usize) -> bool {
-    /// Deeper than locks are nested.
-    const NESTED: usize = 64;
     let before = held.partition_point(|(from, _)| *from < begin);
     held[..before].iter().rev().take(NESTED).any(|(_, to)| *to > end)
 }

@@ -5,13 +5,17 @@ use unravel_results::{Evidence, Kept};
 use unravel_trace::{Rng, Trace};
 
 use super::ground::Ground;
+use crate::budgets::FEWEST_FAILURES;
 use crate::points::Extents;
 use crate::world::{Ending, Mode};
 
 /// What came of schedules with shields.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trial {
-    pub tried: u64,
+    /// Schedules that kept the shields to their end.
+    tried: u64,
+    /// Whether all schedules of the trial were executed.
+    complete: bool,
     failed: u64,
     otherwise: u64,
     passed: u64,
@@ -25,13 +29,19 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Whether no schedule failed any more, while many would have.
+    /// Whether no schedule failed any more, while several would have. A trial that was cut short shows nothing, and one failure
+    /// that is not there may be chance.
     pub fn is_gone(&self) -> bool {
-        self.failed == 0
-            && self.failed_without > 0
-            && self.passed > 0
+        self.complete
+            && self.failed == 0
+            && self.failed_without >= FEWEST_FAILURES
             && self.passed >= self.failed_without / 2
             && self.otherwise <= self.otherwise_without + self.tried / 10
+    }
+
+    /// Whether it is worth a thorough trial.
+    pub fn is_promising(&self) -> bool {
+        self.complete && self.failed == 0 && self.passed > 0
     }
 
     /// Failures that are left, of a thousand.
@@ -90,6 +100,10 @@ impl<'t> Trials<'t> {
             }
             let without = self.without(number);
             let with = self.ground.end(shields, mode(number));
+            trial.complete = number + 1 == most;
+            if with == Ending::Unknown {
+                continue;
+            }
             trial.tried += 1;
             trial.failed_without += u64::from(without == Ending::Failed);
             trial.otherwise_without += u64::from(without == Ending::FailedOtherwise);

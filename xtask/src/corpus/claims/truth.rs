@@ -51,15 +51,19 @@ pub fn check(truth: &Truth, cause: &Value) -> Result<(), String> {
         }
     }
     let places: Vec<&String> = kept.iter().flat_map(|(_, from, to)| [from, to]).collect();
-    for line in &truth.lines {
-        if !has_word(&said, line) && !places.contains(&line) {
-            complaints.push(format!("{line} in the explanation"));
+    let is_shown = |line: &&String| has_word(&said, line) || places.contains(line);
+    let missing: Vec<&String> = truth.lines.iter().filter(|line| !is_shown(line)).collect();
+    match &truth.gap {
+        None => complaints.extend(missing.iter().map(|line| format!("{line} in the explanation"))),
+        // A gap is about lines alone: all else has to hold.
+        Some(gap) if missing.is_empty() => {
+            complaints.push(format!("the gap '{gap}', seen none: remove it"));
         }
+        Some(_) => {}
     }
-    match (&truth.gap, complaints.is_empty()) {
-        (None, true) | (Some(_), false) => Ok(()),
-        (Some(gap), true) => Err(format!("expected the gap '{gap}', seen none: remove it")),
-        (None, false) => Err(format!(
+    match complaints.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
             "truth: expected {}; it says: {}",
             complaints.join("; expected "),
             text("sentence")
