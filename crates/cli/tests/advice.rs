@@ -86,3 +86,28 @@ fn a_search_that_hardly_began_advises_nothing() {
     let cause = &said["bugs"][0]["diagnosis"]["root_cause"];
     assert!(cause.is_null() || cause["advice"] == "", "{cause}");
 }
+
+/// Two waiters for one item, who look again after each wait; the failure is the lost update of `sum`.
+#[test]
+fn who_looks_again_has_missed_nothing() {
+    let take = "pthread_mutex_lock(&m);\nwhile (items == 0)\npthread_cond_wait(&cond, &m);\nitems--;\npthread_mutex_unlock(&m);\n\
+                int seen = sum;\nsum = seen + 1;";
+    let give = "for (int i = 0; i < 2; i++) {\npthread_mutex_lock(&m);\nitems++;\npthread_cond_broadcast(&cond);\n\
+                pthread_mutex_unlock(&m);\n}";
+    let text = program("static int items, sum;", take, take, "", give)
+        .replace("return 0;", "assert(sum == 2);\nreturn 0;");
+    let (pattern, _) = cause("looks-again", &text);
+    assert_eq!(pattern, "lost-update");
+}
+
+#[test]
+fn who_does_not_look_again_has() {
+    let take = "pthread_mutex_lock(&m);\nif (items == 0)\npthread_cond_wait(&cond, &m);\nassert(items > 0);\nitems--;\n\
+                pthread_mutex_unlock(&m);";
+    let give = "for (int i = 0; i < 2; i++) {\npthread_mutex_lock(&m);\nitems++;\npthread_cond_broadcast(&cond);\n\
+                pthread_mutex_unlock(&m);\n}";
+    let text = program("static int items;", take, take, "", give);
+    let (pattern, advice) = cause("looks-once", &text);
+    assert_eq!(pattern, "missed-recheck");
+    assert!(advice.contains("`while` instead of `if`"), "{advice}");
+}
