@@ -11,6 +11,7 @@
 
 mod blocked;
 mod ground;
+mod held;
 mod naming;
 mod ordering;
 mod orders;

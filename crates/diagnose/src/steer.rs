@@ -137,21 +137,9 @@ impl<'a> Steer<'a> {
     }
 
     fn pick(&mut self, options: &[(usize, Key)], offered: &[Ready], current: ThreadId) -> usize {
-        let at_random = match self.mode {
-            Mode::Follow => false,
-            Mode::Wander { leave, .. } => self.rng.below(100) < leave,
-            Mode::Random { stay, .. } => {
-                let current = options.iter().find(|o| offered[o.0].thread == current);
-                if let Some((index, _)) = current
-                    && self.rng.below(100) < stay
-                {
-                    return *index;
-                }
-                true
-            }
-        };
-        if at_random {
-            return options[self.rng.below(options.len() as u32) as usize].0;
+        let current = options.iter().position(|o| offered[o.0].thread == current);
+        if let Some(taken) = self.mode.leave(&mut self.rng, options.len(), current) {
+            return options[taken].0;
         }
         self.follow(options, offered)
     }

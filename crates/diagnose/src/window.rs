@@ -164,21 +164,9 @@ struct Follow {
 
 impl Follow {
     fn pick(&mut self, view: &View<'_>, options: &[&Ready]) -> usize {
-        let at_random = match self.mode {
-            Mode::Follow => false,
-            Mode::Wander { leave, .. } => self.rng.below(100) < leave,
-            Mode::Random { stay, .. } => {
-                let current = options.iter().position(|ready| ready.thread == view.current);
-                if let Some(current) = current
-                    && self.rng.below(100) < stay
-                {
-                    return current;
-                }
-                true
-            }
-        };
-        if at_random {
-            return self.rng.below(options.len() as u32) as usize;
+        let current = options.iter().position(|ready| ready.thread == view.current);
+        if let Some(taken) = self.mode.leave(&mut self.rng, options.len(), current) {
+            return taken;
         }
         let place = |index: &usize| self.rest.place(&view.names[options[*index].thread.index()]);
         (0..options.len()).min_by_key(place).expect("never without options")

@@ -22,6 +22,22 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Which of so many options is taken where the mode leaves the failing run or stays with the current thread; `None` where it
+    /// follows.
+    pub fn leave(self, rng: &mut Rng, options: usize, current: Option<usize>) -> Option<usize> {
+        match self {
+            Mode::Follow => return None,
+            Mode::Wander { leave, .. } if rng.below(100) >= leave => return None,
+            Mode::Wander { .. } => {}
+            Mode::Random { stay, .. } => {
+                if current.is_some() && rng.below(100) < stay {
+                    return current;
+                }
+            }
+        }
+        Some(rng.below(options as u32) as usize)
+    }
+
     pub fn rng(self) -> Rng {
         match self {
             Mode::Follow => Rng::new(0),

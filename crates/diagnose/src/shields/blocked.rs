@@ -5,15 +5,9 @@ use unravel_trace::{
     Bug, Condition, EventKind, LocationId, Place, Request, ThreadId, Trace, Wants, user_place,
 };
 
+use super::held::{Held, held};
 use crate::failing::Failing;
 use crate::pattern::Words;
-
-/// A lock that a thread has, and where it took it.
-struct Held {
-    thread: ThreadId,
-    at: LocationId,
-    taken: usize,
-}
 
 /// What the failing run shows; `None` if that is not enough to say what is wrong. A wake-up is lost only if it could have
 /// been `avoidable`: where every schedule ends so, that is not why.
@@ -21,31 +15,16 @@ pub fn describe(failing: &Failing, avoidable: bool) -> Option<Words> {
     let trace = &failing.observed.trace;
     let symbolic = failing.symbolic.as_ref()?;
     let Bug::Deadlock { requests } = &symbolic.bug else { return None };
-    let held = held(trace);
+    let held = kept(trace);
     not_released(failing, requests, &held, &symbolic.conditions)
         .or_else(|| cycle(failing, requests, &held))
         .or_else(|| lost(trace, requests).filter(|_| avoidable))
         .or_else(|| unannounced(failing, requests))
 }
 
-fn held(trace: &Trace) -> Vec<Held> {
-    let mut held: Vec<Held> = Vec::new();
-    for (taken, event) in trace.events.iter().enumerate() {
-        let thread = event.thread;
-        match event.kind {
-            EventKind::Lock { at, .. } | EventKind::TryLock { at, acquired: true, .. } => {
-                held.push(Held { thread, at, taken });
-            }
-            EventKind::Wake { mutex: at, .. } => held.push(Held { thread, at, taken }),
-            EventKind::Unlock { at } | EventKind::Wait { mutex: at, .. } => {
-                if let Some(index) = held.iter().rposition(|h| h.thread == thread && h.at == at) {
-                    held.remove(index);
-                }
-            }
-            _ => {}
-        }
-    }
-    held
+/// Locks that nobody has given back.
+fn kept(trace: &Trace) -> Vec<Held> {
+    held(trace).into_iter().filter(|held| held.released.is_none()).collect()
 }
 
 fn wanted(request: &Request) -> Option<LocationId> {
@@ -91,7 +70,7 @@ fn not_released(
     };
     requests.iter().find_map(|request| {
         let at = wanted(request)?;
-        let owner = held.iter().find(|held| held.at == at)?;
+        let owner = held.iter().find(|held| held.lock == at)?;
         let end = ended(owner.thread)?;
         let taken = place(trace, owner.taken)?;
         let lock = name(trace, at);
@@ -124,7 +103,7 @@ fn not_released(
 fn cycle(failing: &Failing, requests: &[Request], held: &[Held]) -> Option<Words> {
     let next = |request: &Request| {
         let at = wanted(request)?;
-        let owner = held.iter().find(|held| held.at == at)?;
+        let owner = held.iter().find(|held| held.lock == at)?;
         requests.iter().find(|other| other.thread == owner.thread)
     };
     for start in requests {
@@ -151,7 +130,7 @@ fn told_cycle(failing: &Failing, members: &[&Request], held: &[Held]) -> Option<
         let wants = wanted(request)?;
         let before = members[(index + members.len() - 1) % members.len()];
         let has = wanted(before)?;
-        let owned = held.iter().find(|held| held.at == has && held.thread == request.thread)?;
+        let owned = held.iter().find(|held| held.lock == has && held.thread == request.thread)?;
         let taken = place(trace, owned.taken)?;
         let blocked = blocked_at(failing, request);
         clauses.push(format!(
@@ -269,7 +248,7 @@ fn unannounced(failing: &Failing, requests: &[Request]) -> Option<Words> {
         })
         .collect();
     let (request, cond) = *waiting.first()?;
-    let held = held(trace);
+    let held = kept(trace);
     let waits = |request: &Request| {
         trace.events.iter().rposition(|event| {
             event.thread == request.thread && matches!(event.kind, EventKind::Wait { .. })
@@ -281,7 +260,7 @@ fn unannounced(failing: &Failing, requests: &[Request]) -> Option<Words> {
     // Somebody else wants a lock that the waiter keeps.
     let kept = requests.iter().find_map(|other| {
         let at = wanted(other)?;
-        let owner = held.iter().find(|held| held.at == at && held.thread == request.thread)?;
+        let owner = held.iter().find(|held| held.lock == at && held.thread == request.thread)?;
         Some((other, at, owner.taken))
     });
     if let Some((other, lock, taken)) = kept {

@@ -3,9 +3,10 @@
 use unravel_results::{CausalOrder, Participant, Pattern};
 use unravel_trace::{
     Bug, ConditionKind, Event, EventKey, EventKind, FailureKind, LocationId, Place, SourceLine,
-    SymbolId, Symbolic, ThreadId, Trace, Value,
+    SymbolId, Symbolic, Trace, Value,
 };
 
+use super::held::held;
 use super::stretches::{Extended, Stretch, lock_like};
 use crate::failing::Failing;
 use crate::pattern::Words;
@@ -151,21 +152,15 @@ impl<'s> Seen<'s> {
     /// Whether the others who come in between hold no lock that its thread holds: then no lock of the library is meant to keep
     /// them apart.
     fn is_unprotected(&self) -> bool {
-        let held = |until: usize, thread: ThreadId| {
-            let mut held: Vec<LocationId> = Vec::new();
-            for event in self.trace.events[..until].iter().filter(|event| event.thread == thread) {
-                match event.kind {
-                    EventKind::Lock { at, .. } => held.push(at),
-                    EventKind::Unlock { at } => held.retain(|lock| *lock != at),
-                    _ => {}
-                }
-            }
-            held
+        let all = held(self.trace);
+        let of = |event: usize| {
+            let thread = self.event(event).thread;
+            all.iter()
+                .filter(move |held| held.thread == thread && held.at(event))
+                .map(|held| held.lock)
         };
-        let own = held(self.end, self.event(self.end).thread);
-        !self.between.iter().any(|index| {
-            held(*index, self.event(*index).thread).iter().any(|lock| own.contains(lock))
-        })
+        let own: Vec<LocationId> = of(self.end).collect();
+        !self.between.iter().any(|index| of(*index).any(|lock| own.contains(&lock)))
     }
 
     /// The symbols that an event reads.

@@ -7,6 +7,7 @@ use unravel_trace::{
     Trace,
 };
 
+use super::held::{Held, held};
 use crate::budgets::{MOST_GAPS, MOST_STRETCHES, MOST_TOUCHES, MOST_WIDTH, NESTED, STRETCH_ENDS};
 use crate::points::{Extents, Touch};
 use crate::relevance::Relevance;
@@ -167,13 +168,15 @@ fn counted(symbolic: &Symbolic) -> FxHashSet<u64> {
 pub fn candidates(run: &Extended, relevance: &Relevance, extents: &Extents) -> Vec<Stretch> {
     let trace = &run.trace;
     let guards = lock_like(run);
+    let all_held = held(trace);
     let mut found: FxHashMap<(Mark, Mark), (Rank, Stretch)> = FxHashMap::default();
     for thread in 0..trace.threads.len() {
         let thread = ThreadId(thread as u32);
         let own: Vec<usize> =
             (0..trace.events.len()).filter(|index| trace.events[*index].thread == thread).collect();
         let gaps = gaps(run, &own);
-        let held = held(trace, &own);
+        let held: Vec<Held> =
+            all_held.iter().filter(|held| held.thread == thread).copied().collect();
         for (number, first) in gaps.iter().enumerate() {
             for last in &gaps[number..(number + MOST_WIDTH).min(gaps.len())] {
                 for (begin, end) in ends(trace, &own, first, last, extents) {
@@ -192,7 +195,7 @@ pub fn candidates(run: &Extended, relevance: &Relevance, extents: &Extents) -> V
                     };
                     let length = (end - begin) as u32;
                     let rank = Rank {
-                        protected: is_protected(&held, begin, end),
+                        protected: is_protected(&held, own[begin], own[end]),
                         relevance: relevance(a) + relevance(b),
                         length,
                     };
@@ -296,34 +299,10 @@ fn ends(
     found
 }
 
-/// From where to where a thread holds a lock, by position among its own events, in the order of taking.
-fn held(trace: &Trace, own: &[usize]) -> Vec<(usize, usize)> {
-    let mut held: Vec<(usize, usize)> = Vec::new();
-    let mut open: Vec<(LocationId, usize)> = Vec::new();
-    for (position, index) in own.iter().enumerate() {
-        match trace.events[*index].kind {
-            EventKind::Lock { at, .. }
-            | EventKind::TryLock { at, acquired: true, .. }
-            | EventKind::Wake { mutex: at, .. } => {
-                open.push((at, held.len()));
-                held.push((position, usize::MAX));
-            }
-            EventKind::Unlock { at } | EventKind::Wait { mutex: at, .. } => {
-                if let Some(last) = open.iter().rposition(|(lock, _)| *lock == at) {
-                    let (_, number) = open.remove(last);
-                    held[number].1 = position;
-                }
-            }
-            _ => {}
-        }
-    }
-    held
-}
-
-/// Whether one lock is held from before the first to after the last of these events of a thread.
-fn is_protected(held: &[(usize, usize)], begin: usize, end: usize) -> bool {
-    let before = held.partition_point(|(from, _)| *from < begin);
-    held[..before].iter().rev().take(NESTED).any(|(_, to)| *to > end)
+/// Whether a thread holds one lock from before the first to after the last of two of its events; `held` are its own.
+fn is_protected(held: &[Held], begin: usize, end: usize) -> bool {
+    let before = held.partition_point(|held| held.taken < begin);
+    held[..before].iter().rev().take(NESTED).any(|held| held.at(begin) && held.at(end))
 }
 
 /// Locations that a thread changes, and changes back after it has touched other shared data, while others look at them and go by
@@ -331,13 +310,13 @@ fn is_protected(held: &[(usize, usize)], begin: usize, end: usize) -> bool {
 pub fn lock_like(run: &Extended) -> FxHashSet<LocationId> {
     let trace = &run.trace;
     #[derive(Default)]
-    struct Held {
+    struct Taken {
         before: Option<u64>,
         set_at: Option<usize>,
         restored: bool,
     }
     let mut values: FxHashMap<LocationId, u64> = FxHashMap::default();
-    let mut held: FxHashMap<(ThreadId, LocationId), Held> = FxHashMap::default();
+    let mut held: FxHashMap<(ThreadId, LocationId), Taken> = FxHashMap::default();
     let mut readers: FxHashMap<LocationId, FxHashSet<ThreadId>> = FxHashMap::default();
     let mut others: FxHashMap<ThreadId, Vec<(usize, LocationId)>> = FxHashMap::default();
     for (index, event) in trace.events[..run.real].iter().enumerate() {
@@ -361,7 +340,7 @@ pub fn lock_like(run: &Extended) -> FxHashSet<LocationId> {
                 });
                 state.restored |= touched;
             } else if before.unwrap_or(0) != new {
-                *state = Held { before, set_at: Some(index), restored: state.restored };
+                *state = Taken { before, set_at: Some(index), restored: state.restored };
             }
         }
         others.entry(event.thread).or_default().push((index, at));
