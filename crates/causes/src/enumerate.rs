@@ -15,6 +15,7 @@ use crate::budgets::MOST_CAUSES;
 use crate::core::{Core, core};
 use crate::gather::{Gathered, Member};
 use crate::orders::{OrderId, OrderSet, Pairs};
+use crate::races::set_aside;
 use crate::watch::{Course, Ends};
 
 /// One cause, in terms of what was gathered.
@@ -46,7 +47,7 @@ pub struct Enumerated {
 impl Enumerated {
     /// What there is to say before anything was looked at.
     pub fn none_of(gathered: &Gathered) -> Enumerated {
-        let left = if gathered.passing.is_empty() { 0 } else { gathered.failing.len() };
+        let left = if gathered.passing.is_empty() { 0 } else { set_aside(gathered).len() };
         Enumerated { left, ..Enumerated::default() }
     }
 }
@@ -75,7 +76,7 @@ pub fn enumerate(
     }
     let common = Common::of(&kept);
     let mut cores: Vec<OrderSet> = Vec::new();
-    let mut open: Vec<usize> = (0..gathered.failing.len()).collect();
+    let mut open = set_aside(gathered);
     open.sort_by_cached_key(|index| {
         let course = &gathered.failing[*index].member.course;
         (course.switches(), course.steps.len())

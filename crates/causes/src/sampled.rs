@@ -16,6 +16,7 @@ use unravel_trace::{Capability, Detail, EventKey, Key, Run, Schedule, Want};
 use crate::budgets::{DIAGNOSIS_SHARE, MOST_DIAGNOSED, SEARCH_SHARE};
 use crate::classes::Worded;
 use crate::gather::{Effort, Gathered, Gatherer, left};
+use crate::races::{self, set_aside};
 use crate::watch::{Course, Watch};
 
 /// Looks for failing runs in every way there is, if none has been gathered yet.
@@ -72,7 +73,7 @@ pub fn diagnose_each(
         tried += 1;
         diagnosed.extend(diagnose_one(gatherer, &run, effort, program));
     }
-    let mut open: Vec<usize> = (0..gathered.failing.len()).collect();
+    let mut open = set_aside(gathered);
     open.sort_by_cached_key(|index| {
         let course = &gathered.failing[*index].member.course;
         (course.switches(), course.steps.len())
@@ -111,7 +112,12 @@ fn diagnose_one(
     let mut solver = solver.until(Some(deadline));
     let options = Options::default();
     let diagnosis = diagnose(&mut lab, program, run, &mut solver, &options, &mut |_| {}).ok()?;
-    let Diagnosis { failing, root_cause, .. } = diagnosis;
+    let Diagnosis { failing, root_cause, race, .. } = diagnosis;
+    if let (Some(race), Some(told)) = (race, &root_cause) {
+        let run = gatherer.lab.replay(&failing.schedule, Detail::Events);
+        let (worded, stacks) = races::worded(race, told.clone(), failing.schedule, 1);
+        return Some(Diagnosed { worded, stacks, run });
+    }
     let root_cause = root_cause.filter(|cause| !cause.orders.is_empty())?;
     let cause = Cause {
         minimal: root_cause.orders.iter().all(|order| order.witness.is_some()),

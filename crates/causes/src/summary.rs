@@ -13,6 +13,7 @@ use crate::causes::{Analysis, Task, telling};
 use crate::classes::{Worded, classes, unique};
 use crate::enumerate::{Enumerated, Found};
 use crate::gather::{Effort, FailingMember, Gathered, Gatherer};
+use crate::races;
 use crate::sampled::{Diagnosed, diagnose_each, find_failures};
 use crate::tell::{Teller, schedule};
 
@@ -137,12 +138,28 @@ impl Summary {
                 None => self.runs.push(run),
             }
         }
+        self.tell_races(&mut teller, limit);
         for found in &enumerated.found {
             if !limit.may_go_on() {
                 self.unlooked += found.blocks.len();
                 continue;
             }
             self.tell(&mut teller, gathered, found, &bug_of);
+        }
+    }
+
+    /// Each race is a cause of its own.
+    fn tell_races(&mut self, teller: &mut Teller<'_, '_>, limit: Limit<'_>) {
+        for (index, bug) in self.bugs.iter().enumerate() {
+            let is_told = self.causes.iter().any(|known| known.bugs == [index]);
+            if bug.id.kind != FailureKind::DataRace || is_told || !limit.may_go_on() {
+                continue;
+            }
+            let Some((race, told)) = teller.race(&bug.schedule, &bug.failure) else { continue };
+            let (mut worded, stacks) = races::worded(race, told, bug.schedule.clone(), bug.classes);
+            worded.bugs.push(index);
+            self.causes.push(worded);
+            self.stacks.extend(stacks);
         }
     }
 
@@ -247,7 +264,7 @@ impl Summary {
             CausesVerdict::Concurrent
         };
         self.extent.inputs = self.inputs;
-        self.note_gaps(verdict);
+        self.note_gaps(verdict, told);
         self.stacks.sort_by(|a, b| a.key.cmp(&b.key));
         self.stacks.dedup_by(|a, b| a.key == b.key);
         Analysis {
@@ -275,8 +292,9 @@ impl Summary {
         self.bugs.iter().all(|bug| bug.id.kind == FailureKind::DataRace)
     }
 
-    fn note_gaps(&mut self, verdict: CausesVerdict) {
-        if verdict == CausesVerdict::Concurrent && self.sequential == self.inputs {
+    fn note_gaps(&mut self, verdict: CausesVerdict, told: usize) {
+        let is_everywhere = verdict == CausesVerdict::Concurrent && self.sequential == self.inputs;
+        if is_everywhere && told == 0 {
             self.notes.push(
                 "every schedule has this race, so no order is its cause: nothing orders the two accesses".to_owned(),
             );

@@ -2,9 +2,11 @@
 //! their events.
 
 use rustc_hash::FxHashMap;
-use unravel_results::{CausalOrder, EventStack, Participant};
+use unravel_diagnose::tell_race;
+use unravel_results::{CausalOrder, EventStack, Participant, Race, RootCause};
 use unravel_trace::{
-    Capability, Detail, EventKey, Key, Keys, Place, Run, Schedule, Trace, Verb, VisibleSet, Want,
+    Capability, Detail, EventKey, Failure, Key, Keys, Place, Run, Schedule, Trace, Verb,
+    VisibleSet, Want,
 };
 
 use crate::gather::Gatherer;
@@ -57,6 +59,11 @@ impl<'t, 'g> Teller<'t, 'g> {
     /// Executes a schedule, keeping its events.
     pub fn run(&mut self, schedule: &Schedule) -> Run {
         self.gatherer.lab.replay(schedule, Detail::Events)
+    }
+
+    /// What races in a schedule that ends so.
+    pub fn race(&mut self, schedule: &Schedule, failure: &Failure) -> Option<(Race, RootCause)> {
+        tell_race(&mut self.gatherer.lab, schedule, failure)
     }
 
     /// Executes a course once more and learns the names of its steps. `None` if it does not come out the same.

@@ -82,6 +82,7 @@ const OUTCOME: Want = Want {
     free: unravel_trace::FreeInput::None,
     stacks: false,
     output: false,
+    past_races: false,
 };
 
 /// No site, all of them, and every second one.

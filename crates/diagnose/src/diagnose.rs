@@ -26,6 +26,7 @@ use crate::modelled::Modelled;
 use crate::pairs::immediate;
 use crate::points::replay_points;
 use crate::projection::{Side, operations, project};
+use crate::race;
 use crate::refute::{NoRefuter, PathRefuter};
 use crate::relevance::Relevance;
 use crate::root_cause::{Cause, root_cause};
@@ -145,6 +146,11 @@ pub fn diagnose(
     progress(Stage::Reducing);
     reduce_switches(lab, &mut failing, &mut effort);
 
+    if failing.failure.kind == FailureKind::DataRace
+        && let Some(diagnosis) = diagnose_race(lab, program, &failing, switches_given, &effort)
+    {
+        return Ok(diagnosis);
+    }
     progress(Stage::SeekingAlternate);
     let model = match has_timers {
         true => {
@@ -280,6 +286,7 @@ pub fn diagnose(
         failing: failing.observed,
         switches_given,
         root_cause: root_cause.map(|r| RootCause { proved_on_path: proved, ..r }),
+        race: None,
         alternates,
         effort,
         notes,
@@ -312,12 +319,36 @@ fn diagnose_long(
         failing: failing.observed,
         switches_given,
         root_cause: Some(cause),
+        race: None,
         alternates: finish(vec![near], &reference, Bound::default()),
         effort,
         notes: vec![
             "the run is long: what the root cause does not need was moved out of its way, and only the rest was varied"
                 .to_owned(),
         ],
+    })
+}
+
+/// The diagnosis of a race: no order causes it, so no run is put beside it.
+fn diagnose_race(
+    lab: &mut Laboratory<'_>,
+    program: &str,
+    failing: &Failing,
+    switches_given: usize,
+    effort: &Effort,
+) -> Option<Diagnosis> {
+    let (race, cause) = race::tell(lab, &failing.observed.schedule, &failing.failure)?;
+    Some(Diagnosis {
+        program: program.to_owned(),
+        failure: failing.failure.clone(),
+        status: Status::Confirmed,
+        failing: failing.observed.clone(),
+        switches_given,
+        root_cause: Some(cause),
+        race: Some(race),
+        alternates: Vec::new(),
+        effort: Effort { executed: lab.runs(), ..effort.clone() },
+        notes: Vec::new(),
     })
 }
 

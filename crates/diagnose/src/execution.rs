@@ -1,9 +1,9 @@
 //! The world of execution: every schedule that is tried is run.
 
 use rustc_hash::FxHashMap;
-use unravel_execute::{Course, Laboratory, Shield, Shielded};
+use unravel_execute::{Course, Laboratory, Shielded};
 use unravel_results::Observed;
-use unravel_trace::{BugId, Detail, EventKind, Key, Keys, Schedule, Step, Trace, Want};
+use unravel_trace::{BugId, Detail, EventKind, Key, Keys, Schedule, Shield, Step, Trace, Want};
 
 use crate::points::{Extents, Point, Touch, replay_points};
 use crate::relevance::Relevance;

@@ -100,6 +100,7 @@ pub fn diagnose_imported(
         failing: failing.observed,
         switches_given: given,
         root_cause: told.map(|r| unravel_results::RootCause { proved_on_path: proved, ..r }),
+        race: None,
         alternates,
         effort,
         notes,

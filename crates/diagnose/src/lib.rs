@@ -11,6 +11,7 @@
 //!   the orders that all of them break, `refute.rs` has a solver attack it.
 //! - `shields.rs` (with `shields/`) says what pattern it is, by what keeps the failure away; `localised.rs` does so for long runs, with
 //!   `window.rs`, which varies their end alone.
+//! - `race.rs` is for data races, which no order causes: who holds which lock at the two accesses (`held.rs`).
 //! - `criteria.rs`, `flows.rs`, `projection.rs` and `branches.rs` compare two runs; `tell.rs` and `pattern.rs` find the words.
 //! - `imported.rs` does all that without a program. `paths_only.rs` finds a failing schedule from each thread's branches alone, with
 //!   guided runs of the engine; `executable.rs` makes a schedule of what the solver found.
@@ -26,6 +27,7 @@ mod execution;
 mod failing;
 mod flows;
 mod goals;
+mod held;
 mod hitting_set;
 mod imported;
 mod localised;
@@ -36,6 +38,7 @@ mod paths_only;
 mod pattern;
 pub mod points;
 mod projection;
+mod race;
 mod reduce;
 mod refute;
 mod relevance;
@@ -55,6 +58,8 @@ pub use goals::{Goal, UnknownGoal};
 pub use imported::{diagnose_imported, reduce_fully};
 pub use paths_only::diagnose_paths;
 pub use pattern::{Words, describe};
+pub use race::tell as tell_race;
+pub use shields::vanishes;
 
 /// What the tests against brute force look into; not part of the room's interface.
 #[doc(hidden)]

@@ -6,22 +6,21 @@
 //! what the stretch reads and writes, and the [`Evidence`] goes with it.
 //!
 //! `stretches.rs` and `orders.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` and `ordering.rs` find pattern and words; `blocked.rs` is
-//! about runs in which nobody can go on, `recheck.rs` about a condition that nobody looks at again: there the failing run itself is the
+//! about runs in which nobody can go on, `vanishing.rs` tries one failure's shields on another, `recheck.rs` about a condition that nobody looks at again: there the failing run itself is the
 //! evidence.
 
 mod blocked;
 mod ground;
-mod held;
 mod naming;
 mod ordering;
 mod orders;
 mod recheck;
 mod stretches;
 mod trial;
+mod vanishing;
 
-use unravel_execute::Shield;
 use unravel_results::{CausalOrder, Evidence, Kept, RootCause};
-use unravel_trace::{FailureKind, Trace};
+use unravel_trace::{FailureKind, Shield, Trace};
 
 use crate::budgets::MOST_SHIELDS;
 use crate::failing::Failing;
@@ -30,6 +29,7 @@ use crate::relevance::Relevance;
 pub use ground::Ground;
 pub use stretches::{Extended, Stretch, candidates};
 use trial::{Trial, Trials};
+pub use vanishing::vanishes;
 
 /// What came of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,10 +144,11 @@ impl Scene<'_> {
         let found = self.stretches(trials, &self.run, &[], MOST_SHIELDS)?;
         let (first, trial) = (&found.0[0], &found.1);
         let words = naming::describe(self.failing, &self.run, first, &found.0[1..]);
-        let kept = found
-            .0
-            .iter()
-            .map(|stretch| Kept::Atomic { from: stretch.from.clone(), to: stretch.to.clone() });
+        let kept = found.0.iter().map(|Stretch { shield, from, to, .. }| Kept {
+            shield: *shield,
+            from: from.clone(),
+            to: to.clone(),
+        });
         let orders = naming::orders(self.failing, &self.run, first);
         Some((words, trial.evidence(kept.collect()), orders))
     }
@@ -225,8 +226,9 @@ impl Scene<'_> {
             let trial = trials.thoroughly(&shields);
             if trial.is_gone() {
                 let words = ordering::describe(self.failing, &wanted);
-                let (first, then) = (wanted.first.place.clone(), wanted.then.place.clone());
-                let evidence = trial.evidence(vec![Kept::Order { first, then }]);
+                let (from, to) = (wanted.first.place.clone(), wanted.then.place.clone());
+                let kept = Kept { shield: wanted.shield, from, to };
+                let evidence = trial.evidence(vec![kept]);
                 return Some((words, evidence, Vec::new()));
             }
         }

@@ -1,10 +1,11 @@
 //! The end of a long run: what comes before is executed once, and only the last events are varied (design §14).
 
 use serde::{Deserialize, Serialize};
-use unravel_execute::{Branches, End, Laboratory, Mark, Shield, Shielded};
+use unravel_execute::{Branches, End, Laboratory, Shielded};
 use unravel_results::Observed;
 use unravel_trace::{
-    BugId, Choice, Detail, Op, Question, Ready, Rng, Schedule, Scheduler, ThreadName, Trace, View,
+    BugId, Choice, Detail, Mark, Op, Question, Ready, Rng, Schedule, Scheduler, Shield, ThreadName,
+    Trace, View,
 };
 
 use crate::budgets::{WINDOW_SLACK, WINDOW_TRIAL};

@@ -43,5 +43,5 @@ pub use process::{
 pub use races::{Collector, Detector, Race, RaceChecked};
 pub use recount::Recount;
 pub use replay::{Divergence, Replay};
-pub use shield::{Mark, Shield, Shielded};
+pub use shield::Shielded;
 pub use silence::Silence;

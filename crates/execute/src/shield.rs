@@ -7,41 +7,11 @@
 //! *Not modelled*: who is inside of a stretch and blocks lets others go on; a thread that takes another way and does not reach the
 //! end of its stretch is inside for as many events as the longest stretch that was seen.
 
-use serde::{Deserialize, Serialize};
 use unravel_trace::{
-    Choice, Deviation, Event, Executed, Op, Pending, Question, Ready, Scheduler, Site, SiteId,
-    ThreadId, Trace, View,
+    Choice, Deviation, Executed, Mark, Op, Question, Ready, Scheduler, Shield, ThreadId, View,
 };
 
 use crate::branches::Course;
-
-/// A place in the user's code: a site, and who called if it is in a header of the system.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub struct Mark {
-    pub site: SiteId,
-    pub caller: Option<SiteId>,
-}
-
-impl Mark {
-    pub fn of_event(trace: &Trace, event: &Event) -> Mark {
-        let inlined = trace.site(event.site).is_some_and(Site::is_inlined_in_own_code);
-        Mark { site: event.site, caller: event.caller.filter(|_| !inlined) }
-    }
-
-    pub fn of(pending: &Pending) -> Mark {
-        Mark { site: pending.site, caller: pending.caller }
-    }
-}
-
-/// What is kept in every schedule.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum Shield {
-    /// From the event at one mark to that at the other, a thread is not interrupted; for `most` events if it does not get
-    /// there.
-    Atomic { from: Mark, to: Mark, most: u32 },
-    /// `then` waits until `first` was executed so many times, or can come no more.
-    Order { first: Mark, times: u32, then: Mark },
-}
 
 /// Keeps shields; otherwise another scheduler decides.
 pub struct Shielded<S> {
@@ -189,7 +159,7 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
 
 #[cfg(test)]
 mod tests {
-    use unravel_trace::{Operand, ThreadName, Why};
+    use unravel_trace::{Operand, Pending, SiteId, ThreadName, Why};
 
     use super::*;
 

@@ -32,6 +32,8 @@ unravel_trace::budgets! {
     MORE: Duration = Duration::from_secs(2);
     /// How long one diagnosis may take.
     DIAGNOSIS: Duration = Duration::from_secs(30);
+    /// How long is looked which bugs go away with others: a trial of one is some hundred runs.
+    GROUPING: Duration = Duration::from_secs(5);
     /// Bugs that are diagnosed.
     DIAGNOSED: usize = 8;
 }

@@ -13,10 +13,10 @@ use unravel_results::{
 use unravel_solve::SolverChoice;
 use unravel_trace::{Executor, Input, KnownBug, Rules, Run};
 
-use crate::budgets::{ALWAYS, DIAGNOSED, DIAGNOSIS, FUTILE, HURRIED, LEAST, MORE, TIMES};
+use crate::budgets::{ALWAYS, DIAGNOSED, DIAGNOSIS, FUTILE, GROUPING, HURRIED, LEAST, MORE, TIMES};
 use crate::diagnosing::{self, Diagnosed, Why};
 use crate::keep::{Keeper, Name};
-use crate::same_cause;
+use crate::{same_cause, vanishing};
 
 /// What to explain.
 #[derive(Debug)]
@@ -168,7 +168,16 @@ pub fn explain(
         };
         bugs.push(bug(finding, &explored.tally, keeper.path(name), verdict));
     }
-    same_cause::mark(&mut bugs);
+    let until = Instant::now() + GROUPING;
+    let until = hurry.map_or(until, |end| end.min(until));
+    same_cause::mark(&mut bugs, |index, kept| {
+        let is_late = Instant::now() >= until || interrupted.load(Ordering::Relaxed);
+        let finding = &found.findings[index];
+        if is_late {
+            return None;
+        }
+        vanishing::apart(executor, request, finding, kept, until, interrupted)
+    });
     let put_aside = request.known.iter().enumerate().map(|(number, known)| PutAside {
         bug: known.bug.clone(),
         reason: known.reason.clone(),
@@ -233,5 +242,6 @@ fn bug(finding: &Finding, tally: &Tally, trace: String, verdict: Verdict) -> Exp
         trace,
         verdict,
         same_cause_as: None,
+        vanished: None,
     }
 }

@@ -4,7 +4,7 @@
 //! to ask why), the trace files, and that whatever happens to one bug, the others are still told.
 //!
 //! `explain.rs` is the way, `diagnosing.rs` the process in which one bug is diagnosed, `simplifying.rs` what comes first there,
-//! `same_cause.rs` says which bugs have one cause, `keep.rs` writes the trace files.
+//! `same_cause.rs` (with `vanishing.rs`) says which bugs have one cause, `keep.rs` writes the trace files.
 
 mod budgets;
 mod diagnosing;
@@ -12,6 +12,7 @@ mod explain;
 mod keep;
 mod same_cause;
 mod simplifying;
+mod vanishing;
 
 pub use budgets::budgets;
 pub use explain::{Budget, ExplainError, Known, Progress, Task, explain};

@@ -9,7 +9,7 @@ mod moved;
 mod signalling;
 
 use unravel_causes::Analysis;
-use unravel_results::{Cause, CauseClass};
+use unravel_results::{Cause, CauseClass, Pattern};
 use unravel_trace::{Place, ThreadName};
 
 use crate::budgets::{DOUBT, MOST_CAUSES, MOST_ORDERS, MOST_SWEEPING, WIDTHS};
@@ -37,7 +37,10 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
     for (index, class) in classes.iter().enumerate() {
         candidates.extend(lock_order::lock_orders(index, class, analysis, files));
         candidates.extend(moved::moves(index, class, analysis, files));
-        candidates.extend(orders(index, class, analysis, files));
+        // That one comes first is not what two racing accesses lack.
+        if class.pattern != Pattern::DataRace {
+            candidates.extend(orders(index, class, analysis, files));
+        }
     }
     candidates.extend(signalling::signalling(classes, analysis, files));
     candidates.sort_by_key(|candidate| candidate.cost);
@@ -144,7 +147,9 @@ fn exclusions(
     let width = reach.width();
     let mut groups: Vec<(Vec<usize>, Vec<Stretch>)> = Vec::new();
     for (index, class) in classes.iter().enumerate() {
-        if !class.causes.iter().all(|cause| Graph::of(cause).is_interleaved()) {
+        // Who holds a lock at an access is ordered with whoever holds it at the other.
+        let is_race = class.pattern == Pattern::DataRace;
+        if !is_race && !class.causes.iter().all(|cause| Graph::of(cause).is_interleaved()) {
             continue;
         }
         let Some(stretches) = class_stretches(class, analysis, files, reach) else { continue };

@@ -1,6 +1,6 @@
 //! What a root cause rests on, in words, the same in all reports.
 
-use unravel_results::{Diagnosis, Evidence, RootCause, Status};
+use unravel_results::{Diagnosis, Evidence, ExplainedBug, RootCause, Status};
 
 /// Why the orders are enough, and what keeps the failure away; where nothing is known to, why each order is needed.
 pub fn sentences(diagnosis: &Diagnosis, cause: &RootCause) -> Vec<String> {
@@ -42,5 +42,18 @@ fn kept(cause: &RootCause) -> Option<String> {
             "with what should hold, none of {tried} schedules fails so; without it, {failed_without} of the same do"
         )),
         Evidence::Shown => None,
+    }
+}
+
+/// Why a bug has the cause of another.
+pub fn vanished(bug: &ExplainedBug, other: usize) -> String {
+    match &bug.vanished {
+        Some(trial) => format!(
+            "with what should hold for bug {}, none of {} schedules fails so; without it, {} of the same do",
+            other + 1,
+            trial.tried,
+            trial.failed_without
+        ),
+        None => format!("its cause is that of bug {}", other + 1),
     }
 }

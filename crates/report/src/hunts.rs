@@ -295,6 +295,7 @@ pub fn comparison(hunt: &Hunt, exposed: &Exposed) -> Option<Diagnosis> {
         failing: failing.clone(),
         switches_given: failing.schedule.context_switches(),
         root_cause: None,
+        race: None,
         alternates: vec![passing.clone()],
         effort: Effort::default(),
         notes: Vec::new(),

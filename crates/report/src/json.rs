@@ -14,6 +14,7 @@ mod diagnosis;
 mod explanation;
 mod hunt;
 mod projection;
+mod race;
 mod read;
 mod repairs;
 mod run;

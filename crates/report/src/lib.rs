@@ -25,6 +25,7 @@ pub mod json;
 mod names;
 pub mod notes;
 mod numbers;
+mod races;
 mod repairs;
 pub mod sarif;
 pub mod searched;

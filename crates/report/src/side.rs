@@ -190,7 +190,8 @@ pub fn remedy_places(diagnosis: &Diagnosis) -> Option<(RegionKind, &Place, &Plac
 
 fn participants(diagnosis: &Diagnosis) -> impl Iterator<Item = &Participant> {
     let orders = diagnosis.root_cause.iter().flat_map(|cause| &cause.orders);
-    orders.flat_map(|order| [&order.first, &order.second])
+    let race = diagnosis.race.iter().flat_map(|race| &race.accesses);
+    orders.flat_map(|order| [&order.first, &order.second]).chain(race.map(|access| &access.who))
 }
 
 /// Finds events of the failing run in another one: the same occurrence of the same site in the same thread.

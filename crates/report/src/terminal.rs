@@ -13,6 +13,7 @@ mod hunt;
 pub(crate) mod line;
 mod numbers;
 mod page;
+mod race;
 mod repairs;
 mod schedules;
 

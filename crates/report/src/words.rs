@@ -124,8 +124,8 @@ pub fn absent(who: &Participant, failure: Option<&Failure>) -> &'static str {
 
 /// An access that fails is the last thing of its thread, and no event: it never had an effect.
 fn is_what_failed(who: &Participant, failure: &Failure) -> bool {
-    use FailureKind::{DoubleFree, NullDereference, UseAfterFree};
-    matches!(failure.kind, UseAfterFree | NullDereference | DoubleFree)
+    use FailureKind::{DataRace, DoubleFree, NullDereference, UseAfterFree};
+    matches!(failure.kind, UseAfterFree | NullDereference | DoubleFree | DataRace)
         && who.key.thread == failure.thread
         && failure.place().is_some_and(|p| p.file == who.place.file && p.line == who.place.line)
 }
@@ -148,6 +148,8 @@ pub fn lines_to_look_at(
     let orders = diagnosis.root_cause.iter().flat_map(|cause| &cause.orders);
     places
         .extend(orders.flat_map(|o: &CausalOrder| [o.first.place.clone(), o.second.place.clone()]));
+    let race = diagnosis.race.iter().flat_map(|race| &race.accesses);
+    places.extend(race.map(|access| access.who.place.clone()));
     places.extend(diagnosis.failure.place().cloned());
     places.retain(|place| place.line != 0);
     places.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));

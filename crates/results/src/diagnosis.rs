@@ -4,8 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use unravel_trace::{
-    EventKey, Failure, Outcome, Place, Schedule, SourceLine, ThreadName, Trace, Verb,
+    Event, EventKey, Failure, Outcome, Place, Schedule, Shield, SourceLine, ThreadName, Trace, Verb,
 };
+
+use crate::Race;
 
 /// The diagnosis of one failure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,6 +20,8 @@ pub struct Diagnosis {
     /// Context switches of the run that was given.
     pub switches_given: usize,
     pub root_cause: Option<RootCause>,
+    /// What races, if the failure is a race. Then there is no passing run beside it: no order is its cause.
+    pub race: Option<Race>,
     /// Nearest first.
     pub alternates: Vec<Alternate>,
     pub effort: Effort,
@@ -28,7 +32,7 @@ pub struct Diagnosis {
 /// How far a diagnosis may be trusted.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Status {
-    /// The failing schedule failed and the alternate passed, in execution.
+    /// The failing schedule failed and the alternate passed, in execution. A race: both accesses were executed, unordered.
     Confirmed,
     /// By the model of the trace only: it cannot be executed.
     Modelled,
@@ -118,6 +122,22 @@ pub struct Participant {
     pub event: Option<u32>,
 }
 
+impl Participant {
+    /// An event of a trace; `None` if its place is not known.
+    pub fn of(trace: &Trace, index: usize) -> Option<Participant> {
+        let event = &trace.events[index];
+        let alike = |other: &&Event| other.thread == event.thread && other.site == event.site;
+        let occurrence = trace.events[..index].iter().filter(alike).count() as u32;
+        let thread = trace.thread_name(event.thread).clone();
+        Some(Participant {
+            key: EventKey { thread, site: event.site, occurrence },
+            place: trace.place(event)?.clone(),
+            verb: event.kind.does(),
+            event: Some(index as u32),
+        })
+    }
+}
+
 /// The kind of a concurrency bug.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Pattern {
@@ -150,6 +170,8 @@ pub enum Pattern {
     DoubleFree,
     /// Two threads are inside of what a lock written by hand should keep apart.
     BrokenLock,
+    /// Nothing orders two accesses, of which one writes.
+    DataRace,
     /// Several orders of several objects have to come together.
     Compound,
 }
@@ -196,6 +218,7 @@ impl fmt::Display for Pattern {
             Pattern::MissedRecheck => "missed recheck",
             Pattern::DoubleFree => "double free",
             Pattern::BrokenLock => "broken lock",
+            Pattern::DataRace => "data race",
             Pattern::Compound => "compound",
         })
     }
@@ -212,11 +235,11 @@ pub enum Evidence {
 
 /// What was kept in every schedule that was tried.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Kept {
-    /// From one place to the other a thread is not interrupted.
-    Atomic { from: Place, to: Place },
-    /// One comes before the other.
-    Order { first: Place, then: Place },
+pub struct Kept {
+    pub shield: Shield,
+    /// The stretch's ends, or what came first and what had to wait for it.
+    pub from: Place,
+    pub to: Place,
 }
 
 /// A passing run near the failing one.

@@ -38,8 +38,18 @@ pub struct ExplainedBug {
     pub verdict: Verdict,
     /// What it needs of the environment, besides an order.
     pub needs: Vec<Needed>,
-    /// An earlier bug (its index) whose root cause is in the same lines.
+    /// Another bug (its index) that tells the cause of this one, too.
     pub same_cause_as: Option<usize>,
+    /// If that was found by keeping what should hold there: this failure goes away, too.
+    pub vanished: Option<Vanished>,
+}
+
+/// A failure that goes away if what keeps another one away is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Vanished {
+    /// Schedules that were tried so, none of which fails as it did; and how many of the same do without.
+    pub tried: u64,
+    pub failed_without: u64,
 }
 
 /// Something that the environment has to do, and hardly ever does.

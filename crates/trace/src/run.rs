@@ -193,6 +193,8 @@ pub struct Want {
     pub stacks: bool,
     /// Keep what the program writes to its standard output, in [`Run::output`], instead of letting it pass.
     pub output: bool,
+    /// Races do not end the run, though they are failures.
+    pub past_races: bool,
 }
 
 /// Inputs that a symbolic run leaves open: its conditions are over them as over what was read.
@@ -216,6 +218,7 @@ impl Want {
             free: FreeInput::None,
             stacks: false,
             output: false,
+            past_races: false,
         }
     }
 }

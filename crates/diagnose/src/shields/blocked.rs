@@ -5,8 +5,8 @@ use unravel_trace::{
     Bug, Condition, EventKind, LocationId, Place, Request, ThreadId, Trace, Wants, user_place,
 };
 
-use super::held::{Held, held};
 use crate::failing::Failing;
+use crate::held::{Held, held};
 use crate::pattern::Words;
 
 /// What the failing run shows; `None` if that is not enough to say what is wrong. A wake-up is lost only if it could have

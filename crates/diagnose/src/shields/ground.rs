@@ -1,7 +1,6 @@
 //! Where shields are tried: in whole runs, or at the end of a long one.
 
-use unravel_execute::Shield;
-use unravel_trace::{Detail, Trace};
+use unravel_trace::{Detail, Shield, Trace};
 
 use crate::budgets::{QUICK_TRIAL, SHORT_RUN, THOROUGH_TRIAL, WINDOW_TRIAL};
 use crate::execution::Execution;

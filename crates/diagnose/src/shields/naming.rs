@@ -2,13 +2,13 @@
 
 use unravel_results::{CausalOrder, Participant, Pattern};
 use unravel_trace::{
-    Bug, ConditionKind, Event, EventKey, EventKind, FailureKind, LocationId, Place, SourceLine,
-    SymbolId, Symbolic, Trace, Value,
+    Bug, ConditionKind, Event, EventKind, FailureKind, LocationId, Place, SourceLine, SymbolId,
+    Symbolic, Trace, Value,
 };
 
-use super::held::held;
 use super::stretches::{Extended, Stretch, lock_like};
 use crate::failing::Failing;
+use crate::held::held;
 use crate::pattern::Words;
 use crate::points::{Extents, Touch};
 
@@ -232,16 +232,7 @@ impl<'s> Seen<'s> {
     }
 
     fn participant(&self, index: usize) -> Option<Participant> {
-        let event = self.event(index);
-        let alike = |other: &&Event| other.thread == event.thread && other.site == event.site;
-        let occurrence = self.trace.events[..index].iter().filter(alike).count() as u32;
-        let thread = self.trace.thread_name(event.thread).clone();
-        Some(Participant {
-            key: EventKey { thread, site: event.site, occurrence },
-            place: self.trace.place(event)?.clone(),
-            verb: event.kind.does(),
-            event: Some(index as u32),
-        })
+        Participant::of(self.trace, index)
     }
 
     /// The lines of the others.

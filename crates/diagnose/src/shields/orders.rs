@@ -1,8 +1,7 @@
 //! Orders that should have held: those of the root cause, the other way round.
 
-use unravel_execute::{Mark, Shield};
 use unravel_results::{Participant, RootCause};
-use unravel_trace::{EventKind, FailureKind, Place, ThreadName, Trace, Verb};
+use unravel_trace::{EventKind, FailureKind, Mark, Place, Shield, ThreadName, Trace, Verb};
 
 use super::naming::writes;
 use crate::budgets::MOST_ORDERS;

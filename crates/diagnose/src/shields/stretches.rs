@@ -1,14 +1,13 @@
 //! Stretches of a failing run that were interrupted.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unravel_execute::{Mark, Shield};
 use unravel_trace::{
-    Event, EventKind, ExprId, Location, LocationId, ObjectId, Place, SymbolId, Symbolic, ThreadId,
-    Trace,
+    Event, EventKind, ExprId, Location, LocationId, Mark, ObjectId, Place, Shield, SymbolId,
+    Symbolic, ThreadId, Trace,
 };
 
-use super::held::{Held, held};
 use crate::budgets::{MOST_GAPS, MOST_STRETCHES, MOST_TOUCHES, MOST_WIDTH, NESTED, STRETCH_ENDS};
+use crate::held::{Held, held};
 use crate::points::{Extents, Touch};
 use crate::relevance::Relevance;
 

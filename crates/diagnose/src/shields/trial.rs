@@ -1,8 +1,7 @@
 //! The same schedules with and without shields.
 
-use unravel_execute::Shield;
-use unravel_results::{Evidence, Kept};
-use unravel_trace::{Rng, Trace};
+use unravel_results::{Evidence, Kept, Vanished};
+use unravel_trace::{Rng, Shield, Trace};
 
 use super::ground::Ground;
 use crate::budgets::FEWEST_FAILURES;
@@ -51,6 +50,10 @@ impl Trial {
 
     pub fn helps(&self) -> bool {
         self.failed * 5 <= self.failed_without * 4
+    }
+
+    pub fn vanished(&self) -> Vanished {
+        Vanished { tried: self.tried, failed_without: self.failed_without }
     }
 
     pub fn evidence(&self, kept: Vec<Kept>) -> Evidence {

@@ -12,7 +12,7 @@ use super::{cause, embed, facts, panes, row};
 use crate::escape::visible;
 use crate::source::Sources;
 use crate::stepper::history::History;
-use crate::{FileNames, file_names, words};
+use crate::{FileNames, evidence, file_names, words};
 
 /// Frames shown of a stack.
 const MOST_FRAMES: usize = 8;
@@ -32,8 +32,9 @@ pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &So
                     (stack(&bug.failure, diagnosis, &names))
                     @if let Some(earlier) = bug.same_cause_as {
                         p.same-cause {
-                            "Its root cause is in the same lines as that of "
+                            "Its root cause is that of "
                             a href=(format!("#bug-{}", earlier + 1)) { "bug " (earlier + 1) } "."
+                            @if bug.vanished.is_some() { " " (evidence::vanished(bug, earlier)) "." }
                         }
                     }
                     @if let Some((diagnosis, cause)) = diagnosis.and_then(|d| Some((d, d.root_cause.as_ref()?))) {
@@ -148,6 +149,7 @@ pub fn explorer(timeline: &Timeline<'_>, sources: &Sources) -> Markup {
         section.explorer aria-label="Schedules" {
             h3 {
                 @if timeline.passing.is_some() { "How it fails, and " (timeline.beside.name()) }
+                @else if timeline.diagnosis.race.is_some() { "How it comes to it" }
                 @else { "How it fails; no run that passes was found" }
             }
             (toolbar(timeline))

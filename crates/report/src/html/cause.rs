@@ -1,13 +1,13 @@
 //! The root cause in words: the orders with their source lines, what they rest on, and what should hold instead.
 
 use maud::{Markup, html};
-use unravel_results::{Diagnosis, Participant, RootCause};
+use unravel_results::{Diagnosis, Participant, Race, RootCause};
 use unravel_trace::Place;
 
 use crate::escape::visible;
 use crate::side::{self, RegionKind};
 use crate::source::Sources;
-use crate::{evidence, words};
+use crate::{evidence, races, words};
 
 /// Lines of a region that are shown in full; of a longer one the ends.
 const LONGEST_REGION: u32 = 12;
@@ -32,8 +32,31 @@ pub fn root_cause(diagnosis: &Diagnosis, cause: &RootCause, sources: &Sources) -
                     }
                 }
             }
+            @if let Some(race) = &diagnosis.race { (accesses(race, sources)) }
             @for sentence in evidence::sentences(diagnosis, cause) { p.evidence { (visible(&sentence)) "." } }
         }
+    }
+}
+
+/// The two accesses of a race with their locks.
+fn accesses(race: &Race, sources: &Sources) -> Markup {
+    html! {
+        table.orders {
+            thead { tr { th scope="col" { "Access" } th scope="col" { "what" } th scope="col" { "locks" } } }
+            tbody {
+                @for (index, access) in race.accesses.iter().enumerate() {
+                    tr {
+                        th scope="row" { (index + 1) }
+                        td {
+                            div { (visible(&races::access(access, &race.object))) " " span.dim { (visible(&words::at(&access.who.place))) } }
+                            @if let Some(source) = sources.line(&access.who.place) { code { (visible(&source)) } }
+                        }
+                        td { (visible(&races::locks(access))) }
+                    }
+                }
+            }
+        }
+        @if let Some(guard) = races::guard(race) { p.evidence { (visible(&guard)) "." } }
     }
 }
 

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unravel_results as results;
+use unravel_trace::Shield;
 
 use super::projection::Projection;
+use super::race::Race;
 use super::run::{Failure, Place, Run, Segment, places, segments};
 use super::{DIAGNOSIS, MEMORY_MODEL};
 use crate::{FileNames, words};
@@ -30,6 +32,9 @@ pub struct DiagnosisDocument {
     pub context_switches: ContextSwitches,
     /// Null if none was found.
     pub root_cause: Option<RootCause>,
+    /// The two accesses, if the failure is a race; else null.
+    #[serde(default)]
+    pub race: Option<Race>,
     /// Passing runs, nearest first.
     pub alternates: Vec<Alternate>,
     /// What to look at: the places of the first projection and of the root cause, each line once.
@@ -52,7 +57,7 @@ pub struct Status {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StatusKind {
-    /// The failing schedule failed and the alternates passed, in execution.
+    /// The failing schedule failed and the alternates passed, in execution. Of a race: both accesses were executed.
     Confirmed,
     /// By the model of the trace only: it cannot be executed.
     Modelled,
@@ -76,7 +81,7 @@ pub struct RootCause {
     #[schemars(extend("examples" = [
         "lost-update", "check-then-act", "torn-read", "early-publication", "atomicity-violation", "missing-join",
         "early-free", "early-use", "order-violation", "deadlock", "deadlock-by-condition", "lock-not-released",
-        "lost-wake-up", "missed-recheck", "double-free", "broken-lock", "compound"
+        "lost-wake-up", "missed-recheck", "double-free", "broken-lock", "data-race", "compound"
     ]))]
     pub pattern: String,
     /// What happened, in one sentence.
@@ -233,6 +238,7 @@ impl DiagnosisDocument {
                 reduced: failing.schedule.context_switches() as u64,
             },
             root_cause: diagnosis.root_cause.as_ref().map(RootCause::from),
+            race: diagnosis.race.as_ref().map(Race::from),
             alternates: (diagnosis.alternates.iter())
                 .map(|alternate| Alternate::new(alternate, failing))
                 .collect(),
@@ -291,11 +297,11 @@ impl From<&results::Evidence> for Evidence {
 
 impl From<&results::Kept> for Kept {
     fn from(kept: &results::Kept) -> Kept {
-        let (kind, from, to) = match kept {
-            results::Kept::Atomic { from, to } => (KeptKind::Atomic, from, to),
-            results::Kept::Order { first, then } => (KeptKind::Order, first, then),
+        let kind = match kept.shield {
+            Shield::Atomic { .. } => KeptKind::Atomic,
+            Shield::Order { .. } => KeptKind::Order,
         };
-        Kept { kind, from: from.into(), to: to.into() }
+        Kept { kind, from: (&kept.from).into(), to: (&kept.to).into() }
     }
 }
 

@@ -116,14 +116,26 @@ pub struct Bug {
     pub diagnosis: Option<DiagnosisDocument>,
     /// Why there is no diagnosis; null if there is one.
     pub undiagnosed: Option<String>,
-    /// An earlier bug whose root cause is in the same lines, as its index in `bugs`; else null.
+    /// Another bug that has the same cause and tells it, as its index in `bugs`; else null.
     pub same_cause_as: Option<u64>,
+    /// If that was found by keeping what should hold there: this failure goes away, too. Else null.
+    #[serde(default)]
+    pub vanished: Option<Vanished>,
     /// What a `[[suppress]]` section of `unravel.toml` has to say to put this bug aside; null if it has no site.
     pub suppress: Option<Suppress>,
     /// Those of the explanation's `causes.classes` that lead to this bug; null: not looked for.
     pub causes: Option<Vec<CauseClass>>,
     /// Those of the explanation's `repairs` that make this bug impossible, as their indices; null: not looked for.
     pub repairs: Option<Vec<u64>>,
+}
+
+/// A failure that goes away if what keeps another one away is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Vanished {
+    /// Schedules that were tried so; none failed as it did.
+    pub tried: u64,
+    /// Of the same schedules without.
+    pub failed_without: u64,
 }
 
 /// How the search met a bug.
@@ -268,6 +280,10 @@ impl Bug {
             diagnosis,
             undiagnosed,
             same_cause_as: bug.same_cause_as.map(|number| number as u64),
+            vanished: bug.vanished.map(|results::Vanished { tried, failed_without }| Vanished {
+                tried,
+                failed_without,
+            }),
             suppress: places
                 .first()
                 .map(|site| Suppress { kind: kind.to_owned(), site: site.clone() }),

@@ -5,6 +5,7 @@ use unravel_trace::{Failure, Place};
 
 use super::line::{Line, Tone, columns};
 use super::page::Page;
+use super::race;
 use crate::side::{self, RegionKind};
 use crate::source::Sources;
 use crate::{escape, evidence, words};
@@ -21,6 +22,9 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause, sources:
     for (index, order) in cause.orders.iter().enumerate() {
         let lead = format!("  {}  ", index + 1);
         write_order(page, &lead, Some(&diagnosis.failure), order, sources);
+    }
+    if let Some(race) = &diagnosis.race {
+        race::write(page, race, sources);
     }
     evidence(page, diagnosis, cause);
     if !cause.advice.is_empty() {

@@ -8,10 +8,10 @@ use unravel_results::{Diagnosis, ExplainedBug, Explanation, PutAside, Verdict};
 use super::line::Tone;
 use super::page::Page;
 use super::{headline, repairs, told};
-use crate::deviations;
 use crate::searched::searched;
 use crate::source::Sources;
 use crate::words::count;
+use crate::{deviations, evidence};
 
 /// `page` is where the HTML report is.
 pub fn write(page: &mut Page, all: &Explanation, sources: &Sources, html: Option<&str>) {
@@ -55,6 +55,10 @@ fn section(page: &mut Page, all: &Explanation, bug: &ExplainedBug, sources: &Sou
         }
         Verdict::Undiagnosed { reason } => {
             page.prose("  ", &format!("{found}; {}", replayed(bug)), Tone::Plain);
+            if let Some(other) = bug.same_cause_as {
+                page.prose("  ", &evidence::vanished(bug, other), Tone::Plain);
+                return;
+            }
             page.prose("  ", &format!("not diagnosed: {reason}"), Tone::Strong);
             let command = format!("unravel diagnose {}", unravel_results::shell_word(&bug.trace));
             page.row("diagnose", &command);
@@ -87,14 +91,13 @@ fn replayed(bug: &ExplainedBug) -> &'static str {
     }
 }
 
-/// A bug whose root cause was told already.
-fn again(page: &mut Page, diagnosis: &Diagnosis, earlier: usize, bug: &ExplainedBug) {
-    if let Some(cause) = &diagnosis.root_cause {
-        page.section(&format!(
-            "Root cause: {}, in the lines of bug {}",
-            cause.pattern,
-            earlier + 1
-        ));
+/// A bug whose cause another one tells.
+fn again(page: &mut Page, diagnosis: &Diagnosis, other: usize, bug: &ExplainedBug) {
+    if bug.vanished.is_some() {
+        page.section(&format!("Root cause: that of bug {}", other + 1));
+        page.prose("  ", &evidence::vanished(bug, other), Tone::Plain);
+    } else if let Some(cause) = &diagnosis.root_cause {
+        page.section(&format!("Root cause: {}, as of bug {}", cause.pattern, other + 1));
         page.prose("  ", &cause.sentence, Tone::Plain);
     }
     let command = format!("unravel diagnose {}", unravel_results::shell_word(&bug.trace));

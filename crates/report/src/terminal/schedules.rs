@@ -34,6 +34,7 @@ pub fn beside(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources, heading
     let file = names.file.as_ref().map_or(String::new(), |file| format!(" ({file})"));
     match first {
         Some(_) => page.section(&format!("{heading}{file}")),
+        None if diagnosis.race.is_some() => page.section(&format!("How it comes to it{file}")),
         None => page.section(&format!("How it fails{file}; no run that passes was found")),
     }
     let failed = Verdict {

@@ -46,6 +46,7 @@ pub fn bug(verdict: Verdict, failure: &Failure) -> ExplainedBug {
         verdict,
         needs: Vec::new(),
         same_cause_as: None,
+        vanished: None,
     }
 }
 

@@ -157,6 +157,7 @@ pub fn diagnosis(failure: Failure, failing: Observed) -> Diagnosis {
         failing,
         switches_given: 9,
         root_cause: None,
+        race: None,
         alternates: vec![],
         effort: Effort { evaluated: 1204, executed: 312, solver: Some("z3".into()), queries: 4 },
         notes: vec![],

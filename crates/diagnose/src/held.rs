@@ -7,6 +7,8 @@ use unravel_trace::{EventKind, LocationId, ThreadId, Trace};
 pub struct Held {
     pub thread: ThreadId,
     pub lock: LocationId,
+    /// Only for reading.
+    pub shared: bool,
     /// The event that took it, and the one that gave it back; none if the run ended before.
     pub taken: usize,
     pub released: Option<usize>,
@@ -25,13 +27,18 @@ pub fn held(trace: &Trace) -> Vec<Held> {
     let mut open: Vec<usize> = Vec::new();
     for (index, event) in trace.events.iter().enumerate() {
         let thread = event.thread;
-        match event.kind {
-            EventKind::Lock { at: lock, .. }
-            | EventKind::TryLock { at: lock, acquired: true, .. }
-            | EventKind::Wake { mutex: lock, .. } => {
-                open.push(all.len());
-                all.push(Held { thread, lock, taken: index, released: None });
+        let taken = match event.kind {
+            EventKind::Lock { at, shared } | EventKind::TryLock { at, shared, acquired: true } => {
+                Some((at, shared))
             }
+            EventKind::Wake { mutex, .. } => Some((mutex, false)),
+            _ => None,
+        };
+        if let Some((lock, shared)) = taken {
+            open.push(all.len());
+            all.push(Held { thread, lock, shared, taken: index, released: None });
+        }
+        match event.kind {
             EventKind::Unlock { at: lock } | EventKind::Wait { mutex: lock, .. } => {
                 let is_it =
                     |number: &usize| all[*number].thread == thread && all[*number].lock == lock;
