@@ -35,8 +35,58 @@ pub fn why_over(limit: Limit<'_>) -> &'static str {
     if limit.is_interrupted() { "interrupted" } else { "the time was up" }
 }
 
+/// An input to check with, and its number among those that were tried, where several could have been.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    pub number: Option<usize>,
+    pub input: Input,
+}
+
+/// Explores a program with each of these inputs, which share the effort. It passes if it does with all of them.
+pub fn explore_each(
+    machine: &mut dyn Executor,
+    how: CheckedAs,
+    inputs: &[Checked],
+    effort: &Effort,
+    limit: Limit<'_>,
+) -> Explored {
+    let many = inputs.len().max(1) as u32;
+    let effort =
+        Effort { exhaustive: effort.exhaustive / many, time: effort.time / many, ..*effort };
+    let mut all: Option<Check> = None;
+    for Checked { number, input } in inputs {
+        let mut check = match explore(machine, how, input, &effort, limit) {
+            Explored::Passes(check) => check,
+            other => return other,
+        };
+        check.inputs.extend(*number);
+        all = Some(match all {
+            None => check,
+            Some(known) => both(known, check),
+        });
+    }
+    all.map_or_else(
+        || Explored::Unknown("there is no input to check with".to_owned()),
+        Explored::Passes,
+    )
+}
+
+/// What two inputs showed.
+fn both(mut known: Check, new: Check) -> Check {
+    known.complete &= new.complete;
+    known.schedules += new.schedules;
+    known.classes += new.classes;
+    known.inputs.extend(new.inputs);
+    for reason in new.left_out {
+        if !known.left_out.contains(&reason) {
+            known.left_out.push(reason);
+        }
+    }
+    known
+}
+
 /// Explores a program. What the limit cuts short is not decided.
-pub fn explore(
+fn explore(
     machine: &mut dyn Executor,
     how: CheckedAs,
     input: &Input,
@@ -55,7 +105,14 @@ pub fn explore(
         exit_codes: false,
         known: Vec::new(),
     };
-    let mut check = Check { how, complete: false, schedules: 0, classes: 0, left_out: Vec::new() };
+    let mut check = Check {
+        how,
+        complete: false,
+        schedules: 0,
+        classes: 0,
+        left_out: Vec::new(),
+        inputs: Vec::new(),
+    };
     for strategy in [Strategy::Exhaustive, Strategy::Portfolio] {
         if strategy == Strategy::Portfolio {
             plan = Plan { strategy, schedules: effort.schedules, time: Some(effort.time), ..plan };

@@ -2,7 +2,7 @@
 //! again. Knows nothing of files.
 //!
 //! `explored.rs` is how far a search came; `diagnosis.rs`, `explanation.rs`, `causes.rs`, `repairs.rs` and `hunt.rs` are what the rooms of
-//! these names found; `database.rs` is a trace database in numbers; `command.rs` writes the commands that reports tell people to
+//! these names found, `inputs.rs` the inputs that they name; `database.rs` is a trace database in numbers; `command.rs` writes the commands that reports tell people to
 //! type.
 
 mod causes;
@@ -13,6 +13,7 @@ mod explanation;
 mod explored;
 mod gaps;
 mod hunt;
+mod inputs;
 mod repairs;
 
 pub use causes::*;
@@ -23,4 +24,5 @@ pub use explanation::*;
 pub use explored::*;
 pub use gaps::{AttemptEnd, HuntGap, HuntStop};
 pub use hunt::*;
+pub use inputs::*;
 pub use repairs::*;
