@@ -7,7 +7,7 @@ use unravel_execute::Limit;
 use unravel_explore::{AfterFirst, Plan, Shard, search};
 use unravel_results::{Check, CheckedAs, Stopped};
 use unravel_strategies::Strategy;
-use unravel_trace::{Executor, Failure, Input, LeftOut, Method};
+use unravel_trace::{Executor, Failure, Input, LeftOut, Method, Reached};
 
 /// How much exploring one candidate gets.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ pub fn explore_each(
         Effort { exhaustive: effort.exhaustive / many, time: effort.time / many, ..*effort };
     let mut all: Option<Check> = None;
     for Checked { number, input } in inputs {
-        let mut check = match explore(machine, how, input, &effort, limit) {
+        let mut check = match explore(machine, how, input, number.is_some(), &effort, limit) {
             Explored::Passes(check) => check,
             other => return other,
         };
@@ -85,11 +85,13 @@ fn both(mut known: Check, new: Check) -> Check {
     known
 }
 
-/// Explores a program. What the limit cuts short is not decided.
+/// Explores a program. What the limit cuts short is not decided. That an input is one of many is a bound that the check names,
+/// not a gap in it.
 fn explore(
     machine: &mut dyn Executor,
     how: CheckedAs,
     input: &Input,
+    is_one_of_many: bool,
     effort: &Effort,
     limit: Limit<'_>,
 ) -> Explored {
@@ -143,13 +145,16 @@ fn explore(
         let systematic = &result.explored.systematic;
         let mut classes =
             systematic.iter().filter(|part| part.method == Method::Exhaustive).peekable();
-        let is_complete = classes.peek().is_some() && classes.all(|part| part.complete)
+        let is_left = |what: &&LeftOut| !(is_one_of_many && **what == LeftOut::OtherValues);
+        let ends =
+            |part: &Reached| part.is_over && part.left_out.iter().filter(is_left).count() == 0;
+        let is_complete = classes.peek().is_some() && classes.all(ends)
             || result.explored.stopped == Stopped::OneSchedule;
         if strategy == Strategy::Exhaustive && is_complete && followed > 0 {
             check.complete = true;
             return Explored::Passes(check);
         }
-        for reason in systematic.iter().flat_map(|part| &part.left_out) {
+        for reason in systematic.iter().flat_map(|part| &part.left_out).filter(is_left) {
             if !check.left_out.contains(reason) {
                 check.left_out.push(reason.clone());
             }

@@ -198,7 +198,7 @@ fn further(explored: &Explored) -> Option<String> {
         Variety::One => ", or without --strategy",
         Variety::Fixed => return None,
     };
-    // A search keeps to the values it was given; a hunt has the solver look for others.
+    // A search draws values; a hunt has the solver look for those that matter.
     let inputs = if tally.nondet { "; for other inputs: unravel hunt" } else { "" };
     more.then(|| format!("look further with --time 5m or another --seed{other}{inputs}"))
 }
