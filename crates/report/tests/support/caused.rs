@@ -212,6 +212,28 @@ pub fn incomplete() -> (Causes, Sources) {
     (made, sources)
 }
 
+/// The same behind inputs: the first cause needs one, the second is there with two of three. With the third every schedule
+/// fails.
+pub fn with_inputs() -> (Causes, Sources) {
+    let (mut made, sources) = figure_3_2();
+    let tried = |value, passing, failing| TriedInput {
+        values: vec![InputValue {
+            source: InputSource::Nondet { thread: thread("T0"), index: 0 },
+            value,
+        }],
+        passing,
+        failing,
+        complete: true,
+        sequential: passing == 0,
+    };
+    made.inputs = vec![tried(4, 5, 0), tried(4711, 3, 2), tried(-1, 0, 4)];
+    made.bugs[0].inputs = vec![1];
+    made.classes[0].inputs = vec![1];
+    made.classes[1].inputs = vec![0, 1];
+    made.extent.fixed_inputs = true;
+    (made, sources)
+}
+
 pub fn sequential() -> (Causes, Sources) {
     let (mut made, sources) = figure_3_2();
     made.verdict = CausesVerdict::Sequential;
@@ -338,6 +360,7 @@ pub fn all() -> Vec<(&'static str, Causes, Sources)> {
     add("crossing", crossing());
     add("three threads", three_threads());
     add("incomplete", incomplete());
+    add("with inputs", with_inputs());
     add("sequential", sequential());
     add("nothing fails", nothing_fails());
     let (hostile, sources) = injected_repairs();
