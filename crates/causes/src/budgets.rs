@@ -38,6 +38,14 @@ unravel_trace::budgets! {
     CLASSES: usize = 300_000;
     /// Schedules tried at random where exhaustive search does not end.
     SAMPLES: u64 = 5_000;
-    /// Inputs that are tried of a program that asks for values: each has its share of the time.
-    INPUTS: u32 = 3;
+    /// Inputs that are tried of a program that asks for values: each has its share of the time that is left.
+    INPUTS: u32 = 8;
+    /// Of these so many are tried even if fewer take every branch: values that decide no branch may matter.
+    LEAST_INPUTS: u32 = 3;
+    /// The part of the time in which inputs are looked for, before schedules are; and at most so much.
+    INPUT_SHARE: u32 = 6;
+    /// The most of that.
+    INPUT_TIME: Duration = Duration::from_secs(5);
+    /// Runs from which the search for inputs begins.
+    INPUT_RUNS: u64 = 16;
 }

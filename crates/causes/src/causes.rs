@@ -5,15 +5,14 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use unravel_execute::{Apart, Attended, Laboratory, Limit};
+use unravel_files::ProgramRef;
 use unravel_results::{Causes, EventStack};
-use unravel_strategies::Random;
-use unravel_trace::{
-    Detail, EngineError, Executor, Input, LeftOut, Nondet, Rng, Run, VisibleSet, Want,
-};
+use unravel_trace::{EngineError, Executor, Input, LeftOut, Rules, Run, VisibleSet};
 
 use crate::budgets::{CLASSES, HURRIED, INPUTS, SAMPLES, TELLING_SHARE, TIME};
 use crate::enumerate::{Enumerated, enumerate};
 use crate::gather::{Effort, Gatherer};
+use crate::inputs::to_try;
 use crate::orders::Pairs;
 use crate::summary::Summary;
 use crate::watch::Words;
@@ -21,8 +20,9 @@ use crate::watch::Words;
 /// What to find the causes of.
 #[derive(Clone, Debug)]
 pub struct Task<'a> {
-    pub program: &'a str,
+    pub program: &'a ProgramRef,
     pub input: &'a Input,
+    pub rules: &'a Rules,
     pub budget: Budget,
     /// The command that asks for this.
     pub command: String,
@@ -36,7 +36,7 @@ pub struct Budget {
     pub classes: usize,
     /// Schedules tried at random where exhaustive search does not end.
     pub samples: u64,
-    /// Inputs that are tried, if the program asks for nondeterministic values and none were given.
+    /// Inputs that are tried at most, if the program asks for nondeterministic values and none were given.
     pub inputs: u32,
     /// The environment deviates so often at most.
     pub deviations: u32,
@@ -56,6 +56,8 @@ pub struct Analysis {
     pub stacks: Vec<EventStack>,
     /// For each bug its simplest failing run, with its events.
     pub runs: Vec<Run>,
+    /// The inputs that were tried, as [`Causes::inputs`] has them where the program asks for values; else the only one.
+    pub inputs: Vec<Input>,
     /// What was visible, and the fingerprints of the classes that pass; of the first input. No classes where not all are
     /// known.
     pub visible: VisibleSet,
@@ -174,14 +176,13 @@ pub fn here(
     let mut summary = Summary::default();
     let mut words = Words::default();
     let mut pairs = Pairs::default();
-    let inputs = match asks_for_values(executor, request.input) {
-        true => request.budget.inputs.max(1),
-        false => 1,
-    };
-    for number in 0..inputs {
-        let input = input_of(request.input, number);
-        let share = request.budget.time / inputs;
-        let end = started + share * (number + 1);
+    let inputs = to_try(executor, request, interrupted)?;
+    for (number, tried) in inputs.iter().enumerate() {
+        // What the inputs before it did not need is for those that are left.
+        let left = request.budget.time.saturating_sub(started.elapsed());
+        let share = left / (inputs.len() - number) as u32;
+        let end = Instant::now() + share;
+        let input = tried.input.clone();
         let effort = Effort {
             // What was found has to be told, too.
             until: end - share / TELLING_SHARE,
@@ -199,9 +200,7 @@ pub fn here(
         };
         let mut gathered = gatherer.gather(&effort);
         summary.notes.extend(gathered.set_sequential_aside());
-        let is_one_of_many =
-            gathered.asks_for_values && matches!(request.input.nondet, Nondet::Seed(_));
-        summary.count(&gatherer, &gathered);
+        summary.count(&gatherer, &gathered, tried);
         (gatherer.told)(Told::Progress(Progress::Enumerating));
         let limit = telling(end, interrupted);
         let mut known = summary.clone();
@@ -218,7 +217,7 @@ pub fn here(
         if let Some(problem) = gatherer.lab.problem() {
             return Err(problem.clone());
         }
-        if !is_one_of_many || interrupted.load(Ordering::Relaxed) {
+        if interrupted.load(Ordering::Relaxed) {
             break;
         }
     }
@@ -231,25 +230,4 @@ pub fn telling(end: Instant, interrupted: &AtomicBool) -> Limit<'_> {
         true => Limit::new(Some(Instant::now() + HURRIED), None),
         false => Limit::new(Some(end), Some(interrupted)),
     }
-}
-
-/// Whether the program asks for values that we may choose.
-fn asks_for_values(executor: &mut dyn Executor, input: &Input) -> bool {
-    if !matches!(input.nondet, Nondet::Seed(_)) {
-        return false;
-    }
-    let mut lab = Laboratory::new(executor, input.clone(), VisibleSet::default());
-    let run = lab.run(&mut Random::new(0), &mut (), Want::only(Detail::Outcome));
-    !run.nondet.is_empty()
-}
-
-/// Input number `number`: as given, then with other nondeterministic values.
-fn input_of(input: &Input, number: u32) -> Input {
-    let mut input = input.clone();
-    if let Nondet::Seed(seed) = input.nondet
-        && number > 0
-    {
-        input.nondet = Nondet::Seed(Rng::derive(seed, u64::from(number)));
-    }
-    input
 }

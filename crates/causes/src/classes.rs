@@ -11,20 +11,25 @@ pub struct Worded {
     pub words: unravel_diagnose::Words,
     /// Failures it leads to.
     pub bugs: Vec<usize>,
+    /// Inputs with which it does, by their numbers.
+    pub inputs: Vec<usize>,
 }
 
 /// Puts causes together whose orders are between the same lines; simple ones come first.
 pub fn classes(causes: Vec<Worded>) -> Vec<CauseClass> {
     let mut classes: Vec<CauseClass> = Vec::new();
     let mut by_lines: FxHashMap<Vec<(SourceLine, SourceLine)>, usize> = FxHashMap::default();
-    for Worded { cause, words, bugs } in causes {
+    for Worded { cause, words, bugs, inputs } in causes {
         let lines = lines(&cause.orders);
         if let Some(index) = by_lines.get(&lines) {
             let class = &mut classes[*index];
             class.causes.push(cause);
             class.bugs.extend(bugs);
-            class.bugs.sort_unstable();
-            class.bugs.dedup();
+            class.inputs.extend(inputs);
+            for numbers in [&mut class.bugs, &mut class.inputs] {
+                numbers.sort_unstable();
+                numbers.dedup();
+            }
             continue;
         }
         let regions = regions(&cause.orders);
@@ -38,6 +43,7 @@ pub fn classes(causes: Vec<Worded>) -> Vec<CauseClass> {
             advice: words.advice,
             regions,
             bugs,
+            inputs,
         });
     }
     classes
@@ -130,7 +136,7 @@ mod tests {
             advice: String::new(),
             region: Vec::new(),
         };
-        Worded { cause, words, bugs: Vec::new() }
+        Worded { cause, words, bugs: Vec::new(), inputs: Vec::new() }
     }
 
     #[test]
@@ -139,6 +145,14 @@ mod tests {
         assert_eq!(classes.len(), 2);
         assert_eq!(unique(&classes).len(), 2);
         assert_eq!(classes[1].same_regions_as, None);
+    }
+
+    #[test]
+    fn a_class_holds_for_the_inputs_of_all_its_causes() {
+        let with =
+            |column, inputs: &[usize]| Worded { inputs: inputs.to_vec(), ..cause("a.c", column) };
+        let classes = classes(vec![with(5, &[2]), with(9, &[0, 2])]);
+        assert_eq!(classes[0].inputs, [0, 2]);
     }
 
     #[test]

@@ -31,5 +31,5 @@ pub fn worded(
         Cause { orders: vec![order], failing, constraints: 0, blocks: classes, minimal: false };
     let RootCause { pattern, sentence, advice, region, .. } = told;
     let words = Words { pattern, sentence, advice, region };
-    (Worded { cause, words, bugs: Vec::new() }, stacks)
+    (Worded { cause, words, bugs: Vec::new(), inputs: Vec::new() }, stacks)
 }

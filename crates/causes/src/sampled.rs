@@ -139,7 +139,11 @@ fn diagnose_one(
         region: root_cause.region,
     };
     let run = gatherer.lab.replay(&failing.schedule, Detail::Events);
-    Some(Diagnosed { worded: Worded { cause, words, bugs: Vec::new() }, stacks, run })
+    Some(Diagnosed {
+        worded: Worded { cause, words, bugs: Vec::new(), inputs: Vec::new() },
+        stacks,
+        run,
+    })
 }
 
 /// The call stacks of a cause's events, as a run shows them.

@@ -4,10 +4,12 @@ use std::time::{Duration, Instant};
 
 use unravel_diagnose::describe;
 use unravel_execute::Limit;
+use unravel_hunt::KnownInput;
 use unravel_results::{
     CausalOrder, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, EventStack, Extent,
+    TriedInput,
 };
-use unravel_trace::{BugId, FailureKind, LeftOut, Run, Schedule, VisibleSet};
+use unravel_trace::{BugId, FailureKind, Input, LeftOut, Run, Schedule, VisibleSet};
 
 use crate::causes::{Analysis, Task, telling};
 use crate::classes::{Worded, classes, unique};
@@ -28,9 +30,8 @@ pub struct Summary {
     causes: Vec<Worded>,
     stacks: Vec<EventStack>,
     extent: Extent,
-    inputs: u64,
-    /// Inputs with which everything fails.
-    sequential: u64,
+    /// In the order they were tried.
+    inputs: Vec<(Input, TriedInput)>,
     iterations: u64,
     untold: usize,
     unlooked: usize,
@@ -38,9 +39,11 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn count(&mut self, gatherer: &Gatherer<'_>, gathered: &Gathered) {
+    /// Counts what was gathered with one more input.
+    pub fn count(&mut self, gatherer: &Gatherer<'_>, gathered: &Gathered, tried: &KnownInput) {
         let extent = &mut self.extent;
-        extent.complete = gathered.is_complete() && (self.inputs == 0 || extent.complete);
+        let is_first = self.inputs.is_empty();
+        extent.complete = gathered.is_complete() && (is_first || extent.complete);
         extent.schedules += gathered.schedules;
         extent.passing += gathered.passing.len() as u64;
         extent.failing += gathered.failing.len() as u64;
@@ -54,14 +57,25 @@ impl Summary {
                 extent.left_out.push(what.clone());
             }
         }
-        if self.inputs == 0 {
+        if is_first {
             self.visible = gathered.visible.clone();
             if gathered.exhausted {
                 self.passing = gathered.passing.iter().map(|member| member.course.class).collect();
             }
         }
-        self.inputs += 1;
-        self.sequential += u64::from(gathered.passing.is_empty() && !gathered.failing.is_empty());
+        let new = TriedInput {
+            values: tried.values.clone(),
+            passing: gathered.passing.len() as u64,
+            failing: gathered.failing.len() as u64,
+            complete: gathered.is_complete(),
+            sequential: gathered.passing.is_empty() && !gathered.failing.is_empty(),
+        };
+        self.inputs.push((tried.input.clone(), new));
+    }
+
+    /// The number of the input that was counted last.
+    fn input(&self) -> usize {
+        self.inputs.len().saturating_sub(1)
     }
 
     /// Adds causes that were diagnosed one by one.
@@ -84,7 +98,7 @@ impl Summary {
             gathered,
             found,
             effort,
-            request.program,
+            &request.program.name,
             |gatherer, course| schedule(course, &gatherer.words.keys, visible),
         );
         let limit = telling(end, gatherer.interrupted);
@@ -98,16 +112,19 @@ impl Summary {
                     id,
                     failure: failure.clone(),
                     classes: 1,
+                    inputs: Vec::new(),
                     schedule: run.schedule.clone(),
                     trace: None,
                 });
                 self.extent.failing += 1;
                 self.bugs.len() - 1
             });
+            self.fails_now(index);
             if index == self.runs.len() {
                 self.runs.push(run);
             }
             worded.bugs.push(index);
+            worded.inputs.push(self.input());
             self.iterations += 1;
             self.causes.push(worded);
             self.stacks.extend(stacks);
@@ -151,13 +168,17 @@ impl Summary {
     /// Each race is a cause of its own.
     fn tell_races(&mut self, teller: &mut Teller<'_, '_>, limit: Limit<'_>) {
         for (index, bug) in self.bugs.iter().enumerate() {
-            let is_told = self.causes.iter().any(|known| known.bugs == [index]);
-            if bug.id.kind != FailureKind::DataRace || is_told || !limit.may_go_on() {
+            if bug.id.kind != FailureKind::DataRace || !limit.may_go_on() {
+                continue;
+            }
+            if let Some(known) = self.causes.iter_mut().find(|known| known.bugs == [index]) {
+                known.inputs.clone_from(&bug.inputs);
                 continue;
             }
             let Some((race, told)) = teller.race(&bug.schedule, &bug.failure) else { continue };
             let (mut worded, stacks) = races::worded(race, told, bug.schedule.clone(), bug.classes);
             worded.bugs.push(index);
+            worded.inputs = bug.inputs.clone();
             self.causes.push(worded);
             self.stacks.extend(stacks);
         }
@@ -192,11 +213,26 @@ impl Summary {
                 id,
                 failure: (*failing.failure).clone(),
                 classes: 1,
+                inputs: Vec::new(),
                 schedule: teller.schedule(course),
                 trace: None,
             }),
         }
+        self.fails_now(index);
         index
+    }
+
+    /// Notes that a bug was seen with the input that was counted last.
+    fn fails_now(&mut self, bug: usize) {
+        let input = self.input();
+        let inputs = &mut self.bugs[bug].inputs;
+        if inputs.last() != Some(&input) {
+            inputs.push(input);
+        }
+        // Of failures that were met after counting.
+        if let Some((_, tried)) = self.inputs.last_mut() {
+            tried.failing = tried.failing.max(1);
+        }
     }
 
     fn tell(
@@ -226,10 +262,14 @@ impl Summary {
             (o.first.event.unwrap_or(u32::MAX), o.second.event.unwrap_or(u32::MAX))
         });
         let words = describe(&failing.failure, &orders, &seen.trace);
+        let input = self.input();
         // Another input may have shown the same.
         let is_known = |known: &Worded| is_same(&known.cause.orders, &orders);
         if let Some(known) = self.causes.iter_mut().find(|known| is_known(known)) {
             known.cause.blocks += found.blocks.len() as u64;
+            if known.inputs.last() != Some(&input) {
+                known.inputs.push(input);
+            }
             return;
         }
         let mut bugs: Vec<usize> = found.blocks.iter().map(|index| bug_of[*index]).collect();
@@ -245,6 +285,7 @@ impl Summary {
             },
             words,
             bugs,
+            inputs: vec![input],
         });
     }
 
@@ -258,18 +299,20 @@ impl Summary {
         let unique = unique(&classes);
         let verdict = if self.bugs.is_empty() {
             CausesVerdict::NothingFails
-        } else if self.sequential == self.inputs && !self.races_only() {
+        } else if self.is_sequential() && !self.races_only() {
             CausesVerdict::Sequential
         } else {
             CausesVerdict::Concurrent
         };
-        self.extent.inputs = self.inputs;
         self.note_gaps(verdict, told);
+        let (inputs, tried): (Vec<Input>, Vec<TriedInput>) = self.inputs.into_iter().unzip();
+        // Of an input that nobody chose there is nothing to say.
+        let is_chosen = tried.iter().any(|tried| !tried.values.is_empty());
         self.stacks.sort_by(|a, b| a.key.cmp(&b.key));
         self.stacks.dedup_by(|a, b| a.key == b.key);
         Analysis {
             causes: Causes {
-                program: request.program.to_owned(),
+                program: request.program.name.clone(),
                 command: request.command.clone(),
                 bugs: self.bugs,
                 verdict,
@@ -277,14 +320,21 @@ impl Summary {
                 classes,
                 unique,
                 extent: self.extent,
+                inputs: if is_chosen { tried } else { Vec::new() },
                 notes: self.notes,
                 elapsed,
             },
             stacks: self.stacks,
             runs: self.runs,
+            inputs,
             visible: self.visible,
             passing: self.passing,
         }
+    }
+
+    /// Whether every schedule fails with every input that fails at all.
+    fn is_sequential(&self) -> bool {
+        self.inputs.iter().all(|(_, tried)| tried.sequential || tried.failing == 0)
     }
 
     /// A race needs no particular order: it is there whatever the schedule, and still no sequential bug.
@@ -293,7 +343,7 @@ impl Summary {
     }
 
     fn note_gaps(&mut self, verdict: CausesVerdict, told: usize) {
-        let is_everywhere = verdict == CausesVerdict::Concurrent && self.sequential == self.inputs;
+        let is_everywhere = verdict == CausesVerdict::Concurrent && self.is_sequential();
         if is_everywhere && told == 0 {
             self.notes.push(
                 "every schedule has this race, so no order is its cause: nothing orders the two accesses".to_owned(),
@@ -310,12 +360,6 @@ impl Summary {
             self.extent.complete = false;
             let classes = self.unlooked as u64;
             self.extent.left_out.push(LeftOut::Unexplained { classes });
-        }
-        if verdict == CausesVerdict::Concurrent && self.sequential > 0 && !self.races_only() {
-            self.notes.push(format!(
-                "with {} of {} inputs every schedule fails: that is no bug of concurrency",
-                self.sequential, self.inputs
-            ));
         }
     }
 }

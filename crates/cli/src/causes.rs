@@ -71,8 +71,9 @@ pub fn analyse(
     progress: &mut dyn FnMut(Now),
 ) -> Result<Analysis, CliError> {
     let started = Instant::now();
-    let (name, input) = (loaded.reference.name.clone(), loaded.input.clone());
-    let request = Task { program: &name, input: &input, budget, command };
+    let Loaded { reference, input, .. } = &*loaded;
+    let (reference, input, rules) = (reference.clone(), input.clone(), loaded.rules.clone());
+    let request = Task { program: &reference, input: &input, rules: &rules, budget, command };
     let mut analysis = unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?;
     let go_on = || !INTERRUPTED.load(Ordering::Relaxed);
     if analysis.causes.verdict == CausesVerdict::NothingFails
@@ -82,7 +83,8 @@ pub fn analyse(
         loaded.rules.fail_on_exit = true;
         loaded.vm.set_rules(&loaded.rules);
         let time = budget.time.saturating_sub(started.elapsed());
-        let request = Task { budget: Budget { time, ..budget }, ..request };
+        let rules = &loaded.rules;
+        let request = Task { rules, budget: Budget { time, ..budget }, ..request };
         analysis = unravel_causes::causes(&mut loaded.vm, &request, &INTERRUPTED, progress)?;
         let note = "exit codes differ between schedules: those other than 0 count as failures";
         analysis.causes.notes.push(note.to_owned());

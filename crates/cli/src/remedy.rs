@@ -56,7 +56,6 @@ impl Remedy {
             built: &built,
             reference: &reference,
             rules: &rules,
-            input: &input,
             sites,
             remaining: self.remaining,
             directory,

@@ -19,7 +19,6 @@ pub struct Variants<'a> {
     pub built: &'a Built,
     pub reference: &'a ProgramRef,
     pub rules: &'a Rules,
-    pub input: &'a Input,
     /// How many sites the program has.
     pub sites: u32,
     /// How long to look for causes that measures left.
@@ -54,11 +53,17 @@ impl Workshop for Variants<'_> {
         self.sites
     }
 
-    fn causes(&mut self, machine: &mut Self::Machine, at_most: Duration) -> Option<Analysis> {
+    fn causes(
+        &mut self,
+        machine: &mut Self::Machine,
+        input: &Input,
+        at_most: Duration,
+    ) -> Option<Analysis> {
         let time = self.remaining.min(at_most);
         let request = Task {
-            program: &self.reference.name,
-            input: self.input,
+            program: self.reference,
+            input,
+            rules: self.rules,
             budget: Budget { time, inputs: 1, ..Budget::default() },
             command: String::new(),
         };

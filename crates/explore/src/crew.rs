@@ -262,13 +262,14 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Whether the exhaustive search, all its lanes, has come to its end and left nothing out.
+    /// Whether the exhaustive search, all its lanes, has come to its end and left nothing out but other inputs.
     pub fn is_exhausted(&self) -> bool {
         let mut lanes = self.lanes.iter().filter(|l| {
             l.method == Method::Exhaustive || self.plan.strategy.method() == Some(Method::Bounded)
         });
         let ends = |lane: &LaneState| {
-            lane.summary.as_ref().is_some_and(|s| s.complete && s.left_out.is_empty())
+            let other_values = |what: &LeftOut| *what == LeftOut::OtherValues;
+            lane.summary.as_ref().is_some_and(|s| s.is_over && s.left_out.iter().all(other_values))
         };
         !self.lanes.is_empty() && lanes.clone().next().is_some() && lanes.all(ends)
     }

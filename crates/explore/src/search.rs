@@ -231,9 +231,11 @@ pub fn search(
         } else if enough && schedules > 0 && inconclusive == schedules {
             break Stopped::AllInconclusive;
         }
-        let is_exhausted = !grew && !may_be_longer && crew.is_exhausted() && !state.tally.nondet;
+        // Other values were not tried. A strategy that does nothing else has no more to do with these.
+        let is_over = !state.tally.nondet || plan.strategy.method().is_some();
+        let is_exhausted = !grew && !may_be_longer && crew.is_exhausted() && is_over;
         if is_exhausted && !(state.findings.is_empty() && crew.deepen()) {
-            break Stopped::Exhausted;
+            break if state.tally.nondet { Stopped::Schedules } else { Stopped::Exhausted };
         }
         if crew.is_deep_enough() {
             break Stopped::Schedules;

@@ -6,6 +6,7 @@
 
 use unravel_diagnose::{Steps, reduce_fully};
 use unravel_execute::{Divergence, Laboratory, Replay};
+use unravel_results::InputValue;
 use unravel_trace::{
     Capability, Combined, Detail, FreeInput, Input, Nondet, Outcome, Run, Schedule, ThreadTrace,
     VisibleSet, Want, separate,
@@ -30,6 +31,14 @@ pub struct Performed {
     pub input: Input,
     /// Empty if it could not be taken apart.
     pub parts: Vec<ThreadTrace>,
+}
+
+impl Performed {
+    /// The values of its input, where they were symbols.
+    pub fn values(&self) -> Vec<InputValue> {
+        let cells = self.run.symbolic.iter().flat_map(|symbolic| &symbolic.inputs);
+        cells.map(InputValue::from).collect()
+    }
 }
 
 /// What became of a promise.

@@ -9,15 +9,15 @@ use unravel_database::{Database, DatabaseError};
 use unravel_execute::{Apart, Attended, Laboratory, Limit};
 use unravel_files::ProgramRef;
 use unravel_results::{
-    Exposed, Hunt, HuntBounds, HuntEffort, HuntEnd, HuntGap, HuntStop, RunsSeen,
+    Attempt, Exposed, Hunt, HuntBounds, HuntEffort, HuntEnd, HuntGap, HuntStop, RunsSeen,
 };
-use unravel_solve::{Heeding, SolverChoice};
+use unravel_solve::{Heeding, Solver, SolverChoice};
 use unravel_trace::{EngineError, Executor, FreeInput, Input, Nondet, Rules, Run, VisibleSet};
 
 use crate::budgets::{DEPTH, EPOCHS, FLIPS, RUNS, TELLING_SHARE, TICK, TIME, TRACES};
 use crate::collect::Wanted;
 use crate::execute::Stage;
-use crate::search::{Limits, Search};
+use crate::search::{Caught, Limits, Search};
 use crate::tell::{by_itself, diagnose_caught, tell};
 
 /// What to hunt for.
@@ -196,89 +196,10 @@ pub fn here(
     // What is caught has to be told, too.
     let deadline = end - options.time / TELLING_SHARE;
     let mut progress = |now| told(Told::Progress(now));
-    let mut database = match request.database {
-        Some(path) => Database::open(path, request.program)?,
-        None => Database::in_memory(request.program.clone()),
-    };
-    // Values that the user gave are not to be changed.
-    let given = matches!(request.input.nondet, Nondet::List(_));
-    let free =
-        if given && options.free == FreeInput::Nondet { FreeInput::None } else { options.free };
-    let mut stage = Stage {
-        lab: Laboratory::new(executor, request.input.clone(), VisibleSet::default())
-            .until(Some(deadline), Some(interrupted)),
-        free,
-        learned: VisibleSet::default(),
-        failed: Vec::new(),
-    };
-    let known = visible(&mut stage, &database, begun + options.time / 4);
-    stage.lab.see(known);
-    let wanted =
-        Wanted { runs: options.runs, seed: options.seed, vary_input: free != FreeInput::None };
-    let limits = Limits {
-        bounds: options.bounds,
-        deadline,
-        interrupted,
-        all: options.all,
-        exit_code: request.rules.fail_on_exit,
-    };
     let mut solver = Heeding::new(options.solver.make(), interrupted).until(Some(end));
-    let (mut effort, mut caught, mut journal) = (HuntEffort::default(), Vec::new(), Vec::new());
-    // Not all of the time goes into runs.
-    let collecting = if options.search { begun + options.time / 2 } else { deadline };
-    let mut epoch = 1;
-    let mut last = Instant::now();
-    let (seen, hunted) = loop {
-        let known_before = usable(&database, stage.lab.visible());
-        let mut seen = stage.collect(&mut database, wanted, &mut |seen| {
-            if last.elapsed() > TICK {
-                last = Instant::now();
-                progress(Progress::Running(*seen));
-            }
-            !interrupted.load(Ordering::Relaxed) && Instant::now() < collecting
-        })?;
-        database.flush()?;
-        seen.distinct = usable(&database, stage.lab.visible());
-        seen.known_before = known_before;
-        let mut hunted = out_of_time(interrupted, 0);
-        if options.search && (stage.learned.is_empty() || epoch == EPOCHS) {
-            let mut tell = |effort: &HuntEffort, what: &'static str| {
-                if last.elapsed() > TICK {
-                    last = Instant::now();
-                    let now = Progress::Searching { effort: effort.clone(), what: what.to_owned() };
-                    progress(now);
-                }
-            };
-            let widens = epoch < EPOCHS;
-            let mut search =
-                Search::new(stage, &mut database, &mut solver, limits, widens, &mut tell);
-            (search.effort, search.caught, search.journal) = (effort, caught, journal);
-            if free == FreeInput::All {
-                search.gap(HuntGap::OnlyNumbers);
-            }
-            hunted = search.run()?;
-            Search { stage, effort, caught, journal, .. } = search;
-        }
-        let found = !caught.is_empty() && !options.all;
-        if stage.learned.is_empty() || epoch == EPOCHS || found || Instant::now() >= deadline {
-            break (seen, hunted);
-        }
-        // More is shared than was known: everything begins anew, with that visible.
-        epoch += 1;
-        effort.renewals += 1;
-        let learned = std::mem::take(&mut stage.learned);
-        let mut wider = stage.lab.visible().clone();
-        wider.merge(&learned);
-        let wider = stage.lab.executor().sites().kin(&wider);
-        stage.lab.see(wider);
-    };
+    let searched = search(executor, request, &mut solver, deadline, interrupted, &mut progress)?;
+    let Searched { mut stage, database, seen, end: hunted, effort, caught, journal } = searched;
     database.finish()?;
-    let hunted = match hunted {
-        HuntEnd::Exhausted if seen.distinct == 0 => {
-            HuntEnd::Incomplete { why: vec![HuntGap::NothingPassed] }
-        }
-        hunted => hunted,
-    };
     let mut hunt = Hunt { runs: seen, effort, journal, ..empty(request, hunted, Duration::ZERO) };
     let mut runs = Vec::new();
     let mut exposed: Vec<Exposed> = Vec::new();
@@ -318,6 +239,112 @@ pub fn here(
     hunt.effort.executions = stage.lab.runs();
     hunt.time = begun.elapsed();
     Ok(Bag { hunt, runs })
+}
+
+/// What a search came to.
+pub struct Searched<'a> {
+    pub stage: Stage<'a>,
+    /// All runs that passed.
+    pub database: Database,
+    pub seen: RunsSeen,
+    pub end: HuntEnd,
+    pub effort: HuntEffort,
+    pub caught: Vec<Caught>,
+    pub journal: Vec<Attempt>,
+}
+
+/// Lets runs pass, then searches; both again where more turns out to be shared than was known.
+pub fn search<'a>(
+    executor: &'a mut dyn Executor,
+    request: &Task<'_>,
+    solver: &mut dyn Solver,
+    deadline: Instant,
+    interrupted: &'a AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Searched<'a>, HereError> {
+    let begun = Instant::now();
+    let options = &request.options;
+    let mut database = match request.database {
+        Some(path) => Database::open(path, request.program)?,
+        None => Database::in_memory(request.program.clone()),
+    };
+    // Values that the user gave are not to be changed.
+    let given = matches!(request.input.nondet, Nondet::List(_));
+    let free =
+        if given && options.free == FreeInput::Nondet { FreeInput::None } else { options.free };
+    let mut stage = Stage {
+        lab: Laboratory::new(executor, request.input.clone(), VisibleSet::default())
+            .until(Some(deadline), Some(interrupted)),
+        free,
+        learned: VisibleSet::default(),
+        failed: Vec::new(),
+    };
+    let known = visible(&mut stage, &database, begun + options.time / 4);
+    stage.lab.see(known);
+    let wanted =
+        Wanted { runs: options.runs, seed: options.seed, vary_input: free != FreeInput::None };
+    let limits = Limits {
+        bounds: options.bounds,
+        deadline,
+        interrupted,
+        all: options.all,
+        exit_code: request.rules.fail_on_exit,
+    };
+    let (mut effort, mut caught, mut journal) = (HuntEffort::default(), Vec::new(), Vec::new());
+    // Not all of the time goes into runs.
+    let collecting = if options.search { begun + options.time / 2 } else { deadline };
+    let mut epoch = 1;
+    let mut last = Instant::now();
+    let (seen, hunted) = loop {
+        let known_before = usable(&database, stage.lab.visible());
+        let mut seen = stage.collect(&mut database, wanted, &mut |seen| {
+            if last.elapsed() > TICK {
+                last = Instant::now();
+                progress(Progress::Running(*seen));
+            }
+            !interrupted.load(Ordering::Relaxed) && Instant::now() < collecting
+        })?;
+        database.flush()?;
+        seen.distinct = usable(&database, stage.lab.visible());
+        seen.known_before = known_before;
+        let mut hunted = out_of_time(interrupted, 0);
+        if options.search && (stage.learned.is_empty() || epoch == EPOCHS) {
+            let mut tell = |effort: &HuntEffort, what: &'static str| {
+                if last.elapsed() > TICK {
+                    last = Instant::now();
+                    let now = Progress::Searching { effort: effort.clone(), what: what.to_owned() };
+                    progress(now);
+                }
+            };
+            let widens = epoch < EPOCHS;
+            let mut search = Search::new(stage, &mut database, solver, limits, widens, &mut tell);
+            (search.effort, search.caught, search.journal) = (effort, caught, journal);
+            if free == FreeInput::All {
+                search.gap(HuntGap::OnlyNumbers);
+            }
+            hunted = search.run()?;
+            Search { stage, effort, caught, journal, .. } = search;
+        }
+        let found = !caught.is_empty() && !options.all;
+        if stage.learned.is_empty() || epoch == EPOCHS || found || Instant::now() >= deadline {
+            break (seen, hunted);
+        }
+        // More is shared than was known: everything begins anew, with that visible.
+        epoch += 1;
+        effort.renewals += 1;
+        let learned = std::mem::take(&mut stage.learned);
+        let mut wider = stage.lab.visible().clone();
+        wider.merge(&learned);
+        let wider = stage.lab.executor().sites().kin(&wider);
+        stage.lab.see(wider);
+    };
+    let hunted = match hunted {
+        HuntEnd::Exhausted if seen.distinct == 0 => {
+            HuntEnd::Incomplete { why: vec![HuntGap::NothingPassed] }
+        }
+        hunted => hunted,
+    };
+    Ok(Searched { stage, database, seen, end: hunted, effort, caught, journal })
 }
 
 /// The end of a hunt that had to stop, with so many flips left.

@@ -8,7 +8,7 @@
 //! `ask.rs` asks for an order (after a few random walks, `walk.rs`), `execute.rs` executes it. `search.rs` asks about what was seen, then
 //! flips (`search/flipping.rs`): `flips.rs` finds what could go another way, `values.rs` rules out by data flow, `agenda.rs` says what is
 //! next, `search/synthesise.rs` flips several at once. `gaps.rs` says what no question was about; `tell.rs` executes a failure again,
-//! compares it and has it diagnosed.
+//! compares it and has it diagnosed. `inputs.rs` takes a few inputs of all that a hunt came across, for other rooms.
 
 mod agenda;
 mod ask;
@@ -19,6 +19,7 @@ mod execute;
 mod flips;
 mod gaps;
 mod hunt;
+mod inputs;
 mod parts;
 mod search;
 mod targets;
@@ -28,3 +29,4 @@ mod walk;
 
 pub use budgets::budgets;
 pub use hunt::{Bag, HereError, HuntError, Options, Progress, Quarry, Task, here, hunt};
+pub use inputs::{Few, KnownInput, inputs};

@@ -9,7 +9,7 @@ use unravel_diagnose::{Options, compare, diagnose};
 use unravel_execute::Limit;
 use unravel_results::{Derived, Diagnosis, Exposed, How, Observed};
 use unravel_solve::Solver;
-use unravel_trace::{Detail, InputSource, Run};
+use unravel_trace::{Detail, Run};
 
 use crate::budgets::DIAGNOSIS;
 use crate::execute::{Performed, Stage};
@@ -73,7 +73,7 @@ pub fn tell(stage: &mut Stage<'_>, caught: &Caught) -> (Exposed, Quarry) {
         flips,
         flipped: *flipped,
         synthesised: *synthesised,
-        inputs: inputs(performed),
+        inputs: performed.values(),
         events: performed.run.schedule.events(),
         derived: Some(Box::new(Derived { failing: observed(&failing), passing: derived })),
         diagnosis: None,
@@ -114,20 +114,4 @@ fn observed(run: &Run) -> Observed {
         schedule: run.schedule.clone(),
         outcome: run.outcome.clone(),
     }
-}
-
-/// The inputs of a failing run, in words.
-fn inputs(performed: &Performed) -> Vec<(String, String)> {
-    let cells = performed.run.symbolic.iter().flat_map(|symbolic| &symbolic.inputs);
-    let words = |source: &InputSource| match source {
-        InputSource::Nondet { thread, index } => format!("nondet value {} of {thread}", index + 1),
-        InputSource::Argument { index } => format!("argument {}", index + 1),
-        InputSource::Number { index } => format!("number {} of the standard input", index + 1),
-        InputSource::Byte { offset } => format!("byte {offset} of the standard input"),
-    };
-    let value = |cell: &unravel_trace::InputCell| {
-        let shift = 64 - 8 * u32::from(cell.bytes.min(8));
-        (((cell.value << shift) as i64) >> shift).to_string()
-    };
-    cells.map(|cell| (words(&cell.what), value(cell))).collect()
 }

@@ -7,7 +7,7 @@ use unravel_execute::Limit;
 use unravel_explore::{AfterFirst, Plan, Shard, search};
 use unravel_results::{Check, CheckedAs, Stopped};
 use unravel_strategies::Strategy;
-use unravel_trace::{Executor, Failure, Input, LeftOut, Method};
+use unravel_trace::{Executor, Failure, Input, LeftOut, Method, Reached};
 
 /// How much exploring one candidate gets.
 #[derive(Clone, Copy, Debug)]
@@ -35,11 +35,63 @@ pub fn why_over(limit: Limit<'_>) -> &'static str {
     if limit.is_interrupted() { "interrupted" } else { "the time was up" }
 }
 
-/// Explores a program. What the limit cuts short is not decided.
-pub fn explore(
+/// An input to check with, and its number among those that were tried, where several could have been.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    pub number: Option<usize>,
+    pub input: Input,
+}
+
+/// Explores a program with each of these inputs, which share the effort. It passes if it does with all of them.
+pub fn explore_each(
+    machine: &mut dyn Executor,
+    how: CheckedAs,
+    inputs: &[Checked],
+    effort: &Effort,
+    limit: Limit<'_>,
+) -> Explored {
+    let many = inputs.len().max(1) as u32;
+    let effort =
+        Effort { exhaustive: effort.exhaustive / many, time: effort.time / many, ..*effort };
+    let mut all: Option<Check> = None;
+    for Checked { number, input } in inputs {
+        let mut check = match explore(machine, how, input, number.is_some(), &effort, limit) {
+            Explored::Passes(check) => check,
+            other => return other,
+        };
+        check.inputs.extend(*number);
+        all = Some(match all {
+            None => check,
+            Some(known) => both(known, check),
+        });
+    }
+    all.map_or_else(
+        || Explored::Unknown("there is no input to check with".to_owned()),
+        Explored::Passes,
+    )
+}
+
+/// What two inputs showed.
+fn both(mut known: Check, new: Check) -> Check {
+    known.complete &= new.complete;
+    known.schedules += new.schedules;
+    known.classes += new.classes;
+    known.inputs.extend(new.inputs);
+    for reason in new.left_out {
+        if !known.left_out.contains(&reason) {
+            known.left_out.push(reason);
+        }
+    }
+    known
+}
+
+/// Explores a program. What the limit cuts short is not decided. That an input is one of many is a bound that the check names,
+/// not a gap in it.
+fn explore(
     machine: &mut dyn Executor,
     how: CheckedAs,
     input: &Input,
+    is_one_of_many: bool,
     effort: &Effort,
     limit: Limit<'_>,
 ) -> Explored {
@@ -55,7 +107,14 @@ pub fn explore(
         exit_codes: false,
         known: Vec::new(),
     };
-    let mut check = Check { how, complete: false, schedules: 0, classes: 0, left_out: Vec::new() };
+    let mut check = Check {
+        how,
+        complete: false,
+        schedules: 0,
+        classes: 0,
+        left_out: Vec::new(),
+        inputs: Vec::new(),
+    };
     for strategy in [Strategy::Exhaustive, Strategy::Portfolio] {
         if strategy == Strategy::Portfolio {
             plan = Plan { strategy, schedules: effort.schedules, time: Some(effort.time), ..plan };
@@ -86,13 +145,16 @@ pub fn explore(
         let systematic = &result.explored.systematic;
         let mut classes =
             systematic.iter().filter(|part| part.method == Method::Exhaustive).peekable();
-        let is_complete = classes.peek().is_some() && classes.all(|part| part.complete)
+        let is_left = |what: &&LeftOut| !(is_one_of_many && **what == LeftOut::OtherValues);
+        let ends =
+            |part: &Reached| part.is_over && part.left_out.iter().filter(is_left).count() == 0;
+        let is_complete = classes.peek().is_some() && classes.all(ends)
             || result.explored.stopped == Stopped::OneSchedule;
         if strategy == Strategy::Exhaustive && is_complete && followed > 0 {
             check.complete = true;
             return Explored::Passes(check);
         }
-        for reason in systematic.iter().flat_map(|part| &part.left_out) {
+        for reason in systematic.iter().flat_map(|part| &part.left_out).filter(is_left) {
             if !check.left_out.contains(reason) {
                 check.left_out.push(reason.clone());
             }

@@ -103,6 +103,7 @@ mod tests {
             schedules: 9,
             classes: 1,
             left_out: Vec::new(),
+            inputs: Vec::new(),
         });
         assert_eq!(titles(vec![few, stood("more", RepairKind::NewLock, 6, 10)]), ["more", "few"]);
     }

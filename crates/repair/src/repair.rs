@@ -29,8 +29,13 @@ pub trait Workshop {
     /// How many sites the program has: those of a woven one with larger numbers were woven in.
     fn sites(&self) -> u32;
 
-    /// All causes of a woven program.
-    fn causes(&mut self, machine: &mut Self::Machine, at_most: Duration) -> Option<Analysis>;
+    /// All causes of a woven program, with this input.
+    fn causes(
+        &mut self,
+        machine: &mut Self::Machine,
+        input: &Input,
+        at_most: Duration,
+    ) -> Option<Analysis>;
 
     /// The program with these files instead of the user's.
     fn compile(&mut self, files: &[PatchedFile]) -> Result<Self::Machine, String>;

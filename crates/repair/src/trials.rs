@@ -7,10 +7,10 @@ use unravel_causes::{Allowed, Analysis, allowed_classes};
 use unravel_code::weave;
 use unravel_execute::Limit;
 use unravel_results::{Check, CheckedAs, Rejected, Repair, RepairCost, RepairKind};
-use unravel_trace::{Failure, FailureKind, SiteId, VisibleSet};
+use unravel_trace::{Failure, FailureKind, Input, SiteId, VisibleSet};
 
 use crate::budgets::{COUNTING, EXHAUSTIVE_SHARE, MOST_REMAINING, SAMPLING_SHARE, SPARE};
-use crate::check::{self, Effort, Explored};
+use crate::check::{self, Checked, Effort, Explored};
 use crate::draft::{Written, write};
 use crate::measures::Measure;
 use crate::propose::Proposal;
@@ -24,8 +24,10 @@ pub struct Trials<'b, W: Workshop> {
     request: &'b Task<'b>,
     limit: Limit<'b>,
     visible: &'b VisibleSet,
-    /// The classes that pass without any repair.
+    /// The classes that pass without any repair, with the first input.
     passing: FxHashSet<u64>,
+    first: &'b Input,
+    inputs: Vec<Checked>,
     pub found: Vec<Stood>,
     pub rejected: Vec<Rejected>,
     /// The causes of failures that measures left.
@@ -45,6 +47,8 @@ impl<'b, W: Workshop> Trials<'b, W> {
             limit,
             visible: &analysis.visible,
             passing: analysis.passing.iter().copied().collect(),
+            first: analysis.inputs.first().unwrap_or(request.input),
+            inputs: to_check(analysis, request.input),
             found: Vec::new(),
             rejected: Vec::new(),
             remaining: Vec::new(),
@@ -169,14 +173,14 @@ impl<'b, W: Workshop> Trials<'b, W> {
     }
 
     fn explore(&self, machine: &mut W::Machine, how: CheckedAs) -> Explored {
-        let Task { input, effort, time, .. } = self.request;
+        let Task { effort, time, .. } = self.request;
         // Several candidates have to fit in.
         let effort = Effort {
             exhaustive: effort.exhaustive.min(*time / EXHAUSTIVE_SHARE),
             time: effort.time.min(*time / SAMPLING_SHARE),
             ..*effort
         };
-        check::explore(machine, how, input, &effort, self.limit)
+        check::explore_each(machine, how, &self.inputs, &effort, self.limit)
     }
 
     fn kept(&self, machine: &mut W::Machine) -> Option<(u64, u64)> {
@@ -184,7 +188,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
             return None;
         }
         let allowed = Allowed {
-            input: self.request.input,
+            input: self.first,
             visible: self.visible,
             woven_from: SiteId(self.workshop.sites()),
             time: COUNTING.min(self.left()),
@@ -199,13 +203,33 @@ impl<'b, W: Workshop> Trials<'b, W> {
         let is_ours = failure.kind == FailureKind::Deadlock;
         let is_over = !self.limit.may_go_on();
         if !is_ours && self.remaining.len() < MOST_REMAINING && self.found.is_empty() && !is_over {
-            self.remaining.extend(self.workshop.causes(machine, self.left() / 2));
+            // Those that failed before come first.
+            let input = self.inputs.first().map_or(self.first, |checked| &checked.input);
+            self.remaining.extend(self.workshop.causes(machine, input, self.left() / 2));
         }
     }
 
     fn left(&self) -> Duration {
         self.limit.left().unwrap_or(self.request.time)
     }
+}
+
+/// The inputs that a repair has to stand: those with which the program failed first, then those with which it did not. Where
+/// every schedule fails, none will pass: such an input is no test of a repair.
+fn to_check(analysis: &Analysis, given: &Input) -> Vec<Checked> {
+    let tried = &analysis.causes.inputs;
+    if tried.is_empty() {
+        let input = analysis.inputs.first().unwrap_or(given).clone();
+        return vec![Checked { number: None, input }];
+    }
+    let inputs = tried.iter().zip(&analysis.inputs).enumerate();
+    let mut inputs: Vec<_> = inputs.filter(|(_, (tried, _))| !tried.sequential).collect();
+    inputs.sort_by_key(|(_, (tried, _))| tried.failing == 0);
+    let checked = |(number, (_, input)): (usize, (_, &Input))| Checked {
+        number: Some(number),
+        input: input.clone(),
+    };
+    inputs.into_iter().map(checked).collect()
 }
 
 fn woven(measures: &[Measure], files: &Files) -> Option<Vec<weave::Measure>> {

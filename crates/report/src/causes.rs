@@ -6,7 +6,7 @@ use unravel_results::{CausalOrder, Cause, CauseClass, Causes, CausesVerdict, Ext
 use unravel_trace::{Failure, SourceLine, ThreadName};
 
 use crate::words::{count, grouped, listed};
-use crate::{FileNames, file_names, notes};
+use crate::{FileNames, file_names, inputs, notes};
 
 /// Other threads and occurrences of a class that are told of.
 const MOST_TOLD: usize = 3;
@@ -18,11 +18,17 @@ pub fn headline(causes: &Causes) -> String {
     match causes.verdict {
         CausesVerdict::NothingFails => nothing_fails(causes),
         CausesVerdict::Sequential if extent.complete => {
-            "fails under every schedule: this is a sequential bug, not one of concurrency: debug it with gdb".to_owned()
+            let with = inputs::with_which(causes, &sequential(causes));
+            let with = with.map_or_else(String::new, |with| format!("{with} it "));
+            format!(
+                "{with}fails under every schedule: this is a sequential bug, not one of concurrency: debug it with gdb"
+            )
         }
         CausesVerdict::Sequential => format!(
-            "all {} that were seen fail: this looks like a sequential bug, not one of concurrency: debug it with gdb",
-            count(all, "class of schedules")
+            "{}all {} that were seen fail: this looks like a sequential bug, not one of concurrency: debug it with gdb",
+            inputs::with_which(causes, &sequential(causes))
+                .map_or_else(String::new, |with| format!("{with} ")),
+            count(extent.failing, "class of schedules")
         ),
         CausesVerdict::Concurrent => match causes.classes.len() as u64 {
             0 => "it depends on the schedule, but no cause was found".to_owned(),
@@ -48,10 +54,27 @@ fn nothing_fails(causes: &Causes) -> String {
         format!("{program}: inconclusive: {why} ({pace})")
     } else if extent.complete {
         let all = count(extent.passing + extent.failing, "class of schedules");
-        format!("{program}: no failure: all {all} explored, in {pace} ({size})")
+        format!(
+            "{program}: no failure: all {all}{} explored, in {pace} ({size})",
+            of_inputs(causes)
+        )
     } else {
-        format!("{program}: no failure found in {pace} ({size})")
+        format!("{program}: no failure found in {pace}{} ({size})", of_inputs(causes))
     }
+}
+
+/// ` of 5 inputs`, where there was a choice.
+fn of_inputs(causes: &Causes) -> String {
+    match causes.inputs.len() {
+        0 => String::new(),
+        some => format!(" of {}", count(some as u64, "input")),
+    }
+}
+
+/// The inputs with which every schedule fails.
+fn sequential(causes: &Causes) -> Vec<usize> {
+    let inputs = causes.inputs.iter().enumerate();
+    inputs.filter(|(_, tried)| tried.sequential).map(|(number, _)| number).collect()
 }
 
 fn schedules(extent: &Extent) -> String {
@@ -61,22 +84,25 @@ fn schedules(extent: &Extent) -> String {
     }
 }
 
-/// `complete: all 27 classes of schedules of this input, up to 20,000,000 steps a run`, or what was left.
-pub fn extent(extent: &Extent) -> String {
+/// `complete: all 27 classes of schedules of this input, up to 20,000,000 steps a run`, `complete for the 5 inputs tried: …`, or
+/// what was left.
+pub fn extent(causes: &Causes) -> String {
+    let extent = &causes.extent;
     let all = extent.passing + extent.failing;
     let (number, classes) =
         (grouped(all), if all == 1 { "class of schedules" } else { "classes of schedules" });
     let steps = bound(extent);
     if extent.complete {
-        let inputs = if extent.inputs > 1 {
-            format!("of {} inputs", extent.inputs)
-        } else {
-            "of this input".to_owned()
-        };
         let all = if all == 1 { "the only".to_owned() } else { format!("all {number}") };
-        return format!("complete: {all} {classes} {inputs}, {steps}");
+        return match causes.inputs.len() {
+            0 => format!("complete: {all} {classes} of this input, {steps}"),
+            1 => format!("complete for the input tried: {all} {classes}, {steps}"),
+            some => format!("complete for the {some} inputs tried: {all} {classes}, {steps}"),
+        };
     }
-    let seen = format!("not complete: {number} {classes} seen in {}, {steps}", schedules(extent));
+    let of = of_inputs(causes);
+    let seen =
+        format!("not complete: {number} {classes}{of} seen in {}, {steps}", schedules(extent));
     match extent.left_out.is_empty() {
         true => seen,
         false => format!("{seen}; left: {}", notes::all_left_out(&extent.left_out).join("; ")),
@@ -93,9 +119,22 @@ fn bound(extent: &Extent) -> String {
 
 /// What the reader should know of the inputs, and all other notes.
 pub fn notes(causes: &Causes) -> Vec<String> {
-    let fixed = "values of __VERIFIER_nondet_* were fixed: other inputs were not looked at";
-    let fixed = causes.extent.fixed_inputs.then(|| fixed.to_owned());
-    fixed.into_iter().chain(causes.notes.iter().cloned()).collect()
+    let mut said = Vec::new();
+    if !causes.inputs.is_empty() {
+        let all: Vec<usize> = (0..causes.inputs.len()).collect();
+        let tried = inputs::named(causes, &all);
+        said.push(format!("tried with {tried}; with others it may fail in other ways"));
+    } else if causes.extent.fixed_inputs {
+        let fixed = "values of __VERIFIER_nondet_* were fixed: other inputs were not looked at";
+        said.push(fixed.to_owned());
+    }
+    if causes.verdict == CausesVerdict::Concurrent {
+        let with = inputs::with_which(causes, &sequential(causes));
+        let fails = "every schedule fails: that is no bug of concurrency";
+        said.extend(with.map(|with| format!("{with} {fails}")));
+    }
+    said.extend(causes.notes.iter().cloned());
+    said
 }
 
 /// The failure that a class leads to first.
@@ -109,7 +148,9 @@ pub fn facts(causes: &Causes, class: &CauseClass) -> Vec<String> {
     let mut facts = Vec::new();
     let blocked: u64 = class.causes.iter().map(|cause| cause.blocks).sum();
     let fail = if blocked == 1 { "fails" } else { "fail" };
-    facts.push(format!("{} {fail} so", count(blocked, "class of schedules")));
+    let with = inputs::with_which(causes, &class.inputs);
+    let with = with.map_or_else(String::new, |with| format!(", {with}"));
+    facts.push(format!("{} {fail} so{with}", count(blocked, "class of schedules")));
     facts.extend(other_threads(class));
     facts.extend(same_regions(causes, class));
     if causes.bugs.len() > 1 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use unravel_results::{
     AttemptEnd, Derived, Diagnosis, Effort, Exposed, Flip, FlipKind, How, Hunt, HuntEnd, HuntGap,
-    HuntStop, Status, TraceSource,
+    HuntStop, InputValue, Status, TraceSource,
 };
 use unravel_trace::{Outcome, Place};
 
@@ -204,8 +204,10 @@ pub fn how(exposed: &Exposed) -> Vec<String> {
         }
     }
     if !exposed.inputs.is_empty() {
-        let inputs: Vec<String> =
-            exposed.inputs.iter().map(|(what, value)| format!("{what} = {value}")).collect();
+        let inputs = exposed.inputs.iter().map(|InputValue { source, value }| {
+            format!("{} = {value}", crate::inputs::source(source))
+        });
+        let inputs: Vec<String> = inputs.collect();
         said.push(format!("with the input {}", listed(&inputs)));
     }
     said

@@ -21,6 +21,7 @@ mod evidence;
 mod file_names;
 pub mod html;
 pub mod hunts;
+pub mod inputs;
 pub mod json;
 mod names;
 pub mod notes;

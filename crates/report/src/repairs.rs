@@ -1,9 +1,9 @@
 //! Repairs in words, the same in all reports: what was checked, what it costs, which causes it rules out.
 
-use unravel_results::{CausesVerdict, Check, CheckedAs, Repair, RepairCost, Repairs};
+use unravel_results::{Causes, CausesVerdict, Check, CheckedAs, Repair, RepairCost, Repairs};
 
-use crate::notes;
 use crate::words::{count, grouped, listed};
+use crate::{inputs, notes};
 
 /// One sentence: how many repairs there are, or why there is none.
 pub fn headline(repairs: &Repairs) -> String {
@@ -26,8 +26,19 @@ pub fn headline(repairs: &Repairs) -> String {
     }
 }
 
-/// `virtually: all 12 classes of schedules pass`.
-pub fn checked(check: &Check) -> String {
+/// `virtually: all 12 classes of schedules pass`, `…, with all 5 inputs tried`.
+pub fn checked(causes: &Causes, check: &Check) -> String {
+    let with = match (check.inputs.len(), causes.inputs.len()) {
+        (0, _) | (_, 0) => String::new(),
+        (some, all) if some < all => format!(", with {some} of the {all} inputs tried"),
+        _ => {
+            inputs::with_which(causes, &check.inputs).map_or_else(String::new, |w| format!(", {w}"))
+        }
+    };
+    format!("{}{with}", explored(check))
+}
+
+fn explored(check: &Check) -> String {
     let how = match check.how {
         CheckedAs::Virtual => "virtually",
         CheckedAs::Patched => "patched and compiled",

@@ -198,7 +198,9 @@ fn further(explored: &Explored) -> Option<String> {
         Variety::One => ", or without --strategy",
         Variety::Fixed => return None,
     };
-    more.then(|| format!("look further with --time 5m or another --seed{other}"))
+    // A search draws values; a hunt has the solver look for those that matter.
+    let inputs = if tally.nondet { "; for other inputs: unravel hunt" } else { "" };
+    more.then(|| format!("look further with --time 5m or another --seed{other}{inputs}"))
 }
 
 /// Why a run could not be followed, after "because".

@@ -202,6 +202,52 @@ fn a_bug_of_every_schedule_is_no_bug_of_concurrency() {
 }
 
 #[test]
+fn what_holds_for_some_inputs_says_for_which() {
+    let text = plain(caused::with_inputs());
+    assert_has(&text, "  complete for the 3 inputs tried: all 27 classes of schedules, up to");
+    assert_has(&text, "  • 1 class of schedules fails so, with the input 4711 (of 3 tried)\n");
+    assert_has(
+        &text,
+        "  • 1 class of schedules fails so, with the inputs 4 and 4711 (of 3 tried)\n",
+    );
+    assert_has(
+        &text,
+        "  • tried with the inputs 4, 4711 and -1; with others it may fail in other ways\n",
+    );
+    assert_has(
+        &text,
+        "  • with the input -1 (of 3 tried) every schedule fails: that is no bug of concurrency\n",
+    );
+    let (mut all, sources) = caused::with_inputs();
+    all.classes[0].inputs = vec![0, 1, 2];
+    assert_has(&plain((all, sources)), "fails so, with all 3 inputs tried\n");
+}
+
+#[test]
+fn a_sequential_bug_behind_an_input_names_it() {
+    let (mut made, sources) = caused::sequential();
+    made.inputs = caused::with_inputs().0.inputs;
+    assert_has(
+        &plain((made, sources)),
+        "  with the input -1 (of 3 tried) it fails under every schedule: this is a sequential bug,",
+    );
+}
+
+#[test]
+fn a_check_says_how_many_of_the_inputs_it_stands_for() {
+    let (mut made, _) = caused::repaired();
+    made.causes = caused::with_inputs().0;
+    made.repairs[0].checks[0].inputs = vec![1, 0];
+    made.repairs[0].checks[1].inputs = vec![0, 1, 2];
+    let text = repairs(&made, Style::default());
+    assert_has(
+        &text,
+        "virtually: all 12 classes of schedules pass, with 2 of the 3 inputs tried\n",
+    );
+    assert_has(&text, "all 9 classes of schedules pass, with all 3 inputs tried\n");
+}
+
+#[test]
 fn where_nothing_fails_it_says_what_was_explored() {
     let (mut made, _) = caused::nothing_fails();
     let text = terminal::causes(&made, &Sources::none(), Style::default(), None);

@@ -264,6 +264,7 @@ fn repairs_have_their_diff_what_was_checked_and_their_cost() {
         document["repairs"][1]["checks"][1],
         json!({
             "how": "patched", "complete": false, "schedules": 2000, "passing": 700, "left_out": ["parts are missing"],
+            "inputs": [],
         })
     );
     assert_eq!(document["repairs"][1]["cost"]["kept"], Value::Null);
@@ -339,4 +340,23 @@ fn other_documents_and_versions_are_refused_in_words() {
     ));
     let half = says(r#"{ "schema": "unravel.diagnosis/1", "program": "bank" }"#);
     assert!(half.contains("missing field `status`"), "{half}");
+}
+
+#[test]
+fn causes_and_checks_name_their_inputs_by_number() {
+    let (mut made, _) = caused::repaired();
+    made.causes = caused::with_inputs().0;
+    made.repairs[0].checks[0].inputs = vec![1, 0];
+    let document = serde_json::to_value(json::repairs(&made)).unwrap();
+    let causes = &document["causes"];
+    assert_eq!(
+        causes["inputs"][1],
+        json!({
+            "values": [{ "what": "nondet value 1 of T0", "value": "4711" }],
+            "passing": 3, "failing": 2, "complete": true, "every_schedule_fails": false,
+        })
+    );
+    assert_eq!(causes["classes"][0]["inputs"], json!([1]));
+    assert_eq!(causes["bugs"][0]["inputs"], json!([1]));
+    assert_eq!(document["repairs"][0]["checks"][0]["inputs"], json!([1, 0]));
 }

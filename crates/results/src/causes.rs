@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use unravel_trace::{BugId, EventKey, Failure, LeftOut, Place, Schedule, SourceLine, ThreadName};
 
-use crate::{CausalOrder, Pattern};
+use crate::{CausalOrder, Pattern, TriedInput};
 
 /// Every cause of a program's failures, up to a bound.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,6 +23,8 @@ pub struct Causes {
     /// The orders of all causes between lines, each once.
     pub unique: Vec<LineOrder>,
     pub extent: Extent,
+    /// The inputs that were tried, where the program asks for values that were not given. All that is said holds for these.
+    pub inputs: Vec<TriedInput>,
     pub counts: CauseCounts,
     /// What the reader should know besides.
     pub notes: Vec<String>,
@@ -34,7 +36,7 @@ pub struct Causes {
 pub enum CausesVerdict {
     /// No schedule failed.
     NothingFails,
-    /// Every schedule failed: the order of events has nothing to do with it.
+    /// Every schedule failed, of the inputs with which any did: the order of events has nothing to do with it.
     Sequential,
     /// Some schedules fail and others pass.
     Concurrent,
@@ -46,6 +48,8 @@ pub struct CausedBug {
     pub id: BugId,
     pub failure: Failure,
     pub classes: u64,
+    /// Inputs with which it was seen: indices of [`Causes::inputs`].
+    pub inputs: Vec<usize>,
     /// A schedule that fails so, with the fewest context switches of those that were seen.
     pub schedule: Schedule,
     /// Its trace file, if one was written, and the command that makes it happen again.
@@ -55,7 +59,7 @@ pub struct CausedBug {
 /// How far the exploration went, and what it rests on.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Extent {
-    /// Whether all classes of schedules were executed. If not, `left_out` says why.
+    /// Whether all classes of schedules were executed, of the inputs that were tried. If not, `left_out` says why.
     pub complete: bool,
     pub schedules: u64,
     /// Classes of interleavings, of which so many pass and so many fail.
@@ -70,8 +74,6 @@ pub struct Extent {
     /// The environment deviated so often at most; whether it could have done so more often.
     pub deviations: u32,
     pub could_deviate: bool,
-    /// How many inputs were looked at.
-    pub inputs: u64,
     pub left_out: Vec<LeftOut>,
 }
 
@@ -110,6 +112,8 @@ pub struct CauseClass {
     pub same_regions_as: Option<usize>,
     /// Failures that these causes lead to: indices of [`Causes::bugs`].
     pub bugs: Vec<usize>,
+    /// Inputs with which they do: indices of [`Causes::inputs`].
+    pub inputs: Vec<usize>,
 }
 
 /// A minimal set of orders; every passing schedule breaks one of them.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use unravel_trace::{Failure, Place, ThreadName};
 
-use crate::{Alternate, AttemptEnd, Diagnosis, HuntGap, HuntStop, Observed};
+use crate::{Alternate, AttemptEnd, Diagnosis, HuntGap, HuntStop, InputValue, Observed};
 
 /// The result of a hunt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -137,8 +137,8 @@ pub struct Exposed {
     /// Branches that were flipped to get there, and traces that were made.
     pub flipped: u64,
     pub synthesised: u64,
-    /// Inputs that it needs: what they are, and their values.
-    pub inputs: Vec<(String, String)>,
+    /// Inputs that it needs.
+    pub inputs: Vec<InputValue>,
     /// Visible events of the failing run.
     pub events: u64,
     /// The run that passed, which this one was derived from, and what differs: the differential path-schedule projection.

@@ -1,8 +1,9 @@
 //! Room `results`: what the rooms say of a program. They make it, `report` prints it; nobody computes anything from it
 //! again. Knows nothing of files.
 //!
-//! `explored.rs` is how far a search came; `diagnosis.rs` (with `race.rs`), `explanation.rs`, `causes.rs`, `repairs.rs` and `hunt.rs` are what the rooms of
-//! these names found; `database.rs` is a trace database in numbers; `command.rs` writes the commands that reports tell people to
+//! `explored.rs` is how far a search came; `diagnosis.rs` (with `race.rs`), `explanation.rs`, `causes.rs`, `repairs.rs` and `hunt.rs` are
+//! what the rooms of these names found, `inputs.rs` the inputs that they name; `database.rs` is a trace database in numbers;
+//! `command.rs` writes the commands that reports tell people to
 //! type.
 
 mod causes;
@@ -13,6 +14,7 @@ mod explanation;
 mod explored;
 mod gaps;
 mod hunt;
+mod inputs;
 mod race;
 mod repairs;
 
@@ -24,5 +26,6 @@ pub use explanation::*;
 pub use explored::*;
 pub use gaps::{AttemptEnd, HuntGap, HuntStop};
 pub use hunt::*;
+pub use inputs::*;
 pub use race::*;
 pub use repairs::*;

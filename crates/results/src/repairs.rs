@@ -93,6 +93,8 @@ pub struct Check {
     pub classes: u64,
     /// If not complete: why.
     pub left_out: Vec<LeftOut>,
+    /// The inputs with which it was explored: indices of [`Causes::inputs`], if there are any.
+    pub inputs: Vec<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -17,7 +17,7 @@ pub struct ExtentFlags {
     /// Keep at most this many classes of schedules (default 300000).
     #[arg(long, value_name = "N")]
     pub classes: Option<usize>,
-    /// Try so many inputs if the program asks for nondeterministic values and none are given (default 3).
+    /// Try at most so many inputs, if the program asks for nondeterministic values and none are given (default 8).
     #[arg(long, value_name = "N")]
     pub inputs: Option<u32>,
     /// Let the environment deviate at most so often in a run (default 0).

@@ -28,7 +28,7 @@ pub fn overview(causes: &Causes) -> Markup {
                 @else { (visible(&causes.program)) ": " (visible(&said::headline(causes))) }
             }
             // The headline of a program that does not fail has said the rest.
-            @if found || !causes.extent.complete { p.extent.(extent) { (visible(&said::extent(&causes.extent))) } }
+            @if found || !causes.extent.complete { p.extent.(extent) { (visible(&said::extent(causes))) } }
             p.command-line { span { "Made by" } " " code { (visible(&causes.command)) } }
             @if !notes.is_empty() { ul.notes { @for note in &notes { li { (visible(note)) } } } }
         }
@@ -42,7 +42,7 @@ pub fn verdict(causes: &Causes) -> Markup {
     html! {
         section #causes .overview.causes-found aria-label="All causes" {
             p.verdict { (visible(&said::headline(causes))) }
-            p.extent.(extent) { (visible(&said::extent(&causes.extent))) }
+            p.extent.(extent) { (visible(&said::extent(causes))) }
             @if !notes.is_empty() { ul.notes { @for note in &notes { li { (visible(note)) } } } }
         }
     }

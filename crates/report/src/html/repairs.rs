@@ -38,7 +38,7 @@ fn section(all: &Repairs, index: usize, repair: &Repair, patch: Option<&String>)
             div.facts {
                 section.checked {
                     h3 { "What was checked" }
-                    ul { @for check in &repair.checks { li { (visible(&said::checked(check))) } } }
+                    ul { @for check in &repair.checks { li { (visible(&said::checked(&all.causes, check))) } } }
                     h3 { "What it costs" }
                     p { (said::cost(&repair.cost)) }
                 }

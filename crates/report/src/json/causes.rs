@@ -7,6 +7,7 @@ use unravel_results::replay_command;
 
 use super::diagnosis::Order;
 use super::explanation::milliseconds;
+use super::hunt::NeededInput;
 use super::run::{Failure, Place, Segment, segments};
 use super::{CAUSES, MEMORY_MODEL};
 use crate::{FileNames, file_names, notes, words};
@@ -27,6 +28,9 @@ pub struct CausesDocument {
     pub verdict: CausesVerdict,
     /// How far the exploration went.
     pub extent: Extent,
+    /// The inputs that were tried, where the program asks for values that were not given: all that is said here holds for
+    /// these. Else empty.
+    pub inputs: Vec<TriedInput>,
     /// Distinct failures, those with the most failing classes of schedules first.
     pub bugs: Vec<CausedBug>,
     /// Causes whose orders are between the same lines are one class.
@@ -40,13 +44,28 @@ pub struct CausesDocument {
     pub seconds: f64,
 }
 
+/// An input that was tried, and what came of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TriedInput {
+    /// In the order in which a run asked for them.
+    pub values: Vec<NeededInput>,
+    /// Classes of schedules that pass with it.
+    pub passing: u64,
+    /// Classes of schedules that fail with it.
+    pub failing: u64,
+    /// Whether all classes of schedules were executed with it.
+    pub complete: bool,
+    /// Whether every schedule fails with it: then no order of events is the cause.
+    pub every_schedule_fails: bool,
+}
+
 /// Whether there is anything to find causes of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CausesVerdict {
     /// No schedule failed.
     NothingFails,
-    /// Every schedule failed: the order of events has nothing to do with it.
+    /// Every schedule failed, of the inputs with which any did: the order of events has nothing to do with it.
     Sequential,
     /// Some schedules fail and others pass.
     Concurrent,
@@ -55,7 +74,7 @@ pub enum CausesVerdict {
 /// How far an exploration went, and what it rests on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Extent {
-    /// Whether all classes of schedules were executed; if not, `left_out` says why.
+    /// Whether all classes of schedules were executed, of the inputs that were tried; if not, `left_out` says why.
     pub complete: bool,
     /// Schedules executed.
     pub schedules: u64,
@@ -87,6 +106,8 @@ pub struct CausedBug {
     pub failure: Failure,
     /// Classes of schedules that fail so.
     pub failing_classes: u64,
+    /// The inputs with which it was seen, as indices of `inputs`.
+    pub inputs: Vec<u64>,
     /// A schedule that fails so, with the fewest context switches of those that were seen.
     pub schedule: Vec<Segment>,
     /// Its trace file, if one was written.
@@ -115,6 +136,8 @@ pub struct CauseClass {
     pub same_regions_as: Option<u64>,
     /// The failures that these causes lead to, as indices of `bugs`.
     pub leads_to: Vec<u64>,
+    /// The inputs with which they do, as indices of `inputs`.
+    pub inputs: Vec<u64>,
 }
 
 /// A minimal set of orders; every passing schedule breaks one of them.
@@ -189,8 +212,9 @@ impl From<&results::Causes> for CausesDocument {
                 results::CausesVerdict::Concurrent => CausesVerdict::Concurrent,
             },
             extent: (&causes.extent).into(),
-            bugs: causes.bugs.iter().map(|bug| CausedBug::of(bug, &names)).collect(),
-            classes: causes.classes.iter().map(CauseClass::from).collect(),
+            inputs: causes.inputs.iter().map(TriedInput::from).collect(),
+            bugs: causes.bugs.iter().map(|bug| CausedBug::of(bug, causes, &names)).collect(),
+            classes: causes.classes.iter().map(|class| CauseClass::of(class, causes)).collect(),
             unique_orders: unique.collect(),
             counts: (&causes.counts).into(),
             notes: causes.notes.clone(),
@@ -216,12 +240,31 @@ impl From<&results::Extent> for Extent {
     }
 }
 
+impl From<&results::TriedInput> for TriedInput {
+    fn from(tried: &results::TriedInput) -> TriedInput {
+        TriedInput {
+            values: tried.values.iter().map(NeededInput::from).collect(),
+            passing: tried.passing,
+            failing: tried.failing,
+            complete: tried.complete,
+            every_schedule_fails: tried.sequential,
+        }
+    }
+}
+
+/// Numbers of inputs; none where there is nothing to say of them.
+fn numbers(inputs: &[usize], causes: &results::Causes) -> Vec<u64> {
+    let known = inputs.iter().filter(|number| **number < causes.inputs.len());
+    known.map(|number| *number as u64).collect()
+}
+
 impl CausedBug {
-    fn of(bug: &results::CausedBug, names: &FileNames) -> CausedBug {
+    fn of(bug: &results::CausedBug, causes: &results::Causes, names: &FileNames) -> CausedBug {
         CausedBug {
             bug: names.bug(&bug.id),
             failure: Failure::of(&bug.failure, names),
             failing_classes: bug.classes,
+            inputs: numbers(&bug.inputs, causes),
             schedule: segments(&bug.schedule),
             trace: bug.trace.clone(),
             replay: bug.trace.as_deref().map(replay_command),
@@ -229,8 +272,8 @@ impl CausedBug {
     }
 }
 
-impl From<&results::CauseClass> for CauseClass {
-    fn from(class: &results::CauseClass) -> CauseClass {
+impl CauseClass {
+    pub(super) fn of(class: &results::CauseClass, causes: &results::Causes) -> CauseClass {
         let region = |region: &results::CauseRegion| CauseRegion {
             thread: region.thread.to_string(),
             from: (&region.from).into(),
@@ -244,6 +287,7 @@ impl From<&results::CauseClass> for CauseClass {
             regions: class.regions.iter().map(region).collect(),
             same_regions_as: class.same_regions_as.map(|index| index as u64),
             leads_to: class.bugs.iter().map(|index| *index as u64).collect(),
+            inputs: numbers(&class.inputs, causes),
         }
     }
 }

@@ -300,7 +300,7 @@ fn leading_to(bug: &trace::BugId, causes: &results::Causes) -> Vec<CauseClass> {
     let leads = |class: &&results::CauseClass| {
         class.bugs.iter().any(|index| causes.bugs.get(*index).is_some_and(|met| met.id == *bug))
     };
-    causes.classes.iter().filter(leads).map(CauseClass::from).collect()
+    causes.classes.iter().filter(leads).map(|class| CauseClass::of(class, causes)).collect()
 }
 
 impl From<&results::Found> for Found {

@@ -9,7 +9,7 @@ use super::diagnosis::{Alternate, DiagnosisDocument};
 use super::explanation::milliseconds;
 use super::run::{Failure, Place, Run};
 use super::{HUNT, MEMORY_MODEL};
-use crate::{FileNames, file_names, hunts};
+use crate::{FileNames, file_names, hunts, inputs};
 
 /// Failures exposed from runs that passed, and what was searched for them. Within version 1 fields are added, never
 /// changed or removed.
@@ -156,7 +156,7 @@ pub enum HuntFlipKind {
     Value,
 }
 
-/// An input that a failure needs.
+/// One value of an input.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct NeededInput {
     /// Which input, in words.
@@ -297,10 +297,6 @@ impl ExposedFailure {
             failing: (&derived.failing).into(),
             passing: Alternate::new(&derived.passing, &derived.failing),
         });
-        let input = |(what, value): &(String, String)| NeededInput {
-            what: what.clone(),
-            value: value.clone(),
-        };
         ExposedFailure {
             failure: Failure::of(&exposed.failure, names),
             how: match exposed.how {
@@ -309,7 +305,7 @@ impl ExposedFailure {
                 results::How::ByPath => ExposedHow::ByPath,
             },
             flips: exposed.flips.iter().map(HuntFlip::from).collect(),
-            inputs: exposed.inputs.iter().map(input).collect(),
+            inputs: exposed.inputs.iter().map(NeededInput::from).collect(),
             attempt: exposed.attempt,
             depth: exposed.depth,
             traces: exposed.traces,
@@ -324,6 +320,12 @@ impl ExposedFailure {
             replay: exposed.trace.as_deref().map(replay_command),
             seconds: milliseconds(exposed.time),
         }
+    }
+}
+
+impl From<&results::InputValue> for NeededInput {
+    fn from(input: &results::InputValue) -> NeededInput {
+        NeededInput { what: inputs::source(&input.source), value: input.value.to_string() }
     }
 }
 

@@ -91,6 +91,9 @@ pub struct Check {
     pub passing: u64,
     /// What was not explored, in words.
     pub left_out: Vec<String>,
+    /// The inputs with which it was explored, as indices of the `inputs` of the causes. One with which every schedule fails is no
+    /// test of a repair.
+    pub inputs: Vec<u64>,
 }
 
 /// What was explored.
@@ -185,6 +188,7 @@ impl From<&results::Check> for Check {
             schedules: check.schedules,
             passing: check.classes,
             left_out: notes::all_left_out(&check.left_out),
+            inputs: check.inputs.iter().map(|number| *number as u64).collect(),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{cause, cause_graph, headline, notes};
 use crate::cause_graph::CauseGraph;
 use crate::source::Sources;
 use crate::words::count;
-use crate::{causes as said, file_names};
+use crate::{causes as said, file_names, inputs};
 
 /// Classes drawn; more are counted.
 const MOST_CLASSES: usize = 12;
@@ -46,7 +46,9 @@ pub fn what_fails(page: &mut Page, causes: &Causes) {
         if causes.bugs.len() > 1 {
             let classes = count(bug.classes, "class of schedules");
             let fail = if bug.classes == 1 { "fails" } else { "fail" };
-            page.prose("  ", &format!("{classes} {fail} so"), Tone::Plain);
+            let with = inputs::with_which(causes, &bug.inputs);
+            let with = with.map_or_else(String::new, |with| format!(", {with}"));
+            page.prose("  ", &format!("{classes} {fail} so{with}"), Tone::Plain);
         }
     }
     let (lead, tone) = match causes.verdict {
@@ -62,7 +64,7 @@ pub fn what_fails(page: &mut Page, causes: &Causes) {
     // The headline of a program that does not fail has said the rest.
     let fails = causes.verdict != CausesVerdict::NothingFails;
     if fails || !complete {
-        page.prose(lead, &said::extent(&causes.extent), tone);
+        page.prose(lead, &said::extent(causes), tone);
     }
     if fails {
         page.prose(lead, "sequential consistency", Tone::Plain);

@@ -40,7 +40,7 @@ pub fn of_an_explanation(page: &mut Page, repairs: &Repairs, patches: &[String])
     page.section(&capitalised(&all_causes::headline(causes)));
     listed(page, causes);
     let tone = if causes.extent.complete { Tone::Good } else { Tone::Strong };
-    page.prose("  ", &all_causes::extent(&causes.extent), tone);
+    page.prose("  ", &all_causes::extent(causes), tone);
     match found.split_first() {
         Some((best, others)) => {
             page.section(&format!("Repair: {}", best.kind));
@@ -100,7 +100,7 @@ fn section(page: &mut Page, all: &Repairs, repair: &Repair, patch: Option<&Strin
     for (index, check) in repair.checks.iter().enumerate() {
         let name = if index == 0 { "checked" } else { "" };
         let tone = if check.complete { Tone::Good } else { Tone::Plain };
-        said_of(page, name, &said::checked(check), tone);
+        said_of(page, name, &said::checked(&all.causes, check), tone);
     }
     said_of(page, "cost", &said::cost(&repair.cost), Tone::Plain);
     if let Some(causes) = said::rules_out(all, repair) {

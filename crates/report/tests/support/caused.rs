@@ -31,6 +31,7 @@ pub fn class(pattern: Pattern, causes: Vec<Cause>) -> CauseClass {
         regions: vec![region("T0.1", 5, 6), region("T0.2", 10, 11)],
         same_regions_as: None,
         bugs: vec![0],
+        inputs: vec![0],
     }
 }
 
@@ -41,7 +42,7 @@ fn region(name: &str, from: u32, to: u32) -> CauseRegion {
 fn caused(failure: Failure, classes: u64) -> CausedBug {
     let schedule = cause(vec![]).failing;
     let trace = Some("unravel-out/bank-1.trace".into());
-    CausedBug { id: failure.id(), failure, classes, schedule, trace }
+    CausedBug { id: failure.id(), failure, classes, inputs: vec![0], schedule, trace }
 }
 
 pub fn causes(failure: Failure, classes: Vec<CauseClass>) -> Causes {
@@ -77,6 +78,7 @@ pub fn causes(failure: Failure, classes: Vec<CauseClass>) -> Causes {
             most_events: 14,
             ..Extent::default()
         },
+        inputs: vec![],
         notes: vec![],
         elapsed: Duration::from_micros(123_456),
     }
@@ -203,11 +205,32 @@ pub fn incomplete() -> (Causes, Sources) {
         passing: 1_200,
         failing: 34,
         fixed_inputs: true,
-        inputs: 1,
         left_out: vec![LeftOut::PartsMissing, LeftOut::ManyThreads { most: 128 }],
         ..made.extent
     };
     made.notes = vec!["one worker ended early".into()];
+    (made, sources)
+}
+
+/// The same behind inputs: the first cause needs one, the second is there with two of three. With the third every schedule
+/// fails.
+pub fn with_inputs() -> (Causes, Sources) {
+    let (mut made, sources) = figure_3_2();
+    let tried = |value, passing, failing| TriedInput {
+        values: vec![InputValue {
+            source: InputSource::Nondet { thread: thread("T0"), index: 0 },
+            value,
+        }],
+        passing,
+        failing,
+        complete: true,
+        sequential: passing == 0,
+    };
+    made.inputs = vec![tried(4, 5, 0), tried(4711, 3, 2), tried(-1, 0, 4)];
+    made.bugs[0].inputs = vec![1];
+    made.classes[0].inputs = vec![1];
+    made.classes[1].inputs = vec![0, 1];
+    made.extent.fixed_inputs = true;
     (made, sources)
 }
 
@@ -239,6 +262,7 @@ pub fn repaired() -> (Repairs, Sources) {
         schedules: 2000,
         classes,
         left_out: if complete { vec![] } else { vec![LeftOut::PartsMissing] },
+        inputs: vec![],
     };
     let lock = Repair {
         title: "a new mutex around bank.c:5 to 6 and bank.c:10 to 11".into(),
@@ -336,6 +360,7 @@ pub fn all() -> Vec<(&'static str, Causes, Sources)> {
     add("crossing", crossing());
     add("three threads", three_threads());
     add("incomplete", incomplete());
+    add("with inputs", with_inputs());
     add("sequential", sequential());
     add("nothing fails", nothing_fails());
     let (hostile, sources) = injected_repairs();

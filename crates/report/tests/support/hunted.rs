@@ -74,7 +74,7 @@ pub fn exposed(how: How) -> (Exposed, Sources) {
 /// Found on another path, with an input.
 pub fn by_path() -> (Hunt, Sources) {
     let (mut found, sources) = exposed(How::ByPath);
-    found.inputs = vec![("argument 1".into(), "-7".into())];
+    found.inputs = vec![InputValue { source: InputSource::Argument { index: 0 }, value: -7 }];
     let mut hunt = hunt(vec![found], HuntEnd::Found);
     let attempt = |number, flips, traces, result| Attempt { number, flips, traces, result };
     let turned = || vec![flip("T0.1", 12, FlipKind::Branch)];
@@ -142,7 +142,6 @@ pub fn injected() -> (Hunt, Sources) {
     hunt.journal[0].flips[0].place.file = INJECTION.into();
     let exposed = &mut hunt.exposed[0];
     exposed.failure.message = bad();
-    exposed.inputs = vec![(bad(), bad())];
     exposed.trace = Some(bad());
     exposed.diagnosis = None;
     exposed.undiagnosed = Some(bad());
