@@ -29,6 +29,7 @@ mod heeding;
 mod measure;
 mod model;
 mod orders;
+pub mod proof;
 mod query;
 mod sat;
 mod smt;

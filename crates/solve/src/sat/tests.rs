@@ -24,10 +24,11 @@ impl AtMost {
             if self.extra {
                 // A variable made on the spot that turns out to be useless.
                 let fresh = said.variables.add(true, false, false);
-                said.clause(vec![!fresh], Keep::Forever);
+                said.clause(vec![!fresh], Keep::Forever, Reason::Count);
                 clause.push(fresh);
             }
-            said.clause(clause, if self.extra { Keep::Forever } else { Keep::WhileUseful });
+            let keep = if self.extra { Keep::Forever } else { Keep::WhileUseful };
+            said.clause(clause, keep, Reason::Count);
         }
     }
 }

@@ -1,0 +1,437 @@
+//! The checker: every variable means something, every clause is true of all orders that answer the question.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use unravel_solve::proof::{Line, Literal, Meaning, Reason};
+use unravel_solve::{Evaluator, Op, SlotId, Source, StepId, Wish};
+use unravel_trace::Bug;
+
+use crate::clauses::Clauses;
+use crate::closure::{Closure, Facts};
+use crate::nearness::Stage;
+use crate::rules::{End, Rules, reading_steps};
+use crate::{counting, sync, values};
+
+/// Why a line is refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
+
+pub(crate) fn refuse<T>(why: impl Into<String>) -> Result<T, Refused> {
+    Err(Refused(why.into()))
+}
+
+/// A rule whose clauses are taken on trust.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Unchecked {
+    /// What a condition variable demands.
+    Condition,
+    Barrier,
+    /// A lock that others than its holders release.
+    IrregularLock,
+    /// Who is refused or granted what in a deadlock.
+    Deadlock,
+    /// How far a run is from one that ends in a deadlock.
+    DeadlockDistance,
+    /// Z3 said that no initial values satisfy some conditions.
+    InitialValues,
+}
+
+impl Unchecked {
+    /// For reports: "but for 3 clauses of …".
+    pub fn words(self) -> &'static str {
+        match self {
+            Unchecked::Condition => "condition variables",
+            Unchecked::Barrier => "barriers",
+            Unchecked::IrregularLock => "locks that others than their holders release",
+            Unchecked::Deadlock => "what a deadlock demands",
+            Unchecked::DeadlockDistance => "the distance from a deadlock",
+            Unchecked::InitialValues => "initial values that nobody knows (decided by Z3)",
+        }
+    }
+}
+
+/// What was accepted of one proof so far.
+#[derive(Debug, Default)]
+pub struct Checker {
+    pub(crate) meanings: FxHashMap<u32, Meaning>,
+    pub(crate) clauses: Clauses,
+    /// What the last line that follows says.
+    pub(crate) last: Option<Vec<Literal>>,
+    /// What the question at hand minimises.
+    pub(crate) stages: Vec<Stage>,
+    pub(crate) unchecked: BTreeMap<Unchecked, u64>,
+    pub(crate) lines: u64,
+    /// A line was refused: nothing after it counts.
+    broken: Option<Refused>,
+}
+
+impl Checker {
+    /// Lines that were accepted.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Clauses that were taken on trust, by rule.
+    pub fn unchecked(&self) -> &BTreeMap<Unchecked, u64> {
+        &self.unchecked
+    }
+
+    /// Accepts the next line, or says why not. Once refused, always refused.
+    pub(crate) fn line(&mut self, asked: &Asked<'_, '_>, line: &Line) -> Result<(), Refused> {
+        if let Some(broken) = &self.broken {
+            return Err(broken.clone());
+        }
+        let accepted = self.accept(asked, line);
+        match &accepted {
+            Ok(()) => self.lines += 1,
+            Err(refused) => self.broken = Some(refused.clone()),
+        }
+        accepted
+    }
+
+    fn accept(&mut self, asked: &Asked<'_, '_>, line: &Line) -> Result<(), Refused> {
+        match line {
+            Line::Means(variable, meaning) => self.define(asked.rules, *variable, meaning),
+            Line::Follows(clause) => {
+                self.demand_known(clause)?;
+                if !is_tautology(clause) && !self.clauses.follows(clause) {
+                    return refuse("it does not follow from what is above");
+                }
+                self.clauses.add(clause);
+                self.last = Some(clause.clone());
+                Ok(())
+            }
+            Line::Holds(reason, clause) => {
+                self.demand_known(clause)?;
+                if let Some(rule) = self.holds(asked.rules, *reason, clause)? {
+                    *self.unchecked.entry(rule).or_insert(0) += 1;
+                }
+                self.clauses.add(clause);
+                Ok(())
+            }
+            Line::Stage(weights) => {
+                self.stages.push(Stage::new(*weights));
+                Ok(())
+            }
+            Line::Wish(literal, charged) => {
+                self.demand_known(&[*literal])?;
+                self.wish(asked, *literal, *charged)
+            }
+            Line::Charge { weight, core, under } => {
+                self.demand_known(core)?;
+                self.demand_known(under)?;
+                self.charge(asked, *weight, core, under)
+            }
+        }
+    }
+
+    pub(crate) fn demand_known(&self, literals: &[Literal]) -> Result<(), Refused> {
+        match literals.iter().find(|l| !self.meanings.contains_key(&l.variable())) {
+            None => Ok(()),
+            Some(literal) => refuse(format!("variable {} means nothing yet", literal.variable())),
+        }
+    }
+
+    fn define(
+        &mut self,
+        rules: &Rules<'_>,
+        variable: u32,
+        meaning: &Meaning,
+    ) -> Result<(), Refused> {
+        if variable == 0 || variable > i32::MAX as u32 || self.meanings.contains_key(&variable) {
+            return refuse(format!(
+                "variable {variable} has a meaning already, or cannot have one"
+            ));
+        }
+        let model = rules.model;
+        let is_step = |step: &StepId| step.index() < model.len();
+        let exists = match meaning {
+            Meaning::Order(a, b) | Meaning::Joined(a, b) => is_step(a) && is_step(b),
+            Meaning::Whole { first, last } => {
+                let both = is_step(first) && is_step(last);
+                both && model.owner(*first) == model.owner(*last)
+            }
+            Meaning::Granted(step) | Meaning::AfterGrant(step) => is_step(step),
+            Meaning::Wakes { .. } => true,
+            Meaning::Reads(slot, source) => {
+                slot.index() < model.reads().len()
+                    && match source {
+                        Source::Initial => true,
+                        Source::Write(write) => {
+                            let write = model.writes().get(*write as usize);
+                            write.is_some_and(|write| write.cell == model.read(*slot).cell)
+                        }
+                    }
+            }
+            Meaning::Gate { all, any } => {
+                self.demand_known(all.as_deref().unwrap_or_default())?;
+                self.demand_known(any)?;
+                true
+            }
+            Meaning::Count { of, .. } => {
+                self.demand_known(of)?;
+                true
+            }
+        };
+        if !exists {
+            return refuse("there is no such step, read or write");
+        }
+        self.meanings.insert(variable, meaning.clone());
+        let whole = Literal(variable as i32);
+        match meaning {
+            Meaning::Gate { all, any } => {
+                for other in any {
+                    self.clauses.add(&[whole, !*other]);
+                }
+                match all {
+                    Some(all) => {
+                        let missing = all.iter().map(|part| !*part);
+                        self.clauses.add(&missing.chain([whole]).collect::<Vec<_>>());
+                        for part in all {
+                            self.clauses.add(&[&[!whole, *part], any.as_slice()].concat());
+                        }
+                    }
+                    None => self.clauses.add(&[&[!whole], any.as_slice()].concat()),
+                }
+            }
+            Meaning::Count { least, of } => {
+                if *least <= 0 {
+                    self.clauses.add(&[whole]);
+                } else if *least > of.len() as i64 {
+                    self.clauses.add(&[!whole]);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What holds if none of these literals does.
+    pub(crate) fn facts(&self, clause: &[Literal]) -> Facts {
+        let mut facts = Facts::default();
+        let mut todo: Vec<Literal> = clause.iter().map(|literal| !*literal).collect();
+        while let Some(literal) = todo.pop() {
+            let Some(meaning) = self.meanings.get(&literal.variable()) else { continue };
+            match (meaning, literal.is_negated()) {
+                (Meaning::Order(a, b), false) => facts.orders.push((*a, *b)),
+                (Meaning::Order(a, b), true) => facts.orders.push((*b, *a)),
+                (Meaning::Reads(slot, source), false) => facts.reads.push((*slot, *source)),
+                (Meaning::Whole { first, last }, false) => facts.whole.push((*first, *last)),
+                (Meaning::Joined(a, b), false) => facts.joined.push((*a, *b)),
+                (Meaning::Granted(step), false) => facts.granted.push(*step),
+                (Meaning::AfterGrant(step), false) => facts.after_grant.push(*step),
+                (Meaning::AfterGrant(step), true) => facts.executed.push(*step),
+                (Meaning::Gate { all, any }, false) => match all {
+                    Some(all) if any.is_empty() => todo.extend(all),
+                    None if any.len() == 1 => todo.push(any[0]),
+                    _ => {}
+                },
+                (Meaning::Gate { all, any }, true) => {
+                    todo.extend(any.iter().map(|literal| !*literal));
+                    match all.as_deref() {
+                        Some([one]) => todo.push(!*one),
+                        Some(all) => facts.not_all.extend(self.orders(all)),
+                        None => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        facts.reads.sort();
+        facts.reads.dedup();
+        facts
+    }
+
+    /// These literals as orders, if they are.
+    pub(crate) fn orders(&self, literals: &[Literal]) -> Option<Vec<(StepId, StepId)>> {
+        literals.iter().map(|literal| self.order(*literal)).collect()
+    }
+
+    pub(crate) fn order(&self, literal: Literal) -> Option<(StepId, StepId)> {
+        match self.meanings.get(&literal.variable())? {
+            Meaning::Order(a, b) if literal.is_negated() => Some((*b, *a)),
+            Meaning::Order(a, b) => Some((*a, *b)),
+            _ => None,
+        }
+    }
+
+    /// Whether a clause holds for this reason; `Some` if that is taken on trust.
+    fn holds(
+        &self,
+        rules: &Rules<'_>,
+        reason: Reason,
+        clause: &[Literal],
+    ) -> Result<Option<Unchecked>, Refused> {
+        let facts = self.facts(clause);
+        let closure = Closure::new(rules, &facts);
+        if closure.contradiction {
+            return Ok(None);
+        }
+        let (model, wish) = (rules.model, rules.wish);
+        match reason {
+            Reason::Order | Reason::Grant => {
+                refuse("program order, reads-from and locks allow all this")
+            }
+            Reason::Count if counting::is_impossible(&self.meanings, clause) => Ok(None),
+            Reason::Count => refuse("the numbers allow this"),
+            Reason::Reached => match (model.bug(), wish) {
+                (Bug::Reached { .. }, Wish::Passes) => Ok(None),
+                _ => refuse("the failure is not one that every order reaches"),
+            },
+            Reason::Value { check } | Reason::Chain { check } => {
+                let (condition, wanted) = self.condition(&closure, rules, check)?;
+                let value = match reason {
+                    Reason::Chain { .. } => values::counts(model, &facts.reads, condition, wanted),
+                    _ => values::value(model, &facts.reads, condition).map(|value| value != 0),
+                };
+                match value {
+                    Some(value) if value != wanted => Ok(None),
+                    Some(_) => refuse("the condition has the value that is wanted"),
+                    None => refuse("the condition may have the value that is wanted"),
+                }
+            }
+            Reason::Sources(slot) => self.sources(&closure, rules, slot, clause).map(|()| None),
+            Reason::Recorded => self.recorded(rules, &facts, clause).map(|()| None),
+            Reason::Initial => Ok(Some(Unchecked::InitialValues)),
+            Reason::Deadlock if model.is_deadlock() => Ok(Some(Unchecked::Deadlock)),
+            Reason::Deadlock => refuse("the failure is no deadlock"),
+            Reason::Sync(sync) if sync.index() < model.syncs().len() => {
+                sync::holds(self, &closure, rules, sync, clause)
+            }
+            Reason::Sync(_) => refuse("there is no such sync object"),
+        }
+    }
+
+    /// The condition at this place, which is executed, or the bug's; and the value that it must have.
+    fn condition(
+        &self,
+        closure: &Closure<'_, '_>,
+        rules: &Rules<'_>,
+        check: Option<u32>,
+    ) -> Result<(unravel_trace::ExprId, bool), Refused> {
+        let model = rules.model;
+        let Some(place) = check else {
+            let bug = model.bug_condition().map(|id| (id, rules.wish == Wish::Fails));
+            return bug.ok_or_else(|| Refused("no condition decides the failure".to_owned()));
+        };
+        let Some((step, Op::Check(check))) = rules.op_at(place) else {
+            return refuse("there is no condition at this place");
+        };
+        let holds = model.check(check).holds;
+        let mut executed = closure.is_op_executed(step, place);
+        if model.is_deferred(check) {
+            let steps = reading_steps(model, holds);
+            if let End::After { steps: last, last: Some(_) } = &rules.end {
+                executed &= !last.contains(&step) && !steps.iter().any(|s| last.contains(s));
+            }
+            let is_begun = |s: &StepId| closure.is_op_executed(*s, model.op_range(*s).start as u32);
+            executed &= steps.iter().all(is_begun);
+        }
+        match executed {
+            true => Ok((holds, true)),
+            false => refuse("the condition may not be executed"),
+        }
+    }
+
+    /// A slot that is executed reads from one of these: every other source is impossible.
+    fn sources(
+        &self,
+        closure: &Closure<'_, '_>,
+        rules: &Rules<'_>,
+        slot: SlotId,
+        clause: &[Literal],
+    ) -> Result<(), Refused> {
+        let model = rules.model;
+        if slot.index() >= model.reads().len() {
+            return refuse("there is no such read");
+        }
+        let is_named = |source: Source| {
+            let meaning = Meaning::Reads(slot, source);
+            clause
+                .iter()
+                .any(|l| !l.is_negated() && self.meanings.get(&l.variable()) == Some(&meaning))
+        };
+        let read = model.read(slot);
+        let executed = rules.read_at(slot).is_some_and(|at| closure.is_op_executed(read.step, at));
+        // A step that was executed read something; whether it was is said by the other literals.
+        if !executed {
+            return refuse("the read may not be executed");
+        }
+        let writes = model.writes_of(read.cell).iter().map(|write| Source::Write(*write));
+        for source in writes.chain([Source::Initial]).filter(|source| !is_named(*source)) {
+            let after = matches!(source, Source::Write(w)
+                if model.must_precede(read.step, model.write(w).step));
+            let facts = Facts { reads: vec![(slot, source)], ..Facts::default() };
+            if !after && !Closure::new(rules, &facts).contradiction {
+                return refuse(format!("it may read from {source:?} too"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What only execution can tell: the recorded order fails, every other passes.
+    fn recorded(
+        &self,
+        rules: &Rules<'_>,
+        facts: &Facts,
+        clause: &[Literal],
+    ) -> Result<(), Refused> {
+        let model = rules.model;
+        if *model.bug() != Bug::Opaque {
+            return refuse("more than execution can tell how an order ends");
+        }
+        let Some(observed) = model.observed() else {
+            return match (rules.wish, clause) {
+                (Wish::Fails, []) => Ok(()),
+                _ => refuse("the recorded order is not known"),
+            };
+        };
+        let mut evaluator = Evaluator::new(model);
+        evaluator.evaluate(&observed);
+        let pairs = model.sync_along(&observed);
+        let slots = (0..model.reads().len() as u32).map(SlotId);
+        let mut recorded = slots.map(|slot| (slot, evaluator.sources()[slot.index()]));
+        let holds = match rules.wish {
+            // One of what holds in the recorded order.
+            Wish::Fails => clause.iter().any(|literal| {
+                let is_pair = self.order(*literal).is_some_and(|order| pairs.contains(&order));
+                let read = match self.meanings.get(&literal.variable()) {
+                    Some(Meaning::Reads(slot, source)) if !literal.is_negated() => {
+                        evaluator.sources()[slot.index()] == *source
+                    }
+                    _ => false,
+                };
+                is_pair || read
+            }),
+            // If all of that holds it is the recorded order.
+            Wish::Passes => {
+                recorded.all(|read| facts.reads.contains(&read))
+                    && pairs.iter().all(|(a, b)| {
+                        model.must_precede(*a, *b) || facts.orders.contains(&(*a, *b))
+                    })
+            }
+        };
+        if holds {
+            Ok(())
+        } else {
+            refuse("other orders than the recorded one are excluded, or it is not")
+        }
+    }
+}
+
+pub(crate) fn is_tautology(clause: &[Literal]) -> bool {
+    clause.iter().any(|literal| clause.contains(&!*literal))
+}
+
+/// The question at hand.
+#[derive(Debug)]
+pub(crate) struct Asked<'r, 'm> {
+    pub rules: &'r Rules<'m>,
+    pub query: &'r unravel_solve::Query<'m>,
+    /// Orders that hold in every answer.
+    pub kept: Vec<(StepId, StepId)>,
+    /// The data flow of the schedule to be near to.
+    pub flows: Vec<unravel_solve::criteria::Flow>,
+}
