@@ -25,11 +25,6 @@ pub(crate) fn refuse<T>(why: impl Into<String>) -> Result<T, Refused> {
 /// A rule whose clauses are taken on trust.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Unchecked {
-    /// What a condition variable demands.
-    Condition,
-    Barrier,
-    /// A lock that others than its holders release.
-    IrregularLock,
     /// Who is refused or granted what in a deadlock.
     Deadlock,
     /// How far a run is from one that ends in a deadlock.
@@ -42,9 +37,6 @@ impl Unchecked {
     /// For reports: "but for 3 clauses of …".
     pub fn words(self) -> &'static str {
         match self {
-            Unchecked::Condition => "condition variables",
-            Unchecked::Barrier => "barriers",
-            Unchecked::IrregularLock => "locks that others than their holders release",
             Unchecked::Deadlock => "what a deadlock demands",
             Unchecked::DeadlockDistance => "the distance from a deadlock",
             Unchecked::InitialValues => "initial values that nobody knows (decided by Z3)",
@@ -214,6 +206,7 @@ impl Checker {
         let mut todo: Vec<Literal> = clause.iter().map(|literal| !*literal).collect();
         while let Some(literal) = todo.pop() {
             let Some(meaning) = self.meanings.get(&literal.variable()) else { continue };
+            facts.falses.push(!literal);
             match (meaning, literal.is_negated()) {
                 (Meaning::Order(a, b), false) => facts.orders.push((*a, *b)),
                 (Meaning::Order(a, b), true) => facts.orders.push((*b, *a)),
@@ -298,7 +291,7 @@ impl Checker {
             Reason::Deadlock if model.is_deadlock() => Ok(Some(Unchecked::Deadlock)),
             Reason::Deadlock => refuse("the failure is no deadlock"),
             Reason::Sync(sync) if sync.index() < model.syncs().len() => {
-                sync::holds(self, &closure, rules, sync, clause)
+                sync::holds(self, &closure, rules, sync, &facts.falses).map(|()| None)
             }
             Reason::Sync(_) => refuse("there is no such sync object"),
         }

@@ -9,7 +9,9 @@
 //!
 //! A cycle, or two sources of one slot, is a contradiction. Silent where it does not know.
 
+use unravel_solve::proof::Literal;
 use unravel_solve::{Model, Op, Section, SlotId, Source, StepId};
+use unravel_trace::ThreadId;
 
 use crate::rules::{End, Rules};
 
@@ -26,6 +28,8 @@ pub(crate) struct Facts {
     pub executed: Vec<StepId>,
     /// Of each of these sets some order does not hold.
     pub not_all: Vec<Vec<(StepId, StepId)>>,
+    /// Literals that are false.
+    pub falses: Vec<Literal>,
 }
 
 pub(crate) struct Closure<'r, 'm> {
@@ -47,6 +51,7 @@ impl<'r, 'm> Closure<'r, 'm> {
             closure.node(*a);
             closure.node(*b);
         }
+        facts.whole.iter().chain(&facts.joined).for_each(|(a, b)| closure.surround(*a, *b));
         facts.joined.iter().for_each(|(a, b)| closure.order(*a, *b));
         for granted in &facts.granted {
             facts.after_grant.iter().for_each(|step| closure.order(*granted, *step));
@@ -109,6 +114,20 @@ impl<'r, 'm> Closure<'r, 'm> {
         self.before.push(ahead);
         self.steps.push(step);
         new
+    }
+
+    /// Looks at what must come directly before and after two steps that nothing comes between.
+    fn surround(&mut self, first: StepId, last: StepId) {
+        let model = self.model();
+        for thread in (0..model.threads() as u32).map(ThreadId) {
+            let steps = model.thread_steps(thread);
+            let before = steps.partition_point(|step| model.must_precede(*step, last));
+            let after = steps.partition_point(|step| !model.must_precede(first, *step));
+            let around = before.checked_sub(1).map(|index| steps[index]);
+            for step in around.into_iter().chain(steps.get(after).copied()) {
+                self.node(step);
+            }
+        }
     }
 
     /// `a` comes before `b`.

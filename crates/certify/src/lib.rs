@@ -5,6 +5,7 @@ mod claim;
 mod clauses;
 mod closure;
 mod counting;
+mod demands;
 mod nearness;
 mod rules;
 mod sync;
