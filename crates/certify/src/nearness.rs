@@ -108,9 +108,10 @@ impl Checker {
             }
             Charged::Switch(a, b) => {
                 let switch = near.windows(2).any(|pair| pair == [a, b]);
-                let apart = model.owner(a) != model.owner(b);
+                let apart = || model.owner(a) != model.owner(b);
                 let lost = self.is_lost(wish, &Meaning::Joined(a, b));
-                (2, switch && apart && lost && closure.is_executed(a) && closure.is_executed(b))
+                let executed = || closure.is_executed(a) && closure.is_executed(b);
+                (2, switch && apart() && lost && executed())
             }
         };
         if !is_charged && !holds_always {
