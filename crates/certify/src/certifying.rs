@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use unravel_solve::{Answer, Found, Goal, Nearest, Orders, Query, Solver};
+use unravel_solve::{Answer, Found, Goal, Nearest, Orders, Query, Solver, Weights};
 
 use crate::text::Writer;
 use crate::{Checker, Claim, Unchecked};
@@ -20,15 +20,17 @@ pub struct Ledger {
     pub bounds: u64,
     /// Lines of proofs that were checked.
     pub lines: u64,
+    /// No order on the path has fewer data-flow variations: the best bound on all of them.
+    pub flows: u64,
     /// Claims that rest on rules that were taken on trust; with how many clauses of each.
     pub partly: u64,
-    pub unchecked: BTreeMap<Unchecked, u64>,
+    pub trusted: BTreeMap<Unchecked, u64>,
     /// Claims that were withdrawn, and why.
     pub refused: Vec<String>,
     /// Files that were written.
     pub files: Vec<PathBuf>,
     /// The first thing that went wrong with them.
-    pub problem: Option<String>,
+    pub problem: Option<(PathBuf, io::ErrorKind)>,
 }
 
 impl Ledger {
@@ -84,7 +86,7 @@ impl Certifying {
         if let Some(writer) = &mut writer
             && let Err(error) = writer.write(query, &lines, claim)
         {
-            ledger.problem.get_or_insert(error.to_string());
+            ledger.problem.get_or_insert((writer.path.clone(), error.kind()));
         }
         ledger.lines += checker.lines() - before;
         if let (Ok(()), Some(claim)) = (&checked, claim) {
@@ -96,7 +98,7 @@ impl Certifying {
             if !checker.unchecked().is_empty() {
                 ledger.partly += 1;
                 for (rule, count) in checker.unchecked() {
-                    let most = ledger.unchecked.entry(*rule).or_insert(0);
+                    let most = ledger.trusted.entry(*rule).or_insert(0);
                     *most = (*most).max(*count);
                 }
             }
@@ -149,19 +151,31 @@ impl Solver for Certifying {
 
     fn nearest(&mut self, query: &Query<'_>, goal: Goal) -> Answer<Nearest> {
         let answer = self.solver.nearest(query, goal);
-        let bounds = |nearest: &Nearest| {
-            let stages = if goal == Goal::Lexicographic { 3 } else { 1 };
-            Claim::Bound(nearest.bound[..stages].iter().copied().map(u64::from).collect())
-        };
+        let flows_alone = Goal::Sum(Weights { data_flow: 1, segments: 0, switches: 0 });
+        let stages = if goal == Goal::Lexicographic { 3 } else { 1 };
         let claim = match &answer {
             Answer::Yes(nearest) | Answer::Unknown { best: Some(nearest), .. } => {
-                Some(bounds(nearest))
+                let bound = &nearest.bound[..stages];
+                // That nothing costs less than nothing is no claim.
+                let claims = bound.iter().any(|least| *least > 0);
+                claims.then(|| Claim::Bound(bound.iter().copied().map(u64::from).collect()))
             }
             Answer::No => Some(Claim::None),
             Answer::Unknown { best: None, .. } => None,
         };
-        match (self.check(query, claim.as_ref()), answer) {
-            (Err(why), Answer::Yes(best) | Answer::Unknown { best: Some(best), .. }) => {
+        let checked = self.check(query, claim.as_ref());
+        let of_all = query.keep.is_empty() && query.blocked.is_empty() && query.free.is_none();
+        if let (Ok(()), Some(Claim::Bound(bound))) = (&checked, &claim)
+            && of_all
+            && (goal == flows_alone || goal == Goal::Lexicographic)
+        {
+            let mut ledger = self.ledger.borrow_mut();
+            ledger.flows = ledger.flows.max(bound[0]);
+        }
+        match (checked, answer) {
+            (Err(why), Answer::Yes(best) | Answer::Unknown { best: Some(best), .. })
+                if claim.is_some() =>
+            {
                 withdrawn(&why, Some(Nearest { bound: [0; 3], ..best }))
             }
             (Err(why), Answer::No) => withdrawn(&why, None),

@@ -8,6 +8,7 @@ mod counting;
 mod demands;
 mod nearness;
 mod rules;
+mod said;
 mod sync;
 pub mod text;
 mod values;

@@ -29,7 +29,7 @@ const VERSION: &str = "unravel certificate 1";
 /// Adds the parts of one session to its file.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    path: PathBuf,
+    pub path: PathBuf,
     text: String,
 }
 

@@ -103,6 +103,7 @@ pub fn diagnose_imported(
         alternates,
         effort,
         notes,
+        certified: None,
     })
 }
 
