@@ -47,6 +47,9 @@ pub struct Certifying {
     checkers: BTreeMap<u64, (Checker, Option<Writer>)>,
     directory: Option<PathBuf>,
     ledger: Rc<RefCell<Ledger>>,
+    /// What tests do to proofs.
+    #[cfg(test)]
+    damage: Option<fn(&mut Vec<unravel_solve::proof::Line>)>,
 }
 
 impl Certifying {
@@ -61,6 +64,8 @@ impl Certifying {
             checkers: BTreeMap::new(),
             directory: directory.map(std::path::absolute).transpose()?,
             ledger: Rc::clone(&ledger),
+            #[cfg(test)]
+            damage: None,
         };
         Ok((certifying, ledger))
     }
@@ -69,7 +74,12 @@ impl Certifying {
     fn check(&mut self, query: &Query<'_>, claim: Option<&Claim>) -> Result<(), String> {
         let mut ledger = self.ledger.borrow_mut();
         let (mut checker, mut writer, lines, session) = match self.solver.take_proof() {
-            Some(part) => {
+            #[cfg_attr(not(test), expect(unused_mut))]
+            Some(mut part) => {
+                #[cfg(test)]
+                if let Some(damage) = self.damage {
+                    damage(&mut part.lines);
+                }
                 let known = self.checkers.remove(&part.session);
                 let (checker, writer) = known.unwrap_or_else(|| {
                     let path = self.directory.as_ref();
@@ -189,5 +199,53 @@ impl Solver for Certifying {
 
     fn conflicts(&self) -> Option<u64> {
         self.solver.conflicts()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unravel_solve::generate::counter;
+    use unravel_solve::proof::Line;
+    use unravel_solve::{Before, Model, Wish};
+
+    use super::*;
+
+    fn asked(damage: Option<fn(&mut Vec<Line>)>) -> (Answer<Found>, Answer<Nearest>, Ledger) {
+        let generated = counter(2, 4, 1, 3);
+        let model = Model::new(&generated.trace, &generated.symbolic).expect("a trace");
+        let observed = model.observed().expect("it was observed");
+        let (mut solver, ledger) = Certifying::new(None).expect("nothing is written");
+        solver.damage = damage;
+        // In the recorded order it fails.
+        let pairs = observed.windows(2).map(|pair| Before { first: pair[0], second: pair[1] });
+        let query = Query { keep: pairs.collect(), ..Query::new(&model, Wish::Passes) };
+        let none = solver.find(&query);
+        let near = Query { near: Some(&observed), ..Query::new(&model, Wish::Passes) };
+        let flows = Weights { data_flow: 1, segments: 0, switches: 0 };
+        let nearest = solver.nearest(&near, Goal::Sum(flows));
+        let ledger = ledger.borrow().clone();
+        (none, nearest, ledger)
+    }
+
+    #[test]
+    fn what_is_accepted_is_said() {
+        let (none, nearest, ledger) = asked(None);
+        assert_eq!(none, Answer::No);
+        let Answer::Yes(nearest) = nearest else { panic!("{nearest:?}") };
+        assert!(nearest.bound[0] > 0);
+        assert_eq!((ledger.none, ledger.bounds), (1, 1));
+        assert_eq!(ledger.flows, u64::from(nearest.bound[0]));
+        assert!(ledger.refused.is_empty() && ledger.trusted.is_empty(), "{ledger:?}");
+    }
+
+    #[test]
+    fn what_is_refused_is_withdrawn() {
+        let (none, nearest, ledger) =
+            asked(Some(|lines| lines.retain(|line| !matches!(line, Line::Holds(..)))));
+        let Answer::Unknown { reason, best: None } = none else { panic!("{none:?}") };
+        assert!(reason.contains("the certificate was refused (line "), "{reason}");
+        let Answer::Unknown { best: Some(best), .. } = nearest else { panic!("{nearest:?}") };
+        assert_eq!(best.bound, [0; 3]);
+        assert_eq!((ledger.accepted(), ledger.flows, ledger.refused.len()), (0, 0, 2));
     }
 }

@@ -25,11 +25,6 @@ pub(crate) enum Demand {
         waker: u32,
         does: bool,
     },
-    /// The run ends where this request is granted; or does not.
-    Granted {
-        request: StepId,
-        does: bool,
-    },
     All(Vec<Demand>),
     Any(Vec<Demand>),
     AtLeast(i64, Vec<Demand>),
@@ -65,7 +60,7 @@ impl Open<'_> {
                 let open = parts.iter().filter(|part| !self.is_refuted(part));
                 (open.count() as i64) < *least
             }
-            Demand::Wakes { .. } | Demand::Granted { .. } => false,
+            Demand::Wakes { .. } => false,
         };
         refuted || self.falses.iter().any(|literal| self.implies(demand, *literal))
     }
@@ -122,9 +117,6 @@ impl Open<'_> {
             }
             (Demand::Wakes { wait, waker, does }, Meaning::Wakes { wait: w, waker: s }) => {
                 (wait, waker) == (w, s) && *does != negated
-            }
-            (Demand::Granted { request, does }, Meaning::Granted(step)) => {
-                request == step && *does != negated
             }
             _ => false,
         }

@@ -14,8 +14,9 @@ impl Ledger {
             ),
         };
         let proved = diagnosis.root_cause.as_ref().is_some_and(|cause| cause.proved_on_path);
+        // Had its proof been refused, it would not be said to be proved.
         let root_cause = proved.then(|| match self.none {
-            0 => Certification::NotCertifiable("the solver left no proof".to_owned()),
+            0 => Certification::NotCertifiable("the solver leaves no proof".to_owned()),
             _ => by_proof(),
         });
         let alternates = diagnosis.alternates.iter().map(|alternate| {
@@ -24,8 +25,9 @@ impl Ledger {
                 (Minimality::BestFound { .. }, ..) => return None,
                 (_, _, 0) => "nothing is fewer than none",
                 (_, true, flows) if flows <= self.flows => return Some(by_proof()),
-                (_, true, _) => "by exhaustive search",
-                (_, false, _) => "it takes another path, and one data flow has to differ",
+                // Equal data flow gives an equal outcome: that needs no search.
+                (_, _, 1) => "by argument: with the same data flow it would fail, too",
+                _ => "by exhaustive search",
             };
             Some(Certification::NotCertifiable(how.to_owned()))
         });

@@ -4,8 +4,7 @@ use rustc_hash::FxHashMap;
 use unravel_solve::{Model, SlotId, Source};
 use unravel_trace::{BinaryOp, ExprId, Node, SymbolId, mask, signed};
 
-/// A counter may take so many values at most.
-const VALUES: i128 = 4096;
+use crate::budgets::VALUES;
 
 /// The value of an expression if these reads have these sources, whatever the others read; `None` if that is open.
 pub(crate) fn value(model: &Model, reads: &[(SlotId, Source)], of: ExprId) -> Option<u128> {

@@ -1,7 +1,7 @@
 //! Random tiny traces of every kind of event: every "no", core and bound of `orders` has a certificate, and it is
 //! accepted.
 
-use unravel_certify::Certifying;
+use unravel_certify::{Certifying, Unchecked};
 use unravel_solve::generate::{Tiny, tiny};
 use unravel_solve::{Answer, Before, Goal, Model, Query, Solver, Weights, Wish};
 use unravel_trace::Rng;
@@ -77,4 +77,10 @@ fn every_proof_is_accepted() {
     }
     println!("{total:?}");
     assert_eq!(refused, 0);
+    let at_least = |count: u64, of: u64| count * 1_500 >= of * seeds();
+    assert!(at_least(total.none, 5_000) && at_least(total.cores, 1_000), "{total:?}");
+    assert!(at_least(total.bounds, 1_500), "{total:?}");
+    // Only of deadlocks something is taken on trust here.
+    let of_deadlocks = [Unchecked::Deadlock, Unchecked::DeadlockDistance];
+    assert!(total.trusted.keys().all(|rule| of_deadlocks.contains(rule)), "{total:?}");
 }

@@ -27,7 +27,8 @@
 //! - **Walks** ([`walks`]). Chance comes first where nothing is known of the order, and last where a search had to stop.
 //!
 //! Every answer is evaluated before it is given. "No" and bounds are proofs within the model ([`crate::Model`]): they
-//! rest on the clauses that the theory says, which are checked against brute force and Z3 on random traces.
+//! rest on the clauses that the theory says, which are checked against brute force and Z3 on random traces. Each is said
+//! for a reason, so that the proof can be kept ([`crate::proof`]) and checked by somebody else.
 
 mod atoms;
 mod candidates;

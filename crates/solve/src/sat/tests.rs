@@ -5,6 +5,7 @@ use unravel_trace::Rng;
 
 use super::{Budget, Ended, Keep, Lit, Said, Sat, Theory};
 use crate::Bounds;
+use crate::proof::Reason;
 
 /// At most so many of these are true; told only when it is too late, or at the very end.
 struct AtMost {
