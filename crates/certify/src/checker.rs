@@ -9,7 +9,7 @@ use unravel_solve::{Source, StepId};
 use crate::clauses::Clauses;
 use crate::closure::Facts;
 use crate::nearness::Stage;
-use crate::rules::Rules;
+use crate::rules::{End, Rules};
 
 /// Why a line is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -143,7 +143,10 @@ impl Checker {
                 let both = is_step(first) && is_step(last);
                 both && model.owner(*first) == model.owner(*last)
             }
-            Meaning::Granted(step) | Meaning::AfterGrant(step) => is_step(step),
+            // Nothing is granted but in a deadlock that is avoided.
+            Meaning::Granted(step) | Meaning::AfterGrant(step) => {
+                rules.end == End::Grant && is_step(step)
+            }
             Meaning::Wakes { .. } => true,
             Meaning::Reads(slot, source) => {
                 slot.index() < model.reads().len()
