@@ -58,6 +58,7 @@ pub fn all() -> Vec<Budget> {
         unravel_execute::budgets(),
         unravel_explore::budgets(),
         unravel_solve::budgets(),
+        unravel_certify::budgets(),
         unravel_simplify::budgets(),
         unravel_diagnose::budgets(),
         unravel_causes::budgets(),

@@ -1,16 +1,19 @@
 //! `unravel diagnose`: why a recorded run failed, and the nearest schedule that passes.
 
+use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use unravel_certify::{Certifying, Ledger};
 use unravel_diagnose::{DiagnoseError, Options, diagnose_imported, diagnose_paths};
 use unravel_execute::{Laboratory, Silence};
 use unravel_files::TraceFile;
 use unravel_report::{Sources, dot, json, terminal};
 use unravel_results::{Diagnosis, Status};
-use unravel_solve::{Dumping, Heeding, Solver};
+use unravel_solve::{Dumping, Heeding, Solver, SolverChoice};
 use unravel_trace::Detail;
 
 use crate::budgets::DIAGNOSE_TIME;
@@ -26,11 +29,12 @@ use crate::timings::Stopwatch;
 pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     let file = TraceFile::read(&flags.trace)?;
     let paths = Paths::new(flags);
+    let (mut solver, ledger) = solver(flags, &paths)?;
     let made = match &paths.smt {
-        None => make(flags, &file, &mut *solver(flags)),
+        None => make(flags, &file, &mut *solver),
         Some(directory) => {
             let write = |source| CliError::Write { path: directory.clone(), source };
-            let mut solver = Dumping::new(solver(flags), directory).map_err(write)?;
+            let mut solver = Dumping::new(solver, directory).map_err(write)?;
             let made = make(flags, &file, &mut solver);
             let queries = solver.finish().map_err(write)?;
             let word = if queries == 1 { "query" } else { "queries" };
@@ -38,12 +42,15 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
             made
         }
     };
-    let diagnosis = match made {
+    let mut diagnosis = match made {
         Err(CliError::Diagnose(error)) if gave_up(flags, &error) => {
             return Ok(say_inconclusive(flags, &error));
         }
         made => made?,
     };
+    if flags.certify.is_some() {
+        certify(&mut diagnosis, &ledger.borrow())?;
+    }
     let sources = Sources::under(&file.program.cwd);
     if let Some(path) = &paths.dot {
         std::fs::write(path, dot::projection(&diagnosis, 0, &sources))
@@ -66,10 +73,36 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     })
 }
 
-/// The solver that was chosen; Ctrl-C and the end of the time end its queries.
-fn solver(flags: &DiagnoseFlags) -> Box<dyn Solver> {
+/// The solver that was chosen; Ctrl-C and the end of the time end its queries. If its proofs are checked, the ledger is
+/// filled.
+fn solver(
+    flags: &DiagnoseFlags,
+    paths: &Paths,
+) -> Result<(Box<dyn Solver>, Rc<RefCell<Ledger>>), CliError> {
     let until = Instant::now() + flags.time.unwrap_or(DIAGNOSE_TIME);
-    Box::new(Heeding::new(flags.solver.make(), &INTERRUPTED).until(Some(until)))
+    let mut ledger = Rc::default();
+    let mut solver = flags.solver.make();
+    if flags.certify.is_some() && flags.solver == SolverChoice::Orders {
+        let directory = paths.certificates.as_deref();
+        let (certifying, kept) = Certifying::new(directory).map_err(|source| CliError::Write {
+            path: directory.unwrap_or(Path::new(".")).to_owned(),
+            source,
+        })?;
+        (solver, ledger) = (Box::new(certifying), kept);
+    }
+    Ok((Box::new(Heeding::new(solver, &INTERRUPTED).until(Some(until))), ledger))
+}
+
+/// Says what came of the proofs; loudly, if one was refused.
+fn certify(diagnosis: &mut Diagnosis, ledger: &Ledger) -> Result<(), CliError> {
+    diagnosis.certified = Some(ledger.of(diagnosis));
+    for why in &ledger.refused {
+        warnln!("a certificate of the solver was REFUSED, its claim is withdrawn: {why}");
+    }
+    if let Some((path, kind)) = &ledger.problem {
+        return Err(CliError::Write { path: path.clone(), source: (*kind).into() });
+    }
+    Ok(())
 }
 
 /// Whether that nothing was found says something of the method, not of the trace.
@@ -90,6 +123,7 @@ fn say_inconclusive(flags: &DiagnoseFlags, error: &DiagnoseError) -> Exit {
 /// Where things are written, whatever directory the program is run in.
 struct Paths {
     smt: Option<PathBuf>,
+    certificates: Option<PathBuf>,
     dot: Option<PathBuf>,
 }
 
@@ -98,6 +132,7 @@ impl Paths {
         let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         Paths {
             smt: flags.dump_smt.as_deref().map(absolute),
+            certificates: flags.certify.as_ref().and_then(|dir| dir.as_deref()).map(absolute),
             dot: flags.dot.as_deref().map(absolute),
         }
     }
@@ -113,6 +148,7 @@ fn make(
         alternates: flags.alternates.max(1),
         conflict_limit: flags.conflict_limit,
         samples: flags.samples,
+        certify: flags.certify.is_some() && flags.solver == SolverChoice::Orders,
         goal_time: flags.time.unwrap_or(DIAGNOSE_TIME),
         ..Options::default()
     };

@@ -218,6 +218,37 @@ fn every_solver_proves_the_same() {
     assert!(err.contains("'cvc5'") && err.contains("orders and z3"), "{err}");
 }
 
+/// With `--certify` what is said to be proved has a proof that was checked, or the report says how it was proved.
+#[test]
+fn proofs_are_certified() {
+    let test = "certified";
+    let trace = lost_update(test);
+    assert!(diagnose(test, &trace, &[], FINDING).get("certified").is_none());
+    let json = diagnose(test, &trace, &["--certify=proofs"], FINDING);
+    let certified = &json["certified"];
+    assert_eq!(certified["refused"], serde_json::json!([]), "{certified}");
+    assert!(certified["claims"].as_u64() > Some(0) && certified["lines"].as_u64() > Some(0));
+    assert_eq!(json["alternates"][0]["minimality"]["proved"], true);
+    assert_eq!(certified["alternates"][0]["kind"], "certified", "{certified}");
+    assert_eq!(json["root_cause"]["proved_on_path"], true);
+    assert_eq!(certified["root_cause"]["kind"], "certified", "{certified}");
+    let written = std::fs::read_dir(directory(test).join("proofs")).expect("a directory");
+    for entry in written {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("a certificate");
+        assert!(text.starts_with("unravel certificate 1\nmodel "), "{path:?}: {text}");
+        assert!(text.lines().last().is_some_and(|line| line.starts_with("= ")), "{path:?}");
+    }
+    let (out, err) = says(&directory(test), &["diagnose", &trace, "--certify"], FINDING);
+    assert!(words(&out).contains("proved minimal: certified"), "{out}");
+    assert!(!out.contains("REFUSED") && !err.contains("REFUSED"), "{out} {err}");
+    // Who leaves no proof has none to check.
+    let json = diagnose(test, &trace, &["--certify", "--solver", "z3"], FINDING);
+    let certified = &json["certified"];
+    assert_eq!(certified["claims"], 0, "{certified}");
+    assert_eq!(certified["alternates"][0]["kind"], "not-certifiable", "{certified}");
+}
+
 #[test]
 fn files_are_written_where_the_user_is() {
     let test = "files";

@@ -46,6 +46,8 @@ fn long_flags(help: &str) -> BTreeSet<String> {
         .filter_map(|line| line.trim_start().split("  ").next())
         .flat_map(|names| names.split([' ', ',']))
         .filter(|word| word.len() > 2 && word.starts_with("--"))
+        // `--certify[=<DIR>]`: a value that may be left out.
+        .filter_map(|word| word.split('[').next())
         .map(str::to_owned)
         .collect()
 }

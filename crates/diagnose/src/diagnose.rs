@@ -48,6 +48,8 @@ pub struct Options {
     pub proof_time: Duration,
     /// Schedules tried at random against the root cause.
     pub samples: u64,
+    /// The solver keeps proofs: it is asked to prove what is known without it, too.
+    pub certify: bool,
     /// What a search has learned before.
     pub searched: Searched,
 }
@@ -71,6 +73,7 @@ impl Default for Options {
             goal_time: GOAL_TIME,
             proof_time: PROOF_TIME,
             samples: SAMPLES,
+            certify: false,
             searched: Searched::default(),
         }
     }
@@ -290,6 +293,7 @@ pub fn diagnose(
         alternates,
         effort,
         notes,
+        certified: None,
     })
 }
 
@@ -326,6 +330,7 @@ fn diagnose_long(
             "the run is long: what the root cause does not need was moved out of its way, and only the rest was varied"
                 .to_owned(),
         ],
+        certified: None,
     })
 }
 
@@ -346,6 +351,7 @@ fn diagnose_race(
         switches_given,
         root_cause: Some(cause),
         race: Some(race),
+        certified: None,
         alternates: Vec::new(),
         effort: Effort { executed: lab.runs(), ..effort.clone() },
         notes: Vec::new(),
@@ -435,7 +441,8 @@ pub fn improved(
     effort: &mut Effort,
 ) -> (Vec<Nearby>, LowerBound) {
     let best = candidates.first().filter(|c| c.same_path).map(|c| c.distance.data_flow);
-    if best.is_some_and(|best| best <= bound.0) || model.len() > solver.proves_up_to() {
+    let known = best.is_some_and(|best| best <= bound.0);
+    if known && !options.certify || model.len() > solver.proves_up_to() {
         return (candidates, bound);
     }
     effort.queries += 1;
@@ -444,6 +451,11 @@ pub fn improved(
         time: Some(options.proof_time),
         interrupt: None,
     };
+    if known {
+        // What is known is proved once more, for the certificate; nothing else comes of it.
+        minimal::by_solver(world, model, reference, solver, bounds);
+        return (candidates, bound);
+    }
     let (found, proved) = minimal::by_solver(world, model, reference, solver, bounds);
     candidates.extend(found);
     candidates.sort_by_key(rank);

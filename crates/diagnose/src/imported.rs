@@ -104,6 +104,7 @@ pub fn diagnose_imported(
         alternates,
         effort,
         notes,
+        certified: None,
     })
 }
 

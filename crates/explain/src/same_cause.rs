@@ -129,6 +129,7 @@ mod tests {
             switches_given: 0,
             root_cause: Some(cause),
             race: None,
+            certified: None,
             alternates: Vec::new(),
             effort: Effort::default(),
             notes: Vec::new(),

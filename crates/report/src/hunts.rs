@@ -301,6 +301,7 @@ pub fn comparison(hunt: &Hunt, exposed: &Exposed) -> Option<Diagnosis> {
         alternates: vec![passing.clone()],
         effort: Effort::default(),
         notes: Vec::new(),
+        certified: None,
     })
 }
 

@@ -27,6 +27,8 @@ pub struct Diagnosis {
     pub effort: Effort,
     /// What the reader should know: bounds that were reached, what was not followed.
     pub notes: Vec<String>,
+    /// What came of checking the proofs, if that was asked for.
+    pub certified: Option<Certified>,
 }
 
 /// How far a diagnosis may be trusted.
@@ -327,6 +329,32 @@ pub struct BranchChange {
     pub alternate: Option<u32>,
     /// The place after which the paths part.
     pub after: Option<Place>,
+}
+
+/// What a checker that knows nothing of the solver says of its proofs.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Certified {
+    /// Claims of the solver whose proofs were accepted, whether or not they are in the report.
+    pub claims: u64,
+    /// Lines of proofs that were checked.
+    pub lines: u64,
+    /// Of the root cause, if it is said to be proved on the recorded path.
+    pub root_cause: Option<Certification>,
+    /// Of each alternate, if it is said to be proved minimal.
+    pub alternates: Vec<Option<Certification>>,
+    /// Why claims were withdrawn.
+    pub refused: Vec<String>,
+}
+
+/// What stands behind a word "proved".
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Certification {
+    /// A proof that was accepted.
+    Certified,
+    /// A proof that was accepted but for so many clauses of these rules, which are taken on trust.
+    AcceptedBut(Vec<(String, u64)>),
+    /// No proof that can be checked: how it was proved instead.
+    NotCertifiable(String),
 }
 
 /// What the diagnosis took.

@@ -13,8 +13,9 @@
 //!   `cargo xtask bench solve` measures.
 //!
 //! An order that is given as an answer has been evaluated. "There is none", cores and bounds are proofs within the
-//! [`Model`], without a certificate: a wrong clause of a theory would make them wrong, in the direction of too few orders.
-//! What is tested is agreement: with brute force on tiny random traces of every kind of event, with Z3 on longer ones, and
+//! [`Model`]: a wrong clause of a theory would make them wrong, in the direction of too few orders. [`Orders::logging`] leaves
+//! such a proof behind ([`proof`]), which room `certify` checks without the solver.
+//! What is tested besides is agreement: with brute force on tiny random traces of every kind of event, with Z3 on longer ones, and
 //! that orders known to exist are never excluded (`tests/agreement`).
 
 pub mod brute;
@@ -29,6 +30,7 @@ mod heeding;
 mod measure;
 mod model;
 mod orders;
+pub mod proof;
 mod query;
 mod sat;
 mod smt;

@@ -352,7 +352,8 @@ impl Model {
         &self.ops[self.op_range(step)]
     }
 
-    pub(crate) fn op_range(&self, step: StepId) -> Range<usize> {
+    /// The places of its ops among all ops of the model.
+    pub fn op_range(&self, step: StepId) -> Range<usize> {
         let range = &self.programs[step.index()];
         range.start as usize..range.end as usize
     }

@@ -27,7 +27,8 @@
 //! - **Walks** ([`walks`]). Chance comes first where nothing is known of the order, and last where a search had to stop.
 //!
 //! Every answer is evaluated before it is given. "No" and bounds are proofs within the model ([`crate::Model`]): they
-//! rest on the clauses that the theory says, which are checked against brute force and Z3 on random traces.
+//! rest on the clauses that the theory says, which are checked against brute force and Z3 on random traces. Each is said
+//! for a reason, so that the proof can be kept ([`crate::proof`]) and checked by somebody else.
 
 mod atoms;
 mod candidates;
@@ -49,6 +50,7 @@ use rustc_hash::FxHashSet;
 
 use crate::budgets::{ROUNDS, SESSIONS};
 use crate::constraints::Constraints;
+use crate::proof::{Line, Part};
 use crate::query::minimal_core;
 use crate::sat::{Budget, Ended, Lit, Stop};
 use crate::{Answer, Evaluator, Found, Goal, Nearest, Query, Solver, StepId};
@@ -65,11 +67,31 @@ pub struct Orders {
     /// Of the last query, and of all.
     conflicts: u64,
     all_conflicts: u64,
+    /// Sessions so far, and whether each keeps a proof.
+    begun: u64,
+    logs: bool,
+    /// What the last query added to the proof of its session.
+    proof: Option<Part>,
 }
 
 impl Orders {
     pub fn new() -> Orders {
         Orders::default()
+    }
+
+    /// One that keeps a proof of what it says ([`Orders::take_proof`]).
+    pub fn logging() -> Orders {
+        Orders { logs: true, ..Orders::default() }
+    }
+
+    /// What the last question added to the proof of its session, once.
+    pub fn take_proof(&mut self) -> Option<Part> {
+        self.proof.take()
+    }
+
+    /// The sessions that may go on.
+    pub fn sessions(&self) -> Vec<u64> {
+        self.sessions.iter().map(|session| session.number).collect()
     }
 
     /// Answers a query in its session.
@@ -78,16 +100,21 @@ impl Orders {
         query: &Query<'_>,
         answer: impl FnOnce(&mut Open<'_, '_>, Assumed, Budget<'_>) -> Answer<T>,
     ) -> Answer<T> {
+        self.proof = None;
         let constraints = Constraints::new(query.model, query.wish);
         let mut evaluator = Evaluator::new(query.model);
         let subject = Subject::of(query, anchor(query));
         let known = self.sessions.iter().position(|session| session.subject == subject);
         let mut session = match known {
             Some(index) => self.sessions.remove(index),
-            None => match Session::new(query, subject, &constraints, &mut evaluator) {
-                Ok(session) => session,
-                Err(reason) => return Answer::Unknown { reason, best: None },
-            },
+            None => {
+                self.begun += 1;
+                let about = (subject, self.begun, self.logs);
+                match Session::new(query, about, &constraints, &mut evaluator) {
+                    Ok(session) => session,
+                    Err(reason) => return Answer::Unknown { reason, best: None },
+                }
+            }
         };
         let before = session.sat.conflicts;
         let budget = Budget::new(query.bounds, &session.sat);
@@ -104,6 +131,11 @@ impl Orders {
         let answer =
             if assumed.impossible { Answer::No } else { answer(&mut open, assumed, budget) };
         open.retire(&asking);
+        self.proof = session
+            .sat
+            .proof
+            .as_mut()
+            .map(|lines| Part { session: session.number, lines: std::mem::take(lines) });
         self.conflicts = session.sat.conflicts - before;
         self.all_conflicts += self.conflicts;
         if self.sessions.len() == SESSIONS {
@@ -194,6 +226,7 @@ impl Solver for Orders {
             let mut bound = [0; 3];
             for (stage, weights) in stages.into_iter().enumerate() {
                 wanted.begin_stage(weights);
+                open.tell(|_, said| said.note(|| Line::Stage(weights)));
                 let mut wishes = Wishes::new();
                 for (criterion, weight) in Criterion::ALL.into_iter().zip(weights) {
                     if weight > 0 {

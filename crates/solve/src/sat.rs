@@ -27,6 +27,7 @@ use clauses::Clauses;
 pub(crate) use variables::{Lit, Variables};
 
 use crate::Bounds;
+use crate::proof::{Line, Meaning, Reason, literals};
 
 /// Whether a clause that a theory says is needed again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,13 +54,44 @@ pub(crate) trait Theory {
 pub(crate) struct Said<'s> {
     pub variables: &'s mut Variables,
     clauses: &'s mut Vec<(Vec<Lit>, Keep)>,
+    proof: &'s mut Option<Vec<Line>>,
     wants: bool,
 }
 
 impl Said<'_> {
-    /// A clause that holds always.
-    pub fn clause(&mut self, literals: Vec<Lit>, keep: Keep) {
-        self.clauses.push((literals, keep));
+    /// A clause that holds always, for this reason.
+    pub fn clause(&mut self, clause: Vec<Lit>, keep: Keep, reason: Reason) {
+        if let Some(proof) = self.proof {
+            proof.push(Line::Holds(reason, literals(&clause)));
+        }
+        self.clauses.push((clause, keep));
+    }
+
+    /// A clause that follows from what was said.
+    pub fn follows(&mut self, clause: Vec<Lit>, keep: Keep) {
+        if let Some(proof) = self.proof {
+            proof.push(Line::Follows(literals(&clause)));
+        }
+        self.clauses.push((clause, keep));
+    }
+
+    /// A clause that is half of what [`Said::means`] says of a variable, before or after this.
+    pub fn defining(&mut self, clause: Vec<Lit>) {
+        self.clauses.push((clause, Keep::Forever));
+    }
+
+    /// Gives a variable its meaning, for the proof.
+    pub fn means(&mut self, literal: Lit, meaning: impl FnOnce() -> Meaning) {
+        if let Some(proof) = self.proof {
+            proof.push(Line::Means(literal.variable() as u32 + 1, meaning()));
+        }
+    }
+
+    /// One more line of the proof.
+    pub fn note(&mut self, line: impl FnOnce() -> Line) {
+        if let Some(proof) = self.proof {
+            proof.push(line());
+        }
     }
 
     /// An optional variable must be decided before this can be an answer. False if it is.
@@ -141,6 +173,8 @@ pub(crate) struct Sat {
     seen: Vec<bool>,
     pending: Vec<(Vec<Lit>, Keep)>,
     reductions: u64,
+    /// What was said and learnt since it was last taken, if anyone wants to know.
+    pub proof: Option<Vec<Line>>,
 }
 
 impl Sat {
@@ -163,8 +197,12 @@ impl Sat {
 
     /// Adds what is said between two searches.
     pub fn tell<R>(&mut self, tell: impl FnOnce(&mut Said<'_>) -> R) -> R {
-        let mut said =
-            Said { variables: &mut self.variables, clauses: &mut self.pending, wants: false };
+        let mut said = Said {
+            variables: &mut self.variables,
+            clauses: &mut self.pending,
+            proof: &mut self.proof,
+            wants: false,
+        };
         let result = tell(&mut said);
         self.contradiction |= self.integrate().is_some() || !self.overruled.is_empty();
         result
@@ -184,6 +222,12 @@ impl Sat {
     ) -> Ended {
         self.core.clear();
         let ended = self.search(theory, assumptions, budget);
+        if ended == Ended::No
+            && let Some(proof) = &mut self.proof
+        {
+            let refuted: Vec<Lit> = self.core.iter().map(|literal| !*literal).collect();
+            proof.push(Line::Follows(literals(&refuted)));
+        }
         // They are certain: the next search begins with them.
         self.overruled.clear();
         self.back_to(0, theory);
@@ -255,6 +299,7 @@ impl Sat {
                 let mut said = Said {
                     variables: &mut self.variables,
                     clauses: &mut self.pending,
+                    proof: &mut self.proof,
                     wants: false,
                 };
                 theory.complete(&mut said);
@@ -344,6 +389,9 @@ impl Sat {
     /// Adds what was learnt and assigns its first literal.
     fn learn(&mut self, learnt: Vec<Lit>) {
         let first = learnt[0];
+        if let Some(proof) = &mut self.proof {
+            proof.push(Line::Follows(literals(&learnt)));
+        }
         if learnt.len() == 1 {
             self.certain.push(first);
             self.variables.assign_for_certain(first);

@@ -74,6 +74,9 @@ pub struct DiagnoseFlags {
     /// Write the queries of the solver to this directory, as SMT-LIB.
     #[arg(long, value_name = "DIR")]
     pub dump_smt: Option<PathBuf>,
+    /// Have every proof of the solver checked without the solver; the certificates are written to DIR, if one is given.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+    pub certify: Option<Option<PathBuf>>,
     /// Write the projection to this file, for Graphviz.
     #[arg(long, value_name = "FILE")]
     pub dot: Option<PathBuf>,

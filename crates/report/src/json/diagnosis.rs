@@ -43,6 +43,52 @@ pub struct DiagnosisDocument {
     pub effort: Effort,
     /// What the reader should know: bounds that were reached, what was not followed.
     pub notes: Vec<String>,
+    /// What came of checking the proofs of the solver; absent unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certified: Option<Certified>,
+}
+
+/// What a checker that knows nothing of the solver says of its proofs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Certified {
+    /// Claims of the solver whose proofs were accepted, whether or not they are in this document.
+    pub claims: u64,
+    /// Lines of proofs that were checked.
+    pub lines: u64,
+    /// Of the root cause; null if it is not said to be proved on the recorded path.
+    pub root_cause: Option<Certification>,
+    /// Of each alternate; null where it is not said to be proved minimal.
+    pub alternates: Vec<Option<Certification>>,
+    /// Why claims were withdrawn.
+    pub refused: Vec<String>,
+}
+
+/// What stands behind a word "proved".
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Certification {
+    pub kind: CertificationKind,
+    /// Clauses that were taken on trust, by rule.
+    pub trusted: Vec<Trusted>,
+    /// How it was proved without a proof that can be checked, else null.
+    pub otherwise: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CertificationKind {
+    /// A proof that was accepted.
+    Certified,
+    /// A proof that was accepted but for clauses of some rules.
+    AcceptedBut,
+    /// No proof that can be checked.
+    NotCertifiable,
+}
+
+/// A rule whose clauses were taken on trust.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Trusted {
+    pub rule: String,
+    pub clauses: u64,
 }
 
 /// How far a diagnosis may be trusted.
@@ -245,7 +291,40 @@ impl DiagnosisDocument {
             lines: places(&words::lines_to_look_at(diagnosis, first)),
             effort: (&diagnosis.effort).into(),
             notes: diagnosis.notes.clone(),
+            certified: diagnosis.certified.as_ref().map(Certified::from),
         }
+    }
+}
+
+impl From<&results::Certified> for Certified {
+    fn from(certified: &results::Certified) -> Certified {
+        let alternates = certified.alternates.iter();
+        Certified {
+            claims: certified.claims,
+            lines: certified.lines,
+            root_cause: certified.root_cause.as_ref().map(Certification::from),
+            alternates: alternates.map(|of| of.as_ref().map(Certification::from)).collect(),
+            refused: certified.refused.clone(),
+        }
+    }
+}
+
+impl From<&results::Certification> for Certification {
+    fn from(of: &results::Certification) -> Certification {
+        let (kind, trusted, otherwise) = match of {
+            results::Certification::Certified => {
+                (CertificationKind::Certified, [].as_slice(), None)
+            }
+            results::Certification::AcceptedBut(trusted) => {
+                (CertificationKind::AcceptedBut, trusted.as_slice(), None)
+            }
+            results::Certification::NotCertifiable(how) => {
+                (CertificationKind::NotCertifiable, [].as_slice(), Some(how.clone()))
+            }
+        };
+        let rule =
+            |(rule, clauses): &(String, u64)| Trusted { rule: rule.clone(), clauses: *clauses };
+        Certification { kind, trusted: trusted.iter().map(rule).collect(), otherwise }
     }
 }
 

@@ -161,6 +161,7 @@ pub fn diagnosis(failure: Failure, failing: Observed) -> Diagnosis {
         alternates: vec![],
         effort: Effort { evaluated: 1204, executed: 312, solver: Some("z3".into()), queries: 4 },
         notes: vec![],
+        certified: None,
     }
 }
 

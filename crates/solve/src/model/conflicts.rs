@@ -96,7 +96,7 @@ impl Model {
 
     /// The part of [`Model::conflicts_along`] that is about sync objects and the outside world, sorted. Orders that
     /// differ only in what commutes have the same.
-    pub(crate) fn sync_along(&self, order: &[StepId]) -> Vec<(StepId, StepId)> {
+    pub fn sync_along(&self, order: &[StepId]) -> Vec<(StepId, StepId)> {
         let mut found = Vec::new();
         let mut last_uses: FxHashMap<SyncId, Vec<(StepId, Op)>> = FxHashMap::default();
         let mut last_seen: FxHashMap<ThreadId, StepId> = FxHashMap::default();

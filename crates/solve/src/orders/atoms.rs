@@ -9,6 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::constraints::{Atom, Formula};
+use crate::proof::{self, Reason};
 use crate::sat::{Keep, Lit, Said};
 use crate::{Model, SlotId, Source, StepId};
 
@@ -102,6 +103,7 @@ impl Atoms {
             None => {
                 let phase = self.places[first.index()] < self.places[second.index()];
                 let literal = self.add(said, Meaning::Order(first, second), phase);
+                said.means(literal, || proof::Meaning::Order(first, second));
                 self.orders.insert((first, second), literal);
                 self.requires[first.index()].push((second, literal));
                 self.requires[second.index()].push((first, !literal));
@@ -136,6 +138,7 @@ impl Atoms {
             return *literal;
         }
         let literal = self.add(said, Meaning::ReadsFrom(slot, source), phase);
+        said.means(literal, || proof::Meaning::Reads(slot, source));
         self.reads.insert((slot, source), literal);
         if let Source::Write(write) = source {
             let (writer, reader) = (model.write(write).step, model.read(slot).step);
@@ -162,6 +165,13 @@ impl Atoms {
             return *literal;
         }
         let literal = self.plain(said, false);
+        said.means(literal, || match atom {
+            Atom::Before(a, b) => proof::Meaning::Order(a, b),
+            Atom::Wakes { wait, waker } => proof::Meaning::Wakes { wait, waker },
+            Atom::ReadsFrom(slot, source) => proof::Meaning::Reads(slot, source),
+            Atom::AfterGrant(step) => proof::Meaning::AfterGrant(step),
+            Atom::Granted(step) => proof::Meaning::Granted(step),
+        });
         self.choices.insert(atom, literal);
         literal
     }
@@ -185,20 +195,26 @@ pub(super) trait Resolve {
             Formula::Not(atom) => !self.atom(*atom, said),
             Formula::All(parts) => {
                 let whole = self.plain(said);
+                let mut all = Vec::with_capacity(parts.len());
                 for part in parts {
                     match self.term(part, said) {
                         Term::Known(true) => {}
                         Term::Known(false) => return Term::Known(false),
-                        Term::Is(part) => said.clause(vec![!whole, part], Keep::Forever),
+                        Term::Is(part) => {
+                            said.defining(vec![!whole, part]);
+                            all.push(part);
+                        }
                     }
                 }
+                all_of(whole, &all, said);
                 whole
             }
             Formula::Any(parts) => {
                 let whole = self.plain(said);
                 let Some(mut clause) = self.clause(parts, said) else { return Term::Known(true) };
+                any_of(whole, &clause, said);
                 clause.push(!whole);
-                said.clause(clause, Keep::Forever);
+                said.defining(clause);
                 whole
             }
             Formula::AtLeast(count, parts) => {
@@ -228,17 +244,27 @@ pub(super) trait Resolve {
     fn at_least(&mut self, count: usize, parts: &[Formula], whole: Lit, said: &mut Said<'_>) {
         let may_fail = parts.len() - count;
         let mut fails: Vec<Lit> = Vec::new();
+        // What is counted so far, and how many of them fail for certain.
+        let (mut counted, mut failed): (Vec<proof::Literal>, i64) = (Vec::new(), 0);
         for part in parts {
             let holds = match self.term(part, said) {
                 Term::Known(true) => continue,
                 Term::Known(false) => None,
                 Term::Is(literal) => Some(literal),
             };
+            match holds {
+                Some(literal) => counted.push((!literal).into()),
+                None => failed += 1,
+            }
             let mut next: Vec<Lit> = Vec::new();
             for index in 0..(fails.len() + 1).min(may_fail + 1) {
                 let more = self.plain(said);
+                said.means(more, || proof::Meaning::Count {
+                    least: index as i64 + 1 - failed,
+                    of: counted.clone(),
+                });
                 if let Some(before) = fails.get(index) {
-                    said.clause(vec![!*before, more], Keep::Forever);
+                    said.clause(vec![!*before, more], Keep::Forever, Reason::Count);
                 }
                 // One more fails than before.
                 let mut clause = vec![more];
@@ -246,32 +272,50 @@ pub(super) trait Resolve {
                 if index > 0 {
                     clause.push(!fails[index - 1]);
                 }
-                said.clause(clause, Keep::Forever);
+                said.clause(clause, Keep::Forever, Reason::Count);
                 next.push(more);
             }
             fails = next;
         }
+        said.means(whole, || {
+            let of: Vec<proof::Literal> = counted.iter().map(|literal| !*literal).collect();
+            let certain = parts.len() as i64 - failed - of.len() as i64;
+            proof::Meaning::Count { least: count as i64 - certain, of }
+        });
         if let Some(too_many) = fails.get(may_fail) {
-            said.clause(vec![!whole, !*too_many], Keep::Forever);
+            said.clause(vec![!whole, !*too_many], Keep::Forever, Reason::Count);
         }
     }
 
     /// Makes a formula hold.
-    fn assert(&mut self, formula: &Formula, said: &mut Said<'_>) {
+    fn assert(&mut self, formula: &Formula, reason: Reason, said: &mut Said<'_>) {
         match formula {
             Formula::True => {}
-            Formula::False => said.clause(Vec::new(), Keep::Forever),
-            Formula::All(parts) => parts.iter().for_each(|part| self.assert(part, said)),
+            Formula::False => said.clause(Vec::new(), Keep::Forever, reason),
+            Formula::All(parts) => parts.iter().for_each(|part| self.assert(part, reason, said)),
             Formula::Any(parts) => {
                 if let Some(clause) = self.clause(parts, said) {
-                    said.clause(clause, Keep::Forever);
+                    said.clause(clause, Keep::Forever, reason);
                 }
             }
             other => match self.term(other, said) {
                 Term::Known(true) => {}
-                Term::Known(false) => said.clause(Vec::new(), Keep::Forever),
-                Term::Is(literal) => said.clause(vec![literal], Keep::Forever),
+                Term::Known(false) => said.clause(Vec::new(), Keep::Forever, reason),
+                Term::Is(literal) => said.clause(vec![literal], Keep::Forever, reason),
             },
         }
     }
+}
+
+/// The variable means that all of these hold.
+pub(super) fn all_of(whole: Lit, parts: &[Lit], said: &mut Said<'_>) {
+    said.means(whole, || proof::Meaning::Gate {
+        all: Some(proof::literals(parts)),
+        any: Vec::new(),
+    });
+}
+
+/// The variable means that any of these holds.
+pub(super) fn any_of(whole: Lit, parts: &[Lit], said: &mut Said<'_>) {
+    said.means(whole, || proof::Meaning::Gate { all: None, any: proof::literals(parts) });
 }

@@ -4,9 +4,10 @@
 //! millions. The nearest in the anchor come first; the last literal of each clause says "one further away", and makes
 //! the next, twice as many, when it becomes true.
 
-use super::atoms::{Meaning, Term};
+use super::atoms::{Meaning, Term, all_of};
 use super::theory::Search;
 use crate::budgets::{FEW_SOURCES, FIRST_SOURCES};
+use crate::proof::{self, Reason};
 use crate::sat::{Keep, Lit, Said};
 use crate::{SlotId, Source};
 
@@ -17,6 +18,8 @@ pub(super) struct Candidates {
     sources: Vec<Source>,
     /// Of the first of them, clause by clause.
     literals: Vec<Lit>,
+    /// The slot is not executed.
+    excuse: Option<Lit>,
     /// By clause: how many literals there are with it, and the one that says "further away".
     clauses: Vec<(usize, Option<Lit>)>,
 }
@@ -56,13 +59,18 @@ impl Search<'_, '_> {
             None => {
                 let sources = self.nearest_first(slot);
                 let at = self.constraints.read_point(self.model.read(slot));
-                match self.unexecuted(at, said) {
+                let excuse = match self.unexecuted(at, said) {
                     // Nothing is needed, but who asks for literals gets them.
-                    Term::Known(true) => clause.push(self.state.atoms.plain(said, true)),
-                    Term::Known(false) => {}
-                    Term::Is(literal) => clause.push(literal),
-                }
-                Candidates { sources, literals: Vec::new(), clauses: Vec::new() }
+                    Term::Known(true) => {
+                        let excuse = self.state.atoms.plain(said, true);
+                        all_of(excuse, &[], said);
+                        Some(excuse)
+                    }
+                    Term::Known(false) => None,
+                    Term::Is(literal) => Some(literal),
+                };
+                clause.extend(excuse);
+                Candidates { sources, literals: Vec::new(), excuse, clauses: Vec::new() }
             }
         };
         // Whoever says "further away" asks for the next; if nobody can, all are there.
@@ -85,7 +93,18 @@ impl Search<'_, '_> {
             .then(|| self.state.atoms.add(said, Meaning::Further(slot), false));
         clause.extend(further);
         candidates.clauses.push((end, further));
-        said.clause(clause, Keep::Forever);
+        let all = || candidates.excuse.iter().chain(&candidates.literals);
+        match further {
+            Some(further) => said.means(further, || proof::Meaning::Gate {
+                all: Some(all().map(|literal| (!*literal).into()).collect()),
+                any: Vec::new(),
+            }),
+            None => said.note(|| {
+                let all = all().map(|literal| (*literal).into()).collect();
+                proof::Line::Holds(Reason::Sources(slot), all)
+            }),
+        }
+        said.follows(clause, Keep::Forever);
         self.state.candidates.insert(slot, candidates);
     }
 
@@ -133,7 +152,11 @@ impl Search<'_, '_> {
         let further = reaching.filter_map(|(_, further)| further.as_ref());
         for &other in candidates.literals.iter().chain(further) {
             if other != chosen && said.variables.value(other).is_none() {
-                said.clause(vec![!other, !chosen], Keep::WhileUseful);
+                let clause = vec![!other, !chosen];
+                match self.state.atoms.meaning(other) {
+                    Meaning::Further(_) => said.follows(clause, Keep::WhileUseful),
+                    _ => said.clause(clause, Keep::WhileUseful, Reason::Order),
+                }
             }
         }
     }

@@ -8,14 +8,15 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::atoms::Term;
+use super::atoms::{Term, all_of, any_of};
 use super::maxsat::{Opener, Wishes};
 use super::session::Open;
 use super::theory::Search;
 use super::walks;
 use crate::constraints::Point;
 use crate::measure::{is_as_wished, with_initial};
-use crate::sat::{Keep, Lit, Said};
+use crate::proof::{self, Charged, Line};
+use crate::sat::{Lit, Said};
 use crate::{Evaluator, Goal, Model, Nearest, Query, SlotId, Source, StepId, Verdict, criteria};
 
 /// The three criteria.
@@ -144,11 +145,22 @@ impl<'q> Near<'q> {
             let same: Vec<Lit> = slots.iter().filter_map(|slot| search.same(*slot, said)).collect();
             let at = search.constraints.read_point(model.read(slots[0]));
             let excuse = search.unexecuted(at, said);
+            let charged = Charged::Flow { event };
             if let ([same], Term::Known(false)) = (same.as_slice(), excuse) {
+                said.note(|| Line::Wish((*same).into(), charged));
                 wishes.push(*same);
                 continue;
             }
             let wish = search.state.atoms.assumable(said);
+            match excuse {
+                Term::Known(true) => all_of(wish, &[], said),
+                Term::Known(false) => all_of(wish, &same, said),
+                Term::Is(excuse) => said.means(wish, || proof::Meaning::Gate {
+                    all: Some(proof::literals(&same)),
+                    any: vec![excuse.into()],
+                }),
+            }
+            said.note(|| Line::Wish(wish.into(), charged));
             for same in &same {
                 imply(wish, [*same], excuse, said);
             }
@@ -169,7 +181,9 @@ impl<'q> Near<'q> {
             }
             let whole = search.whole(segment, said);
             let excuse = search.is_absent(last, said);
-            wishes.push(excused(whole, &[excuse], search, said));
+            let wish = excused(whole, &[excuse], search, said);
+            said.note(|| Line::Wish(wish.into(), Charged::Segment { first, last }));
+            wishes.push(wish);
         }
         wishes
     }
@@ -183,7 +197,9 @@ impl<'q> Near<'q> {
             }
             let joined = search.joined(a, b, said);
             let excuses = [search.is_absent(a, said), search.is_absent(b, said)];
-            wishes.push(excused(joined, &excuses, search, said));
+            let wish = excused(joined, &excuses, search, said);
+            said.note(|| Line::Wish(wish.into(), Charged::Switch(a, b)));
+            wishes.push(wish);
         }
         wishes
     }
@@ -198,7 +214,7 @@ fn imply<const N: usize>(wish: Lit, these: [Lit; N], excuse: Term, said: &mut Sa
         Term::Known(false) => {}
         Term::Is(literal) => clause.push(literal),
     }
-    said.clause(clause, Keep::Forever);
+    said.defining(clause);
 }
 
 /// A wish for this literal, unless an excuse holds.
@@ -215,12 +231,16 @@ fn excused(
     let mut clause = vec![!wish, literal];
     for excuse in excuses {
         match excuse {
-            Term::Known(true) => return wish,
+            Term::Known(true) => {
+                all_of(wish, &[], said);
+                return wish;
+            }
             Term::Known(false) => {}
             Term::Is(literal) => clause.push(*literal),
         }
     }
-    said.clause(clause, Keep::Forever);
+    any_of(wish, &clause[1..], said);
+    said.defining(clause);
     wish
 }
 
@@ -247,7 +267,7 @@ impl Opener for Near<'_> {
         let of_event = self.flows.iter().filter(|(_, reader)| *reader == event);
         let near: Vec<Option<u32>> = of_event.map(|(writer, _)| *writer).collect();
         Some(open.tell(|search, said| {
-            let mut new: BTreeMap<Option<u32>, Lit> = BTreeMap::new();
+            let mut new: BTreeMap<Option<u32>, (Lit, Vec<Lit>)> = BTreeMap::new();
             for slot in slots {
                 search.expand_all(slot, said);
                 for source in search.model.candidates(slot) {
@@ -255,14 +275,20 @@ impl Opener for Near<'_> {
                     if near.contains(&writer) {
                         continue;
                     }
-                    let absent =
-                        *new.entry(writer).or_insert_with(|| search.state.atoms.assumable(said));
+                    let (absent, not) = new
+                        .entry(writer)
+                        .or_insert_with(|| (search.state.atoms.assumable(said), Vec::new()));
                     if let Some(reads) = search.state.atoms.known_read(slot, source) {
-                        said.clause(vec![!reads, !absent], Keep::Forever);
+                        said.defining(vec![!reads, !*absent]);
+                        not.push(!reads);
                     }
                 }
             }
-            new.into_values().map(|literal| (literal, weight)).collect()
+            for (&writer, (absent, not)) in &new {
+                all_of(*absent, not, said);
+                said.note(|| Line::Wish((*absent).into(), Charged::Edge { writer, event }));
+            }
+            new.into_values().map(|(literal, _)| (literal, weight)).collect()
         }))
     }
 

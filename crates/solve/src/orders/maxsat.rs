@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 
 use super::session::Open;
 use crate::budgets::{FEW_CONFLICTS, MANY_CORES, SMALL_CORE, TRIMS};
+use crate::proof::{self, Line, Reason};
 use crate::sat::{Budget, Ended, Keep, Lit, Said, Stop};
 
 /// Wishes with their weights, in a fixed order.
@@ -58,6 +59,8 @@ pub(super) struct Minimiser<'a, 's, 'm, 'b> {
     pub lower: u64,
     /// The cheapest answer so far.
     pub upper: Option<u64>,
+    /// The other assumptions that the last core blames.
+    under: Vec<Lit>,
     counters: Vec<Counter>,
     /// By wish "no more than j of a counter".
     counts: BTreeMap<Lit, (usize, usize)>,
@@ -66,7 +69,8 @@ pub(super) struct Minimiser<'a, 's, 'm, 'b> {
 impl<'a, 's, 'm, 'b> Minimiser<'a, 's, 'm, 'b> {
     pub fn new(open: &'a mut Open<'s, 'm>, hard: Vec<Lit>, budget: Budget<'b>) -> Self {
         let (counters, counts) = (Vec::new(), BTreeMap::new());
-        Minimiser { open, hard, budget, lower: 0, upper: None, counters, counts }
+        let under = Vec::new();
+        Minimiser { open, hard, budget, lower: 0, upper: None, under, counters, counts }
     }
 
     pub fn run(&mut self, mut wishes: Wishes, opener: &mut dyn Opener) -> Minimum {
@@ -147,6 +151,14 @@ impl<'a, 's, 'm, 'b> Minimiser<'a, 's, 'm, 'b> {
     fn charge(&mut self, core: &[Lit], wishes: &mut Wishes) -> u64 {
         let weight = core.iter().filter_map(|l| wishes.get(l)).min().copied().unwrap_or(0);
         self.lower += weight;
+        let under = &self.under;
+        self.open.tell(|_, said| {
+            said.note(|| Line::Charge {
+                weight,
+                core: proof::literals(core),
+                under: proof::literals(under),
+            });
+        });
         for literal in core {
             if let Some(left) = wishes.get_mut(literal) {
                 *left -= weight;
@@ -259,9 +271,11 @@ impl<'a, 's, 'm, 'b> Minimiser<'a, 's, 'm, 'b> {
         }
     }
 
-    fn blamed(&self, wishes: &Wishes) -> Vec<Lit> {
+    fn blamed(&mut self, wishes: &Wishes) -> Vec<Lit> {
         let core = self.open.sat.core().iter().copied();
-        core.filter(|literal| wishes.contains_key(literal)).collect()
+        let (core, under) = core.partition(|literal| wishes.contains_key(literal));
+        self.under = under;
+        core
     }
 }
 
@@ -292,6 +306,12 @@ fn totals(
     let (left, right) = inputs.split_at(inputs.len() / 2);
     let (left, right) = (totals(left, most, plain, said), totals(right, most, plain, said));
     let outputs: Vec<Lit> = (0..inputs.len().min(most)).map(|_| plain(said)).collect();
+    for (index, output) in outputs.iter().enumerate() {
+        said.means(*output, || proof::Meaning::Count {
+            least: index as i64 + 1,
+            of: proof::literals(inputs),
+        });
+    }
     for i in 0..=left.len() {
         for j in 0..=right.len() {
             if i + j == 0 {
@@ -301,7 +321,7 @@ fn totals(
             let mut clause = vec![*output];
             clause.extend(i.checked_sub(1).map(|i| !left[i]));
             clause.extend(j.checked_sub(1).map(|j| !right[j]));
-            said.clause(clause, Keep::Forever);
+            said.clause(clause, Keep::Forever, Reason::Count);
         }
     }
     outputs

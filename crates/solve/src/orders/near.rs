@@ -13,6 +13,7 @@ use super::linearise::{Glue, Linear, Obstacle};
 use super::theory::{Conflict, Search};
 use crate::budgets::ENOUGH_ORDERS;
 use crate::constraints::Atom;
+use crate::proof::{self, Reason};
 use crate::sat::{Keep, Lit, Said, Variables};
 use crate::{Model, StepId, criteria};
 
@@ -128,6 +129,8 @@ impl Search<'_, '_> {
             return *literal;
         }
         let literal = self.state.atoms.add(said, Meaning::Whole(segment), false);
+        let (first, last) = self.state.shape.ends(segment);
+        said.means(literal, || proof::Meaning::Whole { first, last });
         self.state.shape.whole.insert(segment, literal);
         literal
     }
@@ -138,6 +141,7 @@ impl Search<'_, '_> {
             return *literal;
         }
         let literal = self.state.atoms.add(said, Meaning::Joined(a, b), false);
+        said.means(literal, || proof::Meaning::Joined(a, b));
         self.state.shape.next.insert(a, (b, literal));
         self.state.shape.previous.insert(b, (a, literal));
         literal
@@ -288,7 +292,7 @@ impl Search<'_, '_> {
             said.want(*literal);
         }
         if self.state.said.insert(clause.clone()) {
-            said.clause(clause, Keep::Forever);
+            said.clause(clause, Keep::Forever, Reason::Order);
         }
     }
 

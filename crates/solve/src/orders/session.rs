@@ -6,7 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_trace::Bug;
 
-use super::atoms::{Atoms, Resolve, Term};
+use super::atoms::{Atoms, Resolve, Term, any_of};
 use super::chains::Chains;
 use super::graph::Graph;
 use super::near::Shape;
@@ -15,6 +15,7 @@ use super::theory::{Search, State, Watched};
 use super::values::Values;
 use super::writers::Writers;
 use crate::constraints::{Atom, Constraints, Formula, Point};
+use crate::proof::Reason;
 use crate::sat::{Budget, Ended, Keep, Lit, Said, Sat};
 use crate::{Before, Evaluator, Model, Op, Query, SlotId, StepId, Wish};
 
@@ -35,6 +36,8 @@ impl Subject {
 #[derive(Debug)]
 pub(super) struct Session {
     pub subject: Subject,
+    /// Another for every session of a solver.
+    pub number: u64,
     pub sat: Sat,
     pub state: State,
 }
@@ -49,7 +52,7 @@ impl Session {
     /// The theory of a model. Why not, if something has no encoding.
     pub fn new<'m>(
         query: &Query<'m>,
-        subject: Subject,
+        (subject, number, logs): (Subject, u64, bool),
         constraints: &Constraints<'m>,
         evaluator: &mut Evaluator<'m>,
     ) -> Result<Session, String> {
@@ -92,10 +95,11 @@ impl Session {
             trouble: None,
         };
         let mut sat = Sat::default();
+        sat.proof = logs.then(Vec::new);
         let mut search =
             Search { state: &mut state, model, constraints, evaluator, wish: query.wish };
         sat.tell(|said| search.begin(said))?;
-        Ok(Session { subject, sat, state })
+        Ok(Session { subject, number, sat, state })
     }
 }
 
@@ -142,7 +146,9 @@ impl Search<'_, '_> {
     fn begin(&mut self, said: &mut Said<'_>) -> Result<(), String> {
         match (self.model.bug().clone(), self.wish) {
             (Bug::Condition { .. }, _) | (Bug::Reached { .. }, Wish::Fails) => {}
-            (Bug::Reached { .. }, Wish::Passes) => said.clause(Vec::new(), Keep::Forever),
+            (Bug::Reached { .. }, Wish::Passes) => {
+                said.clause(Vec::new(), Keep::Forever, Reason::Reached);
+            }
             (Bug::Deadlock { .. }, wish) => self.begin_deadlock(wish, said)?,
             (Bug::Opaque, wish) => self.begin_opaque(wish, said),
             (Bug::None, _) => return Err("the run did not fail".to_owned()),
@@ -187,7 +193,7 @@ impl Search<'_, '_> {
         }
         self.state.grantable.sort();
         self.state.grantable.dedup();
-        self.assert_all(&formulas, said);
+        self.assert_all(&formulas, Reason::Deadlock, said);
         // Whether a request is granted depends on what else is done with its object.
         for (_, op) in &self.constraints.requests {
             if let Some(sync) = op.sync() {
@@ -201,7 +207,7 @@ impl Search<'_, '_> {
     fn begin_opaque(&mut self, wish: Wish, said: &mut Said<'_>) {
         let Some(observed) = self.model.observed() else {
             if wish == Wish::Fails {
-                said.clause(Vec::new(), Keep::Forever);
+                said.clause(Vec::new(), Keep::Forever, Reason::Recorded);
             }
             return;
         };
@@ -214,8 +220,10 @@ impl Search<'_, '_> {
         }
         match wish {
             Wish::Fails => {
-                same.into_iter().for_each(|literal| said.clause(vec![literal], Keep::Forever));
-                self.assert(&self.constraints.same(), said);
+                for literal in same {
+                    said.clause(vec![literal], Keep::Forever, Reason::Recorded);
+                }
+                self.assert(&self.constraints.same(), Reason::Recorded, said);
             }
             Wish::Passes => {
                 let mut other: Vec<Lit> = same.into_iter().map(|literal| !literal).collect();
@@ -224,7 +232,7 @@ impl Search<'_, '_> {
                     Term::Known(false) => {}
                     Term::Is(literal) => other.push(literal),
                 }
-                said.clause(other, Keep::Forever);
+                said.clause(other, Keep::Forever, Reason::Recorded);
             }
         }
     }
@@ -283,8 +291,9 @@ impl Open<'_, '_> {
                 let opposite: Vec<Formula> = opposite.collect();
                 let Some(mut clause) = search.clause(&opposite, said) else { continue };
                 let asking = search.state.atoms.assumable(said);
+                any_of(asking, &clause, said);
                 clause.push(!asking);
-                said.clause(clause, Keep::Forever);
+                said.defining(clause);
                 assumed.asking.push(asking);
             }
         });

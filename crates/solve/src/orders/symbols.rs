@@ -9,6 +9,7 @@ use unravel_trace::{ExprId, SymbolId};
 
 use super::atoms::{Resolve, Term};
 use super::theory::Search;
+use crate::proof::Reason;
 use crate::sat::{Keep, Lit, Said};
 use crate::smt::expressions::{Expressions, symbol_name};
 use crate::smt::memory::initial_name;
@@ -64,7 +65,7 @@ impl Search<'_, '_> {
                 let mut clause: Vec<Lit> = literals.map(|literal| !*literal).collect();
                 clause.sort_unstable();
                 clause.dedup();
-                said.clause(clause, Keep::Forever);
+                said.clause(clause, Keep::Forever, Reason::Initial);
                 Ok(false)
             }
         }

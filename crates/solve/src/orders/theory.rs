@@ -23,6 +23,7 @@ use super::writers::Writers;
 use crate::budgets::LOOKS;
 use crate::constraints::{Atom, Constraints, End, Formula, Point};
 use crate::measure::{is_as_wished, with_initial};
+use crate::proof::Reason;
 use crate::sat::{Keep, Lit, Said, Theory};
 use crate::{Cell, CheckId, Evaluator, Model, SlotId, Source, StepId, SyncId, Verdict, Wish};
 
@@ -142,7 +143,8 @@ impl Search<'_, '_> {
         literals: impl IntoIterator<Item = Lit>,
         said: &mut Said<'_>,
     ) -> Conflict {
-        said.clause(literals.into_iter().map(|l| !l).collect(), Keep::WhileUseful);
+        let clause = literals.into_iter().map(|l| !l).collect();
+        said.clause(clause, Keep::WhileUseful, Reason::Order);
         Conflict
     }
 
@@ -207,7 +209,7 @@ impl Search<'_, '_> {
                     let mut clause = vec![!literal];
                     clause.extend(reason.iter().map(|l| !*l));
                     clause.extend(state.graph.why(y, x).into_iter().map(|l| !l));
-                    said.clause(clause, Keep::WhileUseful);
+                    said.clause(clause, Keep::WhileUseful, Reason::Order);
                 }
             }
             if looks > LOOKS {
@@ -323,7 +325,10 @@ impl Search<'_, '_> {
         let decided = self.state.values.choose(self.model, slot, source, why);
         self.decide(&decided, said)?;
         match broken {
-            Some(broken) => self.say_wrong(broken.condition, broken.why, said),
+            Some(broken) => {
+                let by = |check| Reason::Chain { check };
+                self.say_wrong(broken.condition, broken.why, by, said)
+            }
             None => Ok(()),
         }
     }
@@ -333,10 +338,13 @@ impl Search<'_, '_> {
         &mut self,
         condition: u32,
         why: Vec<Lit>,
+        reason: impl Fn(Option<u32>) -> Reason,
         said: &mut Said<'_>,
     ) -> Result<(), Conflict> {
         let mut clause = Vec::new();
-        if let Some((check, at)) = self.state.conditions[condition as usize].check {
+        let watched = self.state.conditions[condition as usize];
+        let check = watched.check.map(|(_, at)| at.position);
+        if let Some((check, at)) = watched.check {
             let guard = self.constraints.check_guard(check, at);
             match self.term(&guard, said) {
                 Term::Known(true) => return Ok(()),
@@ -345,7 +353,7 @@ impl Search<'_, '_> {
             }
         }
         clause.extend(why.into_iter().map(|literal| !literal));
-        said.clause(clause, Keep::WhileUseful);
+        said.clause(clause, Keep::WhileUseful, reason(check));
         Err(Conflict)
     }
 
@@ -360,7 +368,8 @@ impl Search<'_, '_> {
             }
             let mut slice = Vec::new();
             self.state.values.explain(self.model, watched.id, &mut slice, |_| {});
-            result = result.and(self.say_wrong(index, slice, said));
+            let by = |check| Reason::Value { check };
+            result = result.and(self.say_wrong(index, slice, by, said));
         }
         result
     }
@@ -437,12 +446,12 @@ impl Search<'_, '_> {
         } else {
             self.constraints.of(sync).map_err(|what| format!("no encoding for {what}"))?
         };
-        self.assert_all(&formulas, said);
+        self.assert_all(&formulas, Reason::Sync(sync), said);
         Ok(())
     }
 
-    pub fn assert_all(&mut self, formulas: &[Formula], said: &mut Said<'_>) {
-        formulas.iter().for_each(|formula| self.assert(formula, said));
+    pub fn assert_all(&mut self, formulas: &[Formula], reason: Reason, said: &mut Said<'_>) {
+        formulas.iter().for_each(|formula| self.assert(formula, reason, said));
     }
 }
 
@@ -484,7 +493,7 @@ impl Resolve for Search<'_, '_> {
                         Term::Known(false) => {}
                         Term::Is(order) => clause.push(order),
                     }
-                    said.clause(clause, Keep::Forever);
+                    said.clause(clause, Keep::Forever, Reason::Grant);
                 }
                 after
             }

@@ -31,8 +31,12 @@ impl Sat {
             if !self.variables.of_theory[literal.variable()] {
                 continue;
             }
-            let mut said =
-                Said { variables: &mut self.variables, clauses: &mut self.pending, wants: false };
+            let mut said = Said {
+                variables: &mut self.variables,
+                clauses: &mut self.pending,
+                proof: &mut self.proof,
+                wants: false,
+            };
             theory.assigned(literal, &mut said);
             if let Some(conflict) = self.integrate() {
                 return Some(conflict);

@@ -5,6 +5,7 @@ use unravel_trace::Rng;
 
 use super::{Budget, Ended, Keep, Lit, Said, Sat, Theory};
 use crate::Bounds;
+use crate::proof::Reason;
 
 /// At most so many of these are true; told only when it is too late, or at the very end.
 struct AtMost {
@@ -24,10 +25,11 @@ impl AtMost {
             if self.extra {
                 // A variable made on the spot that turns out to be useless.
                 let fresh = said.variables.add(true, false, false);
-                said.clause(vec![!fresh], Keep::Forever);
+                said.clause(vec![!fresh], Keep::Forever, Reason::Count);
                 clause.push(fresh);
             }
-            said.clause(clause, if self.extra { Keep::Forever } else { Keep::WhileUseful });
+            let keep = if self.extra { Keep::Forever } else { Keep::WhileUseful };
+            said.clause(clause, keep, Reason::Count);
         }
     }
 }

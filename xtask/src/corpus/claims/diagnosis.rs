@@ -6,7 +6,8 @@
 //!    all of them were tried (and failed), or a note says that they were not. The lines to look at have a racy one.
 //! 3. Of the data-flow variations: a single one is proved to be the fewest. Where a path differs, so does a branch,
 //!    and fewer may be possible on paths nobody took; there the proof is not demanded.
-//! 4. A second diagnosis says the same, to the byte.
+//! 4. A second diagnosis says the same, to the byte, and with `--certify` nothing else: no proof of the solver is refused,
+//!    and all that is said to be proved is certified or says why not.
 
 use std::path::Path;
 
@@ -25,6 +26,14 @@ struct Diagnosis {
     alternates: Vec<Alternate>,
     lines: Vec<Frame>,
     notes: Vec<String>,
+    certified: Option<Certified>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Certified {
+    root_cause: Option<serde_json::Value>,
+    alternates: Vec<Option<serde_json::Value>>,
+    refused: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -48,6 +57,7 @@ struct Switches {
 struct RootCause {
     orders: Vec<Order>,
     kept_and_failed: u64,
+    proved_on_path: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -108,6 +118,10 @@ pub fn check(tool: &Path, case: &Case, trace: &Path) -> Result<(), String> {
     if ask_text(tool, case, &arguments, &[1])? != text {
         complaints.push("the same of the same trace, seen two diagnoses".to_owned());
     }
+    let certifying = [&arguments[..], &["--certify".to_owned()]].concat();
+    let certified: Diagnosis = serde_json::from_str(&ask_text(tool, case, &certifying, &[1])?)
+        .map_err(|error| format!("unravel diagnose --certify: not the JSON expected: {error}"))?;
+    certified.certified_as(&diagnosis, &mut complaints);
     if complaints.is_empty() {
         return Ok(());
     }
@@ -115,6 +129,28 @@ pub fn check(tool: &Path, case: &Case, trace: &Path) -> Result<(), String> {
 }
 
 impl Diagnosis {
+    /// Of claim 4: what is proved without `--certify` is proved with it, and has a word on how.
+    fn certified_as(&self, plain: &Diagnosis, complaints: &mut Vec<String>) {
+        let Some(certified) = &self.certified else {
+            complaints.push("a word on certificates, seen none".to_owned());
+            return;
+        };
+        for why in &certified.refused {
+            complaints.push(format!("every proof to be accepted, seen one refused: {why}"));
+        }
+        let proved = |of: &Diagnosis| {
+            let minimal: Vec<bool> = of.alternates.iter().map(|a| a.minimality.proved).collect();
+            (of.root_cause.as_ref().is_some_and(|cause| cause.proved_on_path), minimal)
+        };
+        if proved(self) != proved(plain) {
+            complaints.push("the same to be proved with --certify, seen another".to_owned());
+        }
+        let spoken: Vec<bool> = certified.alternates.iter().map(Option::is_some).collect();
+        if proved(self) != (certified.root_cause.is_some(), spoken) {
+            complaints.push("a word on every proof, seen none on some".to_owned());
+        }
+    }
+
     /// Claim 1.
     fn confirmed(&self, case: &Case, complaints: &mut Vec<String>) {
         if self.status.kind != "confirmed" {
