@@ -233,13 +233,17 @@ impl<'a> Errands<'a> {
         if is_common(index) {
             let names = &run.schedule.threads;
             let profiler = self.noticed.profiler.as_mut();
+            let lock_orders = self.noticed.lock_orders.as_mut();
             report.lessons.push(Lesson {
                 index,
                 full,
                 events: run.schedule.events(),
+                threads: names.len() as u64,
                 flows: self.noticed.flows.iter().copied().collect(),
                 profile: profiler.map(|p| p.finish(names)).unwrap_or_default(),
                 conflicts: self.noticed.conflicts.take().map(|c| c.finish()).unwrap_or_default(),
+                splits: self.noticed.splits.as_mut().map(|s| s.finish()).unwrap_or_default(),
+                lock_orders: lock_orders.map(|l| l.finish(names)).unwrap_or_default(),
             });
         }
     }
