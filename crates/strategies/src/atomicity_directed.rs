@@ -277,7 +277,7 @@ mod tests {
             let Choice { thread, events } = by.next(&view);
             assert_eq!(events, 1, "each event may bring a thread into the middle");
             let what = view.ready(thread).expect("it was enabled").pending;
-            by.watch(&Executed { number: 1, thread, what, names: &names });
+            by.watch(&Executed { number: 1, thread, what, repeats: false, names: &names });
             order.push((thread.0, what.site.0));
             at[thread.index()] += 1;
             current = thread.0;

@@ -200,7 +200,7 @@ mod tests {
             };
             let Choice { thread, .. } = by.next(&view);
             let what = view.ready(thread).expect("it was enabled").pending;
-            by.watch(&Executed { number: 1, thread, what, names: &names });
+            by.watch(&Executed { number: 1, thread, what, repeats: false, names: &names });
             match what.op {
                 Op::Acquire => owners.insert(what.address, thread),
                 _ => owners.remove(&what.address),

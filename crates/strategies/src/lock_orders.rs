@@ -157,7 +157,7 @@ mod tests {
                 atomic: false,
             };
             let thread = ThreadId(*thread);
-            collector.observe(&Executed { number: 1, thread, what, names: &[] });
+            collector.observe(&Executed { number: 1, thread, what, repeats: false, names: &[] });
         }
         let names: Vec<ThreadName> = (0..4).map(|n| ThreadName(vec![n])).collect();
         let mut orders = LockOrders::default();

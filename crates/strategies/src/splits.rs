@@ -222,7 +222,13 @@ mod tests {
                 atomic: false,
             };
             let thread = ThreadId(*thread);
-            collector.observe(&Executed { number: number as u64, thread, what, names: &[] });
+            collector.observe(&Executed {
+                number: number as u64,
+                thread,
+                what,
+                repeats: false,
+                names: &[],
+            });
         }
         let triple = |split: &Split| (split.first.0, split.second.0, split.remote.0);
         collector.finish().all().iter().map(triple).collect()

@@ -143,6 +143,9 @@ pub(crate) struct State {
     pub keeps_stacks: bool,
     pub tells: bool,
     pub prune_spins: bool,
+    pub skip_rounds: bool,
+    /// The event that is being executed repeats a round of a busy wait, and nobody was asked.
+    pub repeats: bool,
     /// The stack at each event, if the scheduler may ask for it; see [`crate::stacks`].
     pub stacks_kept: crate::stacks::Stacks,
     pub why: Why,
@@ -248,6 +251,8 @@ impl OwnedMachine {
             keeps_stacks: false,
             tells: false,
             prune_spins: false,
+            skip_rounds: false,
+            repeats: false,
             stacks_kept: Default::default(),
             why: Why::Start,
             steps: 0,
@@ -462,6 +467,8 @@ impl Machine {
         self.segments.clear();
         self.segment_start = 0;
         self.prune_spins = want.prune_spins;
+        self.skip_rounds = want.skip_rounds;
+        self.repeats = false;
         self.stacks_kept.clear();
         self.choices.clear();
         self.progress = 0;
@@ -562,7 +569,10 @@ impl Machine {
             &self.tables.alone
         } else if self.threads[self.current].atomic > 0 {
             &self.tables.atomic
-        } else if self.stagnation.is_watched() || self.prune_spins {
+        } else if self.stagnation.is_watched()
+            || self.prune_spins
+            || self.threads[self.current].looks_for_spin
+        {
             &self.tables.watched
         } else {
             &self.tables.shared
