@@ -3,7 +3,8 @@
 //! AtomFuzzer (Park and Sen, FSE 2008), one of the modes of Thrille: a random walk in which a thread that has executed the first of
 //! two accesses is held before the second, while others go on, until one of them has executed a conflicting access. There
 //! the blocks are declared; here the pairs come from earlier runs (`splits.rs`), as in CTrigger (Park, Lu, Zhou, ASPLOS 2009).
-//! A thread that is about to do the remote access before anybody is in the middle waits as well.
+//! A thread that is about to do the remote access before anybody is in the middle waits as well. Who would be held in a
+//! critical section is held before it, or nobody could come between.
 //!
 //! A run is after one split; or after all of them at once, where each time a coin decides whether the thread is held: failures
 //! of algorithms without locks need several such pauses in one run. A compare-exchange that should notice what came between does
@@ -31,8 +32,8 @@ pub struct AtomicityDirected {
     /// Whether a coin decides each time, of any split.
     any: bool,
     length: u32,
-    /// Where threads last accessed each location.
-    last: FxHashMap<(ThreadId, u64), SiteId>,
+    /// The first halves of pairs that each thread has executed: where, and which memory.
+    begun: FxHashMap<ThreadId, Vec<(SiteId, u64)>>,
     held: Vec<Waiting>,
     /// Threads that were let go: they execute their pending event before they are held again.
     released: Vec<ThreadId>,
@@ -49,16 +50,8 @@ pub struct AtomicityDirected {
 struct Waiting {
     thread: ThreadId,
     address: u64,
-    bytes: u64,
     /// Remote accesses that it waits for, in the middle of a pair; `None` for one that waits to come between.
     remote: Option<u32>,
-}
-
-impl Waiting {
-    fn overlaps(&self, address: u64, bytes: u64) -> bool {
-        self.address < address.saturating_add(bytes)
-            && address < self.address.saturating_add(self.bytes)
-    }
 }
 
 /// The memory that an event accesses.
@@ -84,7 +77,7 @@ impl AtomicityDirected {
             splits,
             any,
             length,
-            last: FxHashMap::default(),
+            begun: FxHashMap::default(),
             held: Vec::new(),
             released: Vec::new(),
             next: None,
@@ -124,43 +117,43 @@ impl AtomicityDirected {
         (!candidates.is_empty()).then(|| **rng.pick(&candidates))
     }
 
-    /// Whether a thread, about to do this, is in the middle of a pair.
-    fn is_in_the_middle(&self, ready: &Ready, address: u64) -> bool {
-        let site = ready.pending.site;
-        let Some(last) = self.last.get(&(ready.thread, address)) else { return false };
-        self.splits.iter().any(|split| split.second == site && split.first == *last)
+    /// The memory that a thread, about to do this, is in the middle of accessing twice.
+    fn middle(&self, ready: &Ready) -> Option<u64> {
+        let Pending { site, .. } = ready.pending;
+        let begun = self.begun.get(&ready.thread)?;
+        let mut seconds = self.splits.iter().filter(|split| split.second == site);
+        let accesses = accessed(&ready.pending).map(|(address, ..)| address);
+        seconds.find_map(|split| {
+            let fits = |(first, address): &&(SiteId, u64)| {
+                *first == split.first && accesses.is_none_or(|accessed| accessed == *address)
+            };
+            begun.iter().rfind(fits).map(|(_, address)| *address)
+        })
     }
 
     /// Whether the thread has to wait here.
     fn holds(&mut self, ready: &Ready) -> bool {
-        let Some((address, bytes, _)) = accessed(&ready.pending) else { return false };
-        if self.is_in_the_middle(ready, address) {
+        let thread = ready.thread;
+        if let Some(address) = self.middle(ready) {
             if self.any && self.rng.below(2) == 0 {
                 return false;
             }
             // Few, mostly.
             let most = 1 + self.rng.below(MOST_REMOTE);
             let remote = 1 + self.rng.below(most);
-            let thread = ready.thread;
-            self.held.push(Waiting { thread, address, bytes, remote: Some(remote) });
             // Who waited to come between goes on.
-            let (held, released) = (&mut self.held, &mut self.released);
-            held.retain(|waiting| {
-                let comes = waiting.remote.is_none() && waiting.overlaps(address, bytes);
-                if comes {
-                    released.push(waiting.thread);
-                }
-                !comes
-            });
+            let comes = self.held.extract_if(.., |waiting| waiting.remote.is_none());
+            self.released.extend(comes.map(|waiting| waiting.thread));
+            self.held.push(Waiting { thread, address, remote: Some(remote) });
             return true;
         }
         let site = ready.pending.site;
-        let is_remote = !self.any && self.splits.iter().any(|split| split.remote == site);
-        let is_awaited = self.held.iter().any(|w| w.remote.is_some() && w.overlaps(address, bytes));
-        // One that has begun the pair itself is on its way to the middle.
+        let is_remote = !self.any && self.splits.iter().any(|split| split.waits == site);
+        let is_awaited = self.held.iter().any(|waiting| waiting.remote.is_some());
+        // One that begins the pair itself is on its way to the middle.
         let begins = self.splits.iter().any(|split| split.first == site);
         if is_remote && !is_awaited && !begins {
-            self.held.push(Waiting { thread: ready.thread, address, bytes, remote: None });
+            self.held.push(Waiting { thread, address: 0, remote: None });
             return true;
         }
         false
@@ -213,7 +206,11 @@ impl Scheduler for AtomicityDirected {
     fn watch(&mut self, executed: &Executed<'_>) {
         let Executed { thread, ref what, .. } = *executed;
         let Some((address, bytes, writes)) = accessed(what) else { return };
-        self.last.insert((thread, address), what.site);
+        let begun = self.begun.entry(thread).or_default();
+        begun.retain(|(_, other)| *other != address);
+        if self.splits.iter().any(|split| split.first == what.site) {
+            begun.push((what.site, address));
+        }
         let comes_between = match self.any {
             true => writes,
             false => self.splits.iter().any(|split| split.remote == what.site),
@@ -221,7 +218,8 @@ impl Scheduler for AtomicityDirected {
         if !comes_between {
             return;
         }
-        let waits = |w: &Waiting| w.thread != thread && w.overlaps(address, bytes);
+        let range = address..address.saturating_add(bytes);
+        let waits = |w: &Waiting| w.thread != thread && range.contains(&w.address);
         for waiting in self.held.iter_mut().filter(|w| waits(w)) {
             waiting.remote = waiting.remote.map(|left| left.saturating_sub(1));
         }
@@ -236,7 +234,8 @@ mod tests {
     use super::*;
     use unravel_trace::{Operand, ThreadName};
 
-    const SPLIT: Split = Split { first: SiteId(1), second: SiteId(2), remote: SiteId(3) };
+    const SPLIT: Split =
+        Split { first: SiteId(1), second: SiteId(2), waits: SiteId(3), remote: SiteId(3) };
 
     fn ready(thread: u32, op: Op, site: SiteId, address: u64) -> Ready {
         let pending = Pending {

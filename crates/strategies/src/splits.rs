@@ -14,13 +14,19 @@ use serde::{Deserialize, Serialize};
 use unravel_trace::{Executed, Op, Role, SiteId, ThreadId, touches};
 
 use crate::budgets::{MOST_SPLITS, MOST_SPLITS_OF_ONE, NEAR};
-use crate::held::Held;
+use crate::held::{Held, Lock};
 
-/// Two accesses of one thread and what comes between.
+/// Two accesses of one thread and what comes between, with where threads are to be held for it: just before the access, or, if it
+/// is in a critical section, before that section.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Split {
+    /// The first access.
     pub first: SiteId,
+    /// Where the second begins.
     pub second: SiteId,
+    /// Where the remote one begins.
+    pub waits: SiteId,
+    /// The remote one.
     pub remote: SiteId,
 }
 
@@ -91,6 +97,8 @@ struct Pair {
     second: (SiteId, Kind),
     /// Locks held from the first to the second.
     locks: Vec<u64>,
+    /// Where the second is entered.
+    enters: SiteId,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -99,6 +107,8 @@ struct Remote {
     site: SiteId,
     kind: Kind,
     locks: Vec<u64>,
+    /// Where it is entered.
+    enters: SiteId,
 }
 
 /// What was done to one location.
@@ -149,6 +159,7 @@ impl SplitCollector {
             site: what.site,
             kind,
             locks: held.iter().map(|lock| lock.address).collect(),
+            enters: held.first().map_or(what.site, |lock| lock.site),
         };
         push_new(&mut place.remotes, remote);
         let before = place.last.iter_mut().find(|last| last.thread == thread);
@@ -156,12 +167,15 @@ impl SplitCollector {
         let first = std::mem::replace(before, last);
         // What happens in one atomic section is not split.
         if first.number != number && last.at - first.at <= NEAR {
-            let throughout = held.iter().filter(|lock| lock.number <= first.acquisitions);
+            let is_throughout = |lock: &&Lock| lock.number <= first.acquisitions;
+            let throughout = held.iter().filter(is_throughout);
+            let later = held.iter().find(|lock| !is_throughout(lock));
             let pair = Pair {
                 thread,
                 first: (first.site, first.kind),
                 second: (last.site, kind),
                 locks: throughout.map(|lock| lock.address).collect(),
+                enters: later.map_or(what.site, |lock| lock.site),
             };
             push_new(&mut place.pairs, pair);
         }
@@ -189,7 +203,8 @@ impl Place {
             let remotes = self.remotes.iter().filter(move |remote| between(pair, remote));
             let split = |remote: &Remote| Split {
                 first: pair.first.0,
-                second: pair.second.0,
+                second: pair.enters,
+                waits: remote.enters,
                 remote: remote.site,
             };
             remotes.map(split).collect::<Vec<_>>()
@@ -254,6 +269,7 @@ mod tests {
 
     #[test]
     fn one_lock_around_all_three_forbids_it_and_two_sections_do_not() {
+        // Where sections begin is where threads are to be held.
         let remote = [(2, Op::Acquire, LOCK, 8), (2, Op::Write, X, 3), (2, Op::Release, LOCK, 9)];
         let whole = [
             (1, Op::Acquire, LOCK, 6),
@@ -270,7 +286,7 @@ mod tests {
             (1, Op::Write, X, 2),
             (1, Op::Release, LOCK, 7),
         ];
-        assert_eq!(collect(&[&apart[..], &remote].concat()), [(1, 2, 3)]);
+        assert_eq!(collect(&[&apart[..], &remote].concat()), [(1, 6, 3)]);
     }
 
     #[test]

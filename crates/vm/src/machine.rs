@@ -132,6 +132,8 @@ pub(crate) struct State {
     pub work_took_time: bool,
     /// Counts changes that other threads can see.
     pub progress: u64,
+    /// The same without stores that nobody else can see, which count while busy waits are looked for.
+    pub shared_progress: u64,
     pub stagnation: crate::point::Stagnation,
     pub scheduler: Option<*mut dyn Scheduler>,
     pub observer: Option<*mut dyn Observer>,
@@ -242,6 +244,7 @@ impl OwnedMachine {
             anyone_timed: false,
             work_took_time: false,
             progress: 0,
+            shared_progress: 0,
             stagnation: Default::default(),
             scheduler: None,
             observer: None,
@@ -472,6 +475,7 @@ impl Machine {
         self.stacks_kept.clear();
         self.choices.clear();
         self.progress = 0;
+        self.shared_progress = 0;
         self.stagnation.clear();
         self.why = Why::Start;
         self.steps = 0;

@@ -262,6 +262,7 @@ impl Machine {
     /// The current thread changed something that others can see.
     pub fn made_progress(&mut self) {
         self.progress += 1;
+        self.shared_progress += 1;
         let thread = self.current_thread();
         thread.idle = 0;
         thread.changes += 1;
@@ -274,6 +275,7 @@ impl Machine {
     /// Time changed something that all can see: who was spinning may go on.
     pub fn made_progress_by_time(&mut self) {
         self.progress += 1;
+        self.shared_progress += 1;
         if self.stagnation.watched {
             self.stagnation.clear();
             self.update_flags();

@@ -24,7 +24,7 @@ use crate::thread::Need;
 /// What a thread has done since anything changed.
 #[derive(Debug, Default)]
 pub(crate) struct Round {
-    /// The value of `Machine::progress` all that time.
+    /// The value of `Machine::shared_progress` all that time.
     progress: u64,
     /// Reads.
     seen: Vec<(SiteId, u64)>,
@@ -57,7 +57,7 @@ impl Machine {
         if self.alive <= 1 || self.threads[me].atomic > 0 {
             return false;
         }
-        let progress = self.progress;
+        let progress = self.shared_progress;
         let is_hint = pending.op == Op::Yield && need == Need::Nothing;
         let round = &mut self.threads[me].round;
         if round.progress != progress || !(is_hint || pending.op == Op::Read) {
@@ -127,6 +127,7 @@ impl Machine {
     pub(crate) fn stored(&mut self, is_point: bool) {
         if is_point || self.stagnation.is_watched() || self.prune_spins {
             self.made_progress();
+            self.shared_progress -= u64::from(!is_point);
         } else {
             self.current_thread().idle_states.clear();
         }
