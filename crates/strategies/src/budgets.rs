@@ -22,6 +22,9 @@ unravel_trace::budgets! {
     /// Events of a lap at most: a thread that does not come back to where its turn began lets others go on.
     LONGEST_LAP: u32 = 64;
 
+    /// Threads that rounds wait for: a program that has more may create them for ever.
+    MOST_GATHERED: usize = 64;
+
     /// Accesses of one thread that are more of its own events apart are hardly meant to be one.
     NEAR: u64 = 64;
     /// Splits that are kept: a coin decides among them, and each needs a few runs.

@@ -13,7 +13,7 @@
 
 use unravel_trace::{Choice, Op, Question, Ready, Rng, Scheduler, SiteId, ThreadId, View, Why};
 
-use crate::budgets::LONGEST_LAP;
+use crate::budgets::{LONGEST_LAP, MOST_GATHERED};
 
 /// Lengths of a turn, in events: a statement that adds to a shared variable has two or three.
 const LENGTHS: [u32; 12] = [1, 1, 2, 2, 3, 3, 4, 5, 6, 8, 12, 16];
@@ -83,7 +83,8 @@ impl Rounds {
             1 => Shape::Laps(*rng.pick(&LAPS)),
             _ => Shape::Events(*rng.pick(&LENGTHS)),
         };
-        let gathers = if rng.below(4) == 0 { 0 } else { threads };
+        let waits = rng.below(4) != 0 && threads <= MOST_GATHERED;
+        let gathers = if waits { threads } else { 0 };
         let all = rng.below(2) == 0;
         Rounds { rng, shape, gathers, all, members: Vec::new(), turn: None }
     }
