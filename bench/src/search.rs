@@ -17,18 +17,22 @@ use xtask::error::Error;
 use xtask::workspace::{self, Profile};
 
 /// The first is the one that is compared with the others; the last three do not draw.
-const STRATEGIES: [&str; 9] = [
+const STRATEGIES: [&str; 13] = [
     "portfolio",
     "random",
     "pct",
     "pos",
     "uniform",
     "race-directed",
+    "atomicity-directed",
+    "deadlock-directed",
+    "segments",
+    "rounds",
     "bounded",
     "exhaustive",
     "round-robin",
 ];
-const DRAWING: usize = 6;
+const DRAWING: usize = 10;
 /// The sampling and systematic searches that a portfolio mixes.
 const MIXED: f64 = (STRATEGIES.len() - 1) as f64;
 /// Executions after which a search is given up, as in the paper.

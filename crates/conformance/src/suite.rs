@@ -79,6 +79,7 @@ const OUTCOME: Want = Want {
     detail: Detail::Outcome,
     learn: false,
     prune_spins: false,
+    skip_rounds: false,
     free: unravel_trace::FreeInput::None,
     stacks: false,
     output: false,

@@ -205,7 +205,13 @@ mod tests {
         let choice = shielded.next(&view);
         assert_eq!(choice.events, 1, "a shield looks at every event");
         let what = view.ready(choice.thread).expect("offered").pending;
-        shielded.watch(&Executed { number: 1, thread: choice.thread, what, names: &names });
+        shielded.watch(&Executed {
+            number: 1,
+            thread: choice.thread,
+            what,
+            repeats: false,
+            names: &names,
+        });
         choice.thread.0
     }
 

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 use unravel_execute::{Class, Collector};
 use unravel_results::Covered;
-use unravel_strategies::Profiler;
+use unravel_strategies::{LockOrderCollector, Profiler, SplitCollector};
 use unravel_trace::{Alarm, Executed, Observer, Observes, ReadsFrom};
 
 use crate::budgets::MOST_CLASSES;
@@ -62,6 +62,8 @@ pub(crate) struct Noticed {
     /// Only where the run is to teach something.
     pub profiler: Option<Profiler>,
     pub conflicts: Option<Collector>,
+    pub splits: Option<SplitCollector>,
+    pub lock_orders: Option<LockOrderCollector>,
 }
 
 impl Noticed {
@@ -71,8 +73,12 @@ impl Noticed {
         if teaches {
             self.profiler.get_or_insert_default();
             self.conflicts.get_or_insert_default().clear();
+            self.splits.get_or_insert_default();
+            self.lock_orders.get_or_insert_default();
         } else {
             self.profiler = None;
+            self.splits = None;
+            self.lock_orders = None;
             self.conflicts = None;
         }
     }
@@ -87,6 +93,12 @@ impl Observer for Noticed {
         self.flows.extend(self.class.add(executed));
         if let Some(profiler) = &mut self.profiler {
             profiler.observe(executed);
+        }
+        if let Some(splits) = &mut self.splits {
+            splits.observe(executed);
+        }
+        if let Some(lock_orders) = &mut self.lock_orders {
+            lock_orders.observe(executed);
         }
         self.conflicts.observe(executed)
     }

@@ -114,7 +114,8 @@ impl<'a> Errands<'a> {
             let learn = (full || index < LEARNING) && self.lab.can(Capability::Learn);
             let output =
                 full && index < OUTPUTS && self.plan.exit_codes && self.lab.can(Capability::Output);
-            let want = Want { learn, output, ..Want::only(Detail::Outcome) };
+            let skip_rounds = self.lab.can(Capability::PruneSpins);
+            let want = Want { learn, output, skip_rounds, ..Want::only(Detail::Outcome) };
             self.noticed.clear(teaches);
             self.current.store(index, Ordering::Relaxed);
             let by = &mut *scheduler;
@@ -143,9 +144,10 @@ impl<'a> Errands<'a> {
             }
             let Some(mut scheduler) = explorer.search.scheduler() else { break };
             self.noticed.clear(false);
-            let prune_spins = method == Method::Exhaustive && self.lab.can(Capability::PruneSpins);
+            let skip_rounds = self.lab.can(Capability::PruneSpins);
+            let prune_spins = method == Method::Exhaustive && skip_rounds;
             let learn = self.lab.can(Capability::Learn);
-            let want = Want { learn, prune_spins, ..Want::only(Detail::Outcome) };
+            let want = Want { learn, prune_spins, skip_rounds, ..Want::only(Detail::Outcome) };
             self.current.store(index, Ordering::Relaxed);
             let visible = &explorer.visible;
             let mut run = self.lab.run_seeing(visible, &mut *scheduler, &mut self.noticed, want);
@@ -233,13 +235,17 @@ impl<'a> Errands<'a> {
         if is_common(index) {
             let names = &run.schedule.threads;
             let profiler = self.noticed.profiler.as_mut();
+            let lock_orders = self.noticed.lock_orders.as_mut();
             report.lessons.push(Lesson {
                 index,
                 full,
                 events: run.schedule.events(),
+                threads: names.len() as u64,
                 flows: self.noticed.flows.iter().copied().collect(),
                 profile: profiler.map(|p| p.finish(names)).unwrap_or_default(),
                 conflicts: self.noticed.conflicts.take().map(|c| c.finish()).unwrap_or_default(),
+                splits: self.noticed.splits.as_mut().map(|s| s.finish()).unwrap_or_default(),
+                lock_orders: lock_orders.map(|l| l.finish(names)).unwrap_or_default(),
             });
         }
     }

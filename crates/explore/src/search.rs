@@ -437,13 +437,25 @@ impl<'a> State<'a> {
         let grew = self.knowledge.visible.merge(&std::mem::take(&mut self.learned));
         let mut lessons = std::mem::take(&mut self.lessons);
         lessons.sort_by_key(|lesson| lesson.index);
-        let Knowledge { longest, longest_full, profile, conflicts, shares, .. } =
-            &mut self.knowledge;
+        let Knowledge {
+            longest,
+            longest_full,
+            profile,
+            conflicts,
+            splits,
+            lock_orders,
+            threads,
+            shares,
+            ..
+        } = &mut self.knowledge;
         for lesson in lessons {
             let longest = if lesson.full { &mut *longest_full } else { &mut *longest };
             *longest = (*longest).max(lesson.events);
             profile.merge(&lesson.profile);
             conflicts.merge(&lesson.conflicts);
+            splits.merge(&lesson.splits);
+            lock_orders.merge(&lesson.lock_orders);
+            *threads = (*threads).max(lesson.threads);
             let before = self.coverage.common.len();
             self.coverage.common.extend(&lesson.flows);
             if lesson.full {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use unravel_execute::{Child, Shared, pipe, read_message, ready, write_message};
 use unravel_results::Tally;
-use unravel_strategies::{Conflicts, Knowledge, Profile};
+use unravel_strategies::{Conflicts, Knowledge, LockOrders, Profile, Splits};
 use unravel_trace::{BugId, Executor, Input, Method, Reached, ReadsFrom, Run, VisibleSet};
 
 use crate::errand::Errands;
@@ -81,9 +81,12 @@ pub(crate) struct Lesson {
     pub index: u64,
     pub full: bool,
     pub events: u64,
+    pub threads: u64,
     pub flows: Vec<ReadsFrom>,
     pub profile: Profile,
     pub conflicts: Conflicts,
+    pub splits: Splits,
+    pub lock_orders: LockOrders,
 }
 
 /// A run that ended by itself.

@@ -19,6 +19,28 @@ unravel_trace::budgets! {
     /// A postponed thread is let go with one chance in so many at each decision.
     PATIENCE: u32 = 64;
 
+    /// Events of a lap at most: a thread that does not come back to where its turn began lets others go on.
+    LONGEST_LAP: u32 = 64;
+
+    /// Threads that rounds wait for: a program that has more may create them for ever.
+    MOST_GATHERED: usize = 64;
+
+    /// Accesses of one thread that are more of its own events apart are hardly meant to be one.
+    NEAR: u64 = 64;
+    /// Splits that are kept: a coin decides among them, and each needs a few runs.
+    MOST_SPLITS: usize = 512;
+    /// Splits of one location: what is accessed from everywhere must not take the place of all else.
+    MOST_SPLITS_OF_ONE: usize = 64;
+    /// Remote accesses that a thread waits for at most, in the middle of two of its own.
+    MOST_REMOTE: u32 = 4;
+
+    /// Orders of locks that are kept, each by its threads and sites.
+    MOST_LOCK_ORDERS: usize = 512;
+    /// Cycles among them: each needs a few runs.
+    MOST_LOCK_CYCLES: usize = 64;
+    /// Threads of a cycle: longer ones are too many to go through, and hardly ever met.
+    LONGEST_LOCK_CYCLE: usize = 6;
+
     /// What a run expects that knows nothing yet.
     UNKNOWN_LENGTH: u64 = 50;
     /// Runs of the first epoch, which learn from each other.

@@ -6,10 +6,10 @@
 use serde::{Deserialize, Serialize};
 use unravel_trace::VisibleSet;
 
-use crate::Conflicts;
 use crate::budgets::{EPOCH, LEARNING, UNKNOWN_LENGTH};
 use crate::portfolio::Shares;
 use crate::profile::Profile;
+use crate::{Conflicts, LockOrders, Splits};
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Knowledge {
@@ -20,6 +20,10 @@ pub struct Knowledge {
     pub longest_full: u64,
     pub profile: Profile,
     pub conflicts: Conflicts,
+    pub splits: Splits,
+    pub lock_orders: LockOrders,
+    /// The most threads of a run.
+    pub threads: u64,
     pub shares: Shares,
     /// Steps that runs may take so far; 0: as many as the user lets them.
     pub steps: u64,

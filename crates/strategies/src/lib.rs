@@ -3,7 +3,9 @@
 //!
 //! - `strategy.rs` lists them by the names that users know, `portfolio.rs` says whose turn a run is, `knowledge.rs` what the
 //!   runs of an epoch know of the program (`profile.rs`, `conflicts.rs`).
-//! - Sampling: `random.rs`, `pct.rs`, `pos.rs`, `uniform.rs`, `race_directed.rs`; the fixed orders `run_to_block.rs`, `round_robin.rs`,
+//! - Sampling: `random.rs`, `pct.rs`, `pos.rs`, `uniform.rs`, `segments.rs`, `rounds.rs`; after something that earlier runs
+//!   have shown: `race_directed.rs` (`conflicts.rs`), `atomicity_directed.rs` (`splits.rs`), `deadlock_directed.rs`
+//!   (`lock_orders.rs`, `held.rs`); the fixed orders `run_to_block.rs`, `round_robin.rs`,
 //!   `youngest_first.rs`.
 //! - `deviating.rs` lets the environment deviate under any of them.
 //! - Systematic: `systematic.rs` says what these have in common, `bounding.rs` and `exhaustive/` are them. `blind_spots.rs` knows what
@@ -11,13 +13,17 @@
 //!
 //! Schedulers never look into memory: they see the threads that can go on with their pending events, and choose.
 
+mod atomicity_directed;
 mod blind_spots;
 mod bounding;
 mod budgets;
 mod conflicts;
+mod deadlock_directed;
 mod deviating;
 mod exhaustive;
+mod held;
 mod knowledge;
+mod lock_orders;
 mod pct;
 pub mod portfolio;
 mod pos;
@@ -26,19 +32,25 @@ mod profile;
 mod race_directed;
 mod random;
 mod round_robin;
+mod rounds;
 mod run_to_block;
+mod segments;
+mod splits;
 mod strategy;
 mod systematic;
 mod uniform;
 mod youngest_first;
 
+pub use atomicity_directed::AtomicityDirected;
 pub use blind_spots::BlindSpots;
 pub use bounding::Bounding;
 pub use budgets::{EPOCH, EPOCH_LIMIT, FIRST, LEARNING, budgets};
 pub use conflicts::Conflicts;
+pub use deadlock_directed::DeadlockDirected;
 pub use deviating::{Deviating, deviations_of};
 pub use exhaustive::Exhaustive;
 pub use knowledge::{Knowledge, is_common, is_full};
+pub use lock_orders::{CycleStep, LockOrderCollector, LockOrders};
 pub use pct::Pct;
 pub use pos::Pos;
 pub use production::Production;
@@ -46,7 +58,10 @@ pub use profile::{Location, Profile, Profiler};
 pub use race_directed::RaceDirected;
 pub use random::Random;
 pub use round_robin::RoundRobin;
+pub use rounds::Rounds;
 pub use run_to_block::{RunToBlock, next_in_order};
+pub use segments::Segments;
+pub use splits::{Split, SplitCollector, Splits};
 pub use strategy::{Strategy, UnknownStrategy};
 pub use systematic::{Counted, Systematic};
 pub use uniform::Uniform;

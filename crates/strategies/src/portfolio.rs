@@ -13,18 +13,23 @@ use crate::Strategy;
 use crate::budgets::{EPOCH, FIRST, LEARNING, SAMPLED};
 
 /// The sampling strategies that take turns.
-pub const ARMS: [Strategy; 6] = [
+pub const ARMS: [Strategy; 10] = [
     Strategy::Uniform,
     Strategy::RaceDirected,
     Strategy::Pos,
     Strategy::Random,
     Strategy::Pct(None),
     Strategy::RoundRobin,
+    Strategy::AtomicityDirected,
+    Strategy::Rounds,
+    Strategy::Segments,
+    Strategy::DeadlockDirected,
 ];
 /// The arms of the first runs: what finds most bugs at once.
 const EARLY: [usize; LEARNING as usize] = [5, 5, 0, 2, 0, 0, 2, 1];
 /// How many turns of a round each has at least, and at most.
-const TURNS: [(u32, u32); ARMS.len()] = [(2, 4), (3, 6), (2, 4), (1, 2), (1, 2), (1, 2)];
+const TURNS: [(u32, u32); ARMS.len()] =
+    [(2, 4), (3, 6), (2, 4), (1, 2), (1, 2), (1, 2), (2, 4), (1, 1), (1, 2), (1, 1)];
 
 /// How often each of [`ARMS`] has its turn.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use unravel_trace::{Executed, Op, ThreadId, ThreadName, touches};
+use unravel_trace::{Executed, Op, Pending, ThreadId, ThreadName, touches};
 
 use crate::budgets::MOST_LOCATIONS;
 
@@ -41,6 +41,14 @@ impl Profile {
 }
 
 impl Location {
+    /// Whether this event touches it.
+    pub fn is_touched_by(&self, pending: &Pending) -> bool {
+        touches(pending).any(|touch| {
+            touch.address <= self.address
+                && self.address < touch.address.saturating_add(touch.bytes)
+        })
+    }
+
     fn merge(&mut self, other: &Location) {
         for (name, count) in &other.touches {
             match self.touches.binary_search_by_key(&name, |(n, _)| n) {

@@ -7,7 +7,10 @@ use unravel_trace::{Method, Rng, Scheduler};
 
 use crate::knowledge::Knowledge;
 use crate::portfolio::ARMS;
-use crate::{Pct, Pos, RaceDirected, Random, RoundRobin, RunToBlock, Uniform};
+use crate::{
+    AtomicityDirected, DeadlockDirected, Pct, Pos, RaceDirected, Random, RoundRobin, Rounds,
+    RunToBlock, Segments, Uniform,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strategy {
@@ -24,6 +27,14 @@ pub enum Strategy {
     Uniform,
     /// Brings races and contended locks together.
     RaceDirected,
+    /// Holds threads in the middle of two accesses, for another to come between.
+    AtomicityDirected,
+    /// Holds threads in cycles of locks.
+    DeadlockDirected,
+    /// Few preemptions, at shared locations.
+    Segments,
+    /// Turns of one shape, again and again.
+    Rounds,
     /// Iterative context bounding, up to so many preemptions.
     Bounded(Option<u32>),
     /// Every class of schedules once.
@@ -32,7 +43,7 @@ pub enum Strategy {
 
 impl Strategy {
     /// The strategies that a test tries each of.
-    pub const EACH: [Strategy; 10] = [
+    pub const EACH: [Strategy; 14] = [
         Strategy::RunToBlock,
         Strategy::RoundRobin,
         Strategy::Random,
@@ -40,6 +51,10 @@ impl Strategy {
         Strategy::Pos,
         Strategy::Uniform,
         Strategy::RaceDirected,
+        Strategy::AtomicityDirected,
+        Strategy::DeadlockDirected,
+        Strategy::Segments,
+        Strategy::Rounds,
         Strategy::Bounded(None),
         Strategy::Exhaustive,
         Strategy::Portfolio,
@@ -73,6 +88,23 @@ impl Strategy {
                     Box::new(RaceDirected::new(Rng::derive(run_seed, 1), pair))
                 }
             },
+            Strategy::AtomicityDirected => match knowledge.splits.all() {
+                [] => Box::new(Random::new(run_seed)),
+                splits => Box::new(AtomicityDirected::new(run_seed, splits)),
+            },
+            Strategy::DeadlockDirected => match knowledge.lock_orders.cycles() {
+                [] => Box::new(Random::new(run_seed)),
+                cycles => {
+                    let cycle = Rng::new(run_seed).pick(cycles);
+                    Box::new(DeadlockDirected::new(Rng::derive(run_seed, 1), cycle))
+                }
+            },
+            Strategy::Segments => {
+                let locations = knowledge.profile.locations.len() as u64;
+                let changes = adaptive_depth(run_seed, index, 4 * locations);
+                Box::new(Segments::new(run_seed, changes, &knowledge.profile))
+            }
+            Strategy::Rounds => Box::new(Rounds::new(run_seed, knowledge.threads as usize)),
             // Their runs depend on each other; a single one is as plain as any.
             Strategy::Bounded(_) | Strategy::Exhaustive => Box::new(RunToBlock),
             Strategy::Portfolio => match index {
@@ -86,6 +118,13 @@ impl Strategy {
                         knowledge,
                         full,
                     ),
+                    // Where there is nothing to bring together, others have its turn.
+                    Strategy::DeadlockDirected if knowledge.lock_orders.cycles().is_empty() => {
+                        Strategy::Segments.scheduler(seed, index, knowledge, full)
+                    }
+                    Strategy::AtomicityDirected if knowledge.splits.all().is_empty() => {
+                        Strategy::Pos.scheduler(seed, index, knowledge, full)
+                    }
                     arm => arm.scheduler(seed, index, knowledge, full),
                 },
             },
@@ -127,6 +166,10 @@ impl fmt::Display for Strategy {
             Strategy::Pos => f.write_str("pos"),
             Strategy::Uniform => f.write_str("uniform"),
             Strategy::RaceDirected => f.write_str("race-directed"),
+            Strategy::AtomicityDirected => f.write_str("atomicity-directed"),
+            Strategy::DeadlockDirected => f.write_str("deadlock-directed"),
+            Strategy::Segments => f.write_str("segments"),
+            Strategy::Rounds => f.write_str("rounds"),
             Strategy::Bounded(None) => f.write_str("bounded"),
             Strategy::Bounded(Some(bound)) => write!(f, "bounded:{bound}"),
             Strategy::Exhaustive => f.write_str("exhaustive"),
@@ -136,8 +179,8 @@ impl fmt::Display for Strategy {
 
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no strategy is called '{0}'; there are portfolio, random, pct, pct:DEPTH, pos, uniform, race-directed, bounded, \
-     bounded:PREEMPTIONS, exhaustive, round-robin and run-to-block"
+    "no strategy is called '{0}'; there are portfolio, random, pct, pct:DEPTH, pos, uniform, race-directed, \
+     atomicity-directed, deadlock-directed, segments, rounds, bounded, bounded:PREEMPTIONS, exhaustive, round-robin and run-to-block"
 )]
 pub struct UnknownStrategy(String);
 
@@ -158,6 +201,10 @@ impl FromStr for Strategy {
                 "pos" => Some(Strategy::Pos),
                 "uniform" => Some(Strategy::Uniform),
                 "race-directed" => Some(Strategy::RaceDirected),
+                "atomicity-directed" => Some(Strategy::AtomicityDirected),
+                "deadlock-directed" => Some(Strategy::DeadlockDirected),
+                "segments" => Some(Strategy::Segments),
+                "rounds" => Some(Strategy::Rounds),
                 "bounded" => Some(Strategy::Bounded(None)),
                 "exhaustive" => Some(Strategy::Exhaustive),
                 _ => None,

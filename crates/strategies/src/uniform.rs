@@ -7,7 +7,7 @@
 //! another way they are wrong, and the orders only less uniform.
 
 use unravel_trace::{
-    Choice, Op, Pending, Question, Rng, Scheduler, ThreadId, ThreadName, View, Why, touches,
+    Choice, Op, Pending, Question, Rng, Scheduler, ThreadId, ThreadName, View, Why,
 };
 
 use crate::profile::{Location, Profile};
@@ -36,11 +36,7 @@ impl Uniform {
     }
 
     fn touches(&self, pending: &Pending) -> bool {
-        let Some(location) = &self.location else { return false };
-        touches(pending).any(|touch| {
-            touch.address <= location.address
-                && location.address < touch.address.saturating_add(touch.bytes)
-        })
+        self.location.as_ref().is_some_and(|location| location.is_touched_by(pending))
     }
 
     /// Touches of a thread and of all that it creates.

@@ -135,7 +135,7 @@ pub enum Capability {
     Guided,
     /// Keep the stacks of events ([`Want::stacks`]), also for observers that name earlier events.
     Stacks,
-    /// Let a thread wait that is back in a state it was in ([`Want::prune_spins`]).
+    /// Let a thread wait that is back in a state it was in ([`Want::prune_spins`], [`Want::skip_rounds`]).
     PruneSpins,
     /// Look for sites that touch what other threads touch ([`Want::learn`]).
     Learn,
@@ -191,7 +191,7 @@ impl Capabilities {
             (want.detail >= Detail::Separable, Capability::Separable),
             (want.free != FreeInput::None, Capability::Separable),
             (want.stacks || observes == Observes::EventsAndStacks, Capability::Stacks),
-            (want.prune_spins, Capability::PruneSpins),
+            (want.prune_spins || want.skip_rounds, Capability::PruneSpins),
             (want.learn, Capability::Learn),
             (want.output, Capability::Output),
         ];

@@ -40,6 +40,8 @@ pub struct Executed<'a> {
     pub number: u64,
     pub thread: ThreadId,
     pub what: Pending,
+    /// It repeats a round of a busy wait and is part of the step before it: nobody was asked ([`crate::Want::skip_rounds`]).
+    pub repeats: bool,
     /// Names of all threads so far, indexed by [`ThreadId`].
     pub names: &'a [ThreadName],
 }

@@ -187,6 +187,9 @@ pub struct Want {
     /// A thread that is back in a state it was in, having changed nothing in between, waits until another changes
     /// something: for searches that would otherwise try every number of rounds of a busy wait.
     pub prune_spins: bool,
+    /// A thread that waits busily is not offered to the scheduler while others can go on and nothing has changed, and nobody is asked
+    /// between rounds of library code that waits so: for searches. Unlike [`Want::prune_spins`] it only takes decisions away.
+    pub skip_rounds: bool,
     /// Which inputs are symbols, with [`Detail::Separable`].
     pub free: FreeInput,
     /// Keep the calls that led to each event, in [`Run::stacks`].
@@ -215,6 +218,7 @@ impl Want {
             detail,
             learn: false,
             prune_spins: false,
+            skip_rounds: false,
             free: FreeInput::None,
             stacks: false,
             output: false,

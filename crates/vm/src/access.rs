@@ -81,6 +81,7 @@ impl Machine {
         thread.atomic = thread.atomic.saturating_sub(1);
         if thread.atomic == 0 {
             self.progress += 1;
+            self.shared_progress += 1;
         }
         self.update_flags();
     }

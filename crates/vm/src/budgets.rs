@@ -33,6 +33,11 @@ unravel_trace::budgets! {
     SPIN: u32 = 400;
     /// The same where a repeated state is what shows it ([`Want::prune_spins`]): only against loops that never end.
     LONG_SPIN: u32 = 5_000;
+    /// Events without effect after which it is looked whether a thread is back in a state it was in ([`Want::skip_rounds`]): to
+    /// look costs more than an event.
+    SPIN_LOOK: u32 = 8;
+    /// Events of a busy wait in library code that are one step at most: those of the C++ library look some dozen times.
+    MOST_ROUND_EVENTS: u32 = 256;
     /// How many of them it gets again after somebody else made progress.
     SPIN_AGAIN: u32 = 40;
     /// What a `sched_yield` or a sleep counts for.

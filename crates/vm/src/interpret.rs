@@ -153,7 +153,7 @@ impl Machine {
                 if flags & (POINT | RECORD | WATCH) != 0 {
                     let changes = (address as *const $ty).read_unaligned() != value;
                     if changes && flags & (POINT | WATCH) != 0 {
-                        self.made_progress();
+                        self.stored(flags & POINT != 0);
                     }
                     (address as *mut $ty).write_unaligned(value);
                     self.record_write(flags, address, size_of::<$ty>() as u64, $site);
@@ -369,7 +369,7 @@ impl Machine {
                         let from = fp.add(src as usize) as *const u8;
                         std::ptr::copy_nonoverlapping(from, address as *mut u8, bytes as usize);
                         if flags & (POINT | WATCH) != 0 {
-                            self.made_progress();
+                            self.stored(flags & POINT != 0);
                         }
                         self.record_write(flags, address, count, site);
                     }

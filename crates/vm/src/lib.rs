@@ -62,6 +62,7 @@ mod record;
 mod resolve;
 mod sharing;
 mod sites;
+mod spin_rounds;
 mod stacks;
 mod symbolic;
 mod sync;

@@ -132,6 +132,8 @@ pub(crate) struct State {
     pub work_took_time: bool,
     /// Counts changes that other threads can see.
     pub progress: u64,
+    /// The same without stores that nobody else can see, which count while busy waits are looked for.
+    pub shared_progress: u64,
     pub stagnation: crate::point::Stagnation,
     pub scheduler: Option<*mut dyn Scheduler>,
     pub observer: Option<*mut dyn Observer>,
@@ -143,6 +145,9 @@ pub(crate) struct State {
     pub keeps_stacks: bool,
     pub tells: bool,
     pub prune_spins: bool,
+    pub skip_rounds: bool,
+    /// The event that is being executed repeats a round of a busy wait, and nobody was asked.
+    pub repeats: bool,
     /// The stack at each event, if the scheduler may ask for it; see [`crate::stacks`].
     pub stacks_kept: crate::stacks::Stacks,
     pub why: Why,
@@ -239,6 +244,7 @@ impl OwnedMachine {
             anyone_timed: false,
             work_took_time: false,
             progress: 0,
+            shared_progress: 0,
             stagnation: Default::default(),
             scheduler: None,
             observer: None,
@@ -248,6 +254,8 @@ impl OwnedMachine {
             keeps_stacks: false,
             tells: false,
             prune_spins: false,
+            skip_rounds: false,
+            repeats: false,
             stacks_kept: Default::default(),
             why: Why::Start,
             steps: 0,
@@ -462,9 +470,12 @@ impl Machine {
         self.segments.clear();
         self.segment_start = 0;
         self.prune_spins = want.prune_spins;
+        self.skip_rounds = want.skip_rounds;
+        self.repeats = false;
         self.stacks_kept.clear();
         self.choices.clear();
         self.progress = 0;
+        self.shared_progress = 0;
         self.stagnation.clear();
         self.why = Why::Start;
         self.steps = 0;
@@ -562,7 +573,10 @@ impl Machine {
             &self.tables.alone
         } else if self.threads[self.current].atomic > 0 {
             &self.tables.atomic
-        } else if self.stagnation.is_watched() || self.prune_spins {
+        } else if self.stagnation.is_watched()
+            || self.prune_spins
+            || self.threads[self.current].looks_for_spin
+        {
             &self.tables.watched
         } else {
             &self.tables.shared

@@ -126,16 +126,27 @@ impl Machine {
         self.threads[me].need = need;
         let enabled_already =
             need == Need::Nothing || self.is_satisfied(me, need) || self.is_interrupted(me);
+        let mut repeats = false;
+        let mut waits = false;
         if self.prune_spins {
             self.look_for_spin(me);
+        }
+        if self.skip_rounds {
+            repeats = enabled_already && self.repeats_round(&pending, need);
+            waits = !self.prune_spins && !repeats && self.look_for_old_state();
         }
         let thread = &self.threads[me];
         let (atomic, idle) = (thread.atomic, thread.idle);
         if enabled_already && atomic > 0 && self.alive > 1 {
             // Inside an atomic section: part of the step that began it.
+        } else if repeats && idle < limit {
+            self.budget = self.budget.saturating_sub(1);
+            self.why = Why::UsedUp;
+            self.count_event();
         } else if self.budget > 0
             && enabled_already
             && idle < limit
+            && !waits
             && !((self.anyone_timed || self.timers.armed) && self.time_is_overdue())
             && !self.turn_is_long()
         {
@@ -144,12 +155,15 @@ impl Machine {
         } else {
             self.decide(me, enabled_already);
             self.count_event();
+            repeats = false;
         }
+        self.repeats = repeats;
         let interrupted = self.is_interrupted(me);
         if interrupted {
             self.threads[me].pending = self.arrival(me);
         }
         self.tell_scheduler();
+        self.repeats = false;
         let events = self.events;
         let thread = &mut self.threads[me];
         if !interrupted {
@@ -211,7 +225,8 @@ impl Machine {
         if self.keeps_stacks {
             self.keep_stack();
         }
-        let executed = Executed { number: self.events, thread, what, names: &self.names };
+        let (number, repeats) = (self.events, self.repeats);
+        let executed = Executed { number, thread, what, repeats, names: &self.names };
         if let Some(scheduler) = self.scheduler.filter(|_| self.watches) {
             // SAFETY: as in `ask`.
             unsafe { (*scheduler).watch(&executed) };
@@ -247,6 +262,7 @@ impl Machine {
     /// The current thread changed something that others can see.
     pub fn made_progress(&mut self) {
         self.progress += 1;
+        self.shared_progress += 1;
         let thread = self.current_thread();
         thread.idle = 0;
         thread.changes += 1;
@@ -259,6 +275,7 @@ impl Machine {
     /// Time changed something that all can see: who was spinning may go on.
     pub fn made_progress_by_time(&mut self) {
         self.progress += 1;
+        self.shared_progress += 1;
         if self.stagnation.watched {
             self.stagnation.clear();
             self.update_flags();
@@ -342,7 +359,7 @@ impl Machine {
         } else if self.threads[me].idle >= self.patience() {
             self.why = Why::Yielded;
             self.threads[me].spin_mark = self.progress;
-        } else if self.turn_is_long() {
+        } else if self.turn_is_long() || self.threads[me].round.waits(self.progress) {
             self.why = Why::Yielded;
         }
         self.ask();
@@ -371,6 +388,9 @@ impl Machine {
     fn ask(&mut self) {
         self.collect_ready();
         let fair = self.fair_ready();
+        if fair && self.skip_rounds {
+            self.leave_out_waiting();
+        }
         if self.anyone_timed {
             self.collect_early();
         }

@@ -120,6 +120,9 @@ pub(crate) struct Thread {
     pub timed: bool,
     /// The states it was in since it last changed something, where spinning is pruned.
     pub idle_states: FxHashSet<u64>,
+    /// Where rounds are skipped: what it has done since anything changed, and whether all its stores are watched.
+    pub round: crate::spin_rounds::Round,
+    pub looks_for_spin: bool,
     /// And it has.
     pub timed_out: bool,
     /// When that is, on the virtual clock.
@@ -252,6 +255,8 @@ impl Thread {
             woken_by: None,
             timed: false,
             idle_states: FxHashSet::default(),
+            round: crate::spin_rounds::Round::default(),
+            looks_for_spin: false,
             timed_out: false,
             deadline: 0,
             looks: crate::clock::Looks::default(),

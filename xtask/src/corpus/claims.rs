@@ -32,7 +32,7 @@ use super::hunted::{Exposed, Hunt};
 use super::{Depth, Version};
 
 /// The strategies that the twin must stand, and the full suite tries.
-const STRATEGIES: [&str; 10] = [
+const STRATEGIES: [&str; 14] = [
     "run-to-block",
     "round-robin",
     "random",
@@ -40,6 +40,10 @@ const STRATEGIES: [&str; 10] = [
     "pos",
     "uniform",
     "race-directed",
+    "atomicity-directed",
+    "deadlock-directed",
+    "segments",
+    "rounds",
     "bounded",
     "exhaustive",
     "portfolio",

@@ -14,7 +14,8 @@ use super::ProgramFlags;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How to search")]
 pub struct SearchFlags {
-    /// portfolio (all of them, default), random, pct, pct:DEPTH, pos, uniform, race-directed, bounded, bounded:PREEMPTIONS,
+    /// portfolio (all of them, default), random, pct, pct:DEPTH, pos, uniform, race-directed, atomicity-directed,
+    /// deadlock-directed, segments, rounds, bounded, bounded:PREEMPTIONS,
     /// exhaustive, round-robin or run-to-block.
     #[arg(long, value_name = "NAME")]
     pub strategy: Option<Strategy>,
@@ -109,7 +110,8 @@ pub struct MergeFlags {
 
 #[derive(Debug, Args)]
 pub struct RunFlags {
-    /// portfolio, random, pct, pct:DEPTH, pos, uniform, race-directed, round-robin or run-to-block.
+    /// portfolio, random, pct, pct:DEPTH, pos, uniform, race-directed, atomicity-directed, deadlock-directed, segments,
+    /// rounds, round-robin or run-to-block.
     #[arg(long, value_name = "NAME", default_value = "run-to-block")]
     pub strategy: Strategy,
     /// Which schedule, of a strategy that has several.

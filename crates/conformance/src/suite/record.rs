@@ -57,7 +57,7 @@ impl Observer for Record {
     }
 
     fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
-        let Executed { number, thread, what, names } = *executed;
+        let Executed { number, thread, what, names, .. } = *executed;
         self.events.push(Told { number, thread, what, threads: names.len() });
         None
     }

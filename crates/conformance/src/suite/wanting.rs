@@ -127,6 +127,7 @@ pub fn what_cannot_be_done_is_refused(engine: &mut dyn Engine) {
         (Want::only(Detail::Separable), Capability::Separable),
         (Want { stacks: true, ..OUTCOME }, Capability::Stacks),
         (Want { prune_spins: true, ..OUTCOME }, Capability::PruneSpins),
+        (Want { skip_rounds: true, ..OUTCOME }, Capability::PruneSpins),
         (Want { learn: true, ..OUTCOME }, Capability::Learn),
         (Want { output: true, ..OUTCOME }, Capability::Output),
     ];

@@ -216,7 +216,7 @@ impl Running<'_> {
         }
         let id = ThreadId(self.state.threads[thread].id.expect("it was created"));
         let names = &self.state.names[..];
-        let executed = Executed { number: self.events, thread: id, what, names };
+        let executed = Executed { number: self.events, thread: id, what, repeats: false, names };
         if self.watches {
             self.by.watch(&executed);
         }

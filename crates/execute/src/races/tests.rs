@@ -32,7 +32,13 @@ impl Script {
     /// In the atomic section that the last step began.
     fn inside(&mut self, by: u32, what: Pending) -> Option<Race> {
         let thread = ThreadId(by);
-        self.detector.first_race(&Executed { number: self.number, thread, what, names: &[] })
+        self.detector.first_race(&Executed {
+            number: self.number,
+            thread,
+            what,
+            repeats: false,
+            names: &[],
+        })
     }
 
     fn quiet(&mut self, by: u32, what: Pending) {
@@ -470,7 +476,13 @@ fn conflicts_are_collected_without_end() {
     ];
     for (number, (by, what)) in events.into_iter().enumerate() {
         let thread = ThreadId(by);
-        collector.observe(&Executed { number: number as u64, thread, what, names: &[] });
+        collector.observe(&Executed {
+            number: number as u64,
+            thread,
+            what,
+            repeats: false,
+            names: &[],
+        });
     }
     let pair = |a, b| (SiteId(a), SiteId(b));
     let mut found = collector.finish();

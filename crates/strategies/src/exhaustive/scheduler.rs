@@ -20,6 +20,8 @@ pub(super) struct Follow<'a>(pub &'a mut Exhaustive);
 pub(super) struct Underway {
     /// The number of its event; 0 before the first.
     number: u64,
+    /// Events so far that were part of the step before them: rounds of a busy wait.
+    repeated: u64,
     /// How many questions it has asked.
     asked: usize,
     thread: u32,
@@ -34,6 +36,7 @@ impl Underway {
     /// A new run begins.
     pub fn forget(&mut self) {
         self.number = 0;
+        self.repeated = 0;
         self.asked = 0;
         self.first = None;
     }
@@ -43,7 +46,7 @@ impl Scheduler for Follow<'_> {
     fn next(&mut self, view: &View<'_>) -> Choice {
         let search = &mut *self.0;
         search.end_step();
-        let depth = view.events as usize;
+        let depth = (view.events - search.underway.repeated) as usize;
         if depth < search.nodes.len() {
             let thread = search.nodes[depth].thread;
             if view.ready(ThreadId(thread)).is_none() {
@@ -73,16 +76,19 @@ impl Scheduler for Follow<'_> {
     fn watch(&mut self, executed: &Executed<'_>) {
         let search = &mut *self.0;
         search.blind.observe(executed);
-        let Executed { number, thread, what, .. } = executed;
-        let index = *number as usize - 1;
-        let is_first = *number != search.underway.number;
+        let Executed { thread, what, .. } = executed;
+        search.underway.repeated += u64::from(executed.repeats);
+        // The number of its step.
+        let number = executed.number - search.underway.repeated;
+        let index = number as usize - 1;
+        let is_first = number != search.underway.number;
         if is_first {
             search.end_step();
             // What is asked before the first event belongs to it.
             if search.underway.number > 0 {
                 search.underway.asked = 0;
             }
-            search.underway.number = *number;
+            search.underway.number = number;
         }
         if index < search.order.len() {
             let step = search.order.step(index as u32);

@@ -135,7 +135,7 @@ impl Machine {
 
     fn wrote(&mut self, flags: u8, address: u64, bytes: u64, site: SiteId) {
         if flags & (POINT | WATCH) != 0 {
-            self.made_progress();
+            self.stored(flags & POINT != 0);
         }
         self.record_write(flags, address, bytes, site);
     }
