@@ -1,4 +1,4 @@
-//! What atomicity-directed search tries to split: two accesses of one thread, and a remote one that must not come between.
+//! What atomicity-directed search (AtomFuzzer) tries to split: two accesses of one thread, and a remote one that must not come between.
 //!
 //! Three accesses of one location are *unserialisable* if no order in which the pair stays together gives the same values
 //! (Lu et al., AVIO, ASPLOS 2006): read–write–read, write–write–read, write–read–write, read–write–write. An atomic update
