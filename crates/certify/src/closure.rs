@@ -285,8 +285,8 @@ impl<'r, 'm> Closure<'r, 'm> {
         let Some(step) = section.acquire else { return true };
         let takes = |op: &Op| op.takes().is_some_and(|(lock, _)| lock == section.lock);
         // It may take the lock several times: the last of them, to be safe.
-        let ops = self.model().op_range(step).zip(self.model().program(step));
-        let place = ops.filter(|(_, op)| takes(op)).last().map(|(place, _)| place as u32);
+        let mut ops = self.model().op_range(step).zip(self.model().program(step));
+        let place = ops.rfind(|(_, op)| takes(op)).map(|(place, _)| place as u32);
         place.is_some_and(|place| self.is_op_executed(step, place))
     }
 

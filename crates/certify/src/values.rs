@@ -1,5 +1,7 @@
 //! Values that follow from sources of reads: of a condition, or of a counter that lost updates.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
 use unravel_solve::{Model, SlotId, Source};
 use unravel_trace::{BinaryOp, ExprId, Node, SymbolId, mask, signed};
@@ -16,8 +18,8 @@ pub(crate) fn value(model: &Model, reads: &[(SlotId, Source)], of: ExprId) -> Op
         if ready {
             let value = apply(model, &sources, &known, id);
             known.insert(id, value);
-        } else if !known.contains_key(&id) {
-            known.insert(id, None);
+        } else if let Entry::Vacant(unknown) = known.entry(id) {
+            unknown.insert(None);
             todo.push((id, true));
             match model.exprs().node(id) {
                 Node::Symbol(symbol) => {
