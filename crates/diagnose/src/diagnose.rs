@@ -7,7 +7,7 @@ use unravel_execute::{Laboratory, Limit};
 use unravel_results::{
     Alternate, Diagnosis, Effort, Minimality, Observed, Pattern, RootCause, Status,
 };
-use unravel_solve::{Bounds, Model, Solver, StepId};
+use unravel_solve::{Bounds, Goal as SolverGoal, Model, Solver, StepId, Weights};
 use unravel_trace::{
     BugId, Capability, Detail, EngineError, FailureKind, Keys, Outcome, Run, Schedule, Trace,
 };
@@ -430,9 +430,10 @@ impl Path<'_> {
     }
 }
 
-/// Alternates that local search found, and what a solver can add to them: fewer variations, or a proof.
+/// Alternates that local search found, and what a solver can add to them: fewer variations, or a proof; then, of those with the
+/// fewest, one that breaks fewer segments.
 pub fn improved(
-    (mut candidates, bound): (Vec<Nearby>, LowerBound),
+    (mut candidates, mut bound): (Vec<Nearby>, LowerBound),
     world: &mut Modelled<'_>,
     model: &Model,
     reference: &mut Reference,
@@ -440,26 +441,35 @@ pub fn improved(
     options: &Options,
     effort: &mut Effort,
 ) -> (Vec<Nearby>, LowerBound) {
-    let best = candidates.first().filter(|c| c.same_path).map(|c| c.distance.data_flow);
-    let known = best.is_some_and(|best| best <= bound.0);
-    if known && !options.certify || model.len() > solver.proves_up_to() {
+    if model.len() > solver.proves_up_to() {
         return (candidates, bound);
     }
-    effort.queries += 1;
     let bounds = Bounds {
         conflicts: options.conflict_limit,
         time: Some(options.proof_time),
         interrupt: None,
     };
-    if known {
-        // What is known is proved once more, for the certificate; nothing else comes of it.
-        minimal::by_solver(world, model, reference, solver, bounds);
-        return (candidates, bound);
+    let best = |all: &[Nearby]| all.first().filter(|c| c.same_path).map(|c| c.distance);
+    let known = best(&candidates).is_some_and(|best| best.data_flow <= bound.0);
+    // What is known is proved once more for a certificate; nothing else comes of it.
+    if !known || options.certify {
+        effort.queries += 1;
+        let flow = SolverGoal::Sum(Weights { data_flow: 1, segments: 0, switches: 0 });
+        let (found, proved) = minimal::by_solver(world, model, reference, solver, bounds, flow);
+        if !known {
+            candidates.extend(found);
+            candidates.sort_by_key(rank);
+            bound = bound.max(proved);
+        }
     }
-    let (found, proved) = minimal::by_solver(world, model, reference, solver, bounds);
-    candidates.extend(found);
-    candidates.sort_by_key(rank);
-    (candidates, bound.max(proved))
+    if best(&candidates).is_some_and(|best| best.segments > 0) {
+        effort.queries += 1;
+        let lexico = SolverGoal::Lexicographic;
+        let (found, _) = minimal::by_solver(world, model, reference, solver, bounds, lexico);
+        candidates.extend(found);
+        candidates.sort_by_key(rank);
+    }
+    (candidates, bound)
 }
 
 /// What a published algorithm finds.
@@ -484,11 +494,14 @@ pub fn published(
             let observed = world.observe_order(&order);
             let candidate = observed.map(|o| reference.measure(o, None, goal.name()));
             let mut candidates: Vec<Nearby> = candidate.into_iter().collect();
-            if let Some(reason) = stopped {
+            if let Some(reason) = &stopped {
                 notes.push(format!(
                     "--goal {goal}: the solver gave up: {reason}; the nearest by then is shown"
                 ));
-                // What it had by then may be far away.
+            }
+            // What it had by then may be far away. And what the criteria do not see (where a run ends, the events of another
+            // path) may be better in one that was only tried.
+            if stopped.is_some() || goal == Goal::Lexico {
                 let near = minimal::nearest(world, model, reference, options.alternates, 1);
                 candidates.extend(near.0);
             }

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_solve::{
-    Answer, Bounds, Evaluator, Goal, Model, Op, Query, SlotId, Solver, Source, StepId, Weights,
-    Wish, criteria,
+    Answer, Bounds, Evaluator, Goal, Model, Op, Query, SlotId, Solver, Source, StepId, Wish,
+    criteria,
 };
 use unravel_trace::{Bug, EventKind, ExprId, Key, Node, SymbolId, Trace, WakeCause};
 
@@ -118,17 +118,17 @@ pub fn nearest(
     (candidates, bound)
 }
 
-/// What a solver adds: an alternate with fewer data-flow variations than the best so far, a proof that there is none.
+/// What a solver adds: the alternate that is best by a goal which counts data-flow variations alone or first, and a bound of those.
 pub fn by_solver(
     world: &mut Modelled<'_>,
     model: &Model,
     reference: &mut Reference,
     solver: &mut dyn Solver,
     bounds: Bounds<'_>,
+    goal: Goal,
 ) -> (Option<Nearby>, LowerBound) {
     let order: Vec<StepId> = world.order().to_vec();
     let query = Query { near: Some(&order), bounds, ..Query::new(model, Wish::Passes) };
-    let goal = Goal::Sum(Weights { data_flow: 1, segments: 0, switches: 0 });
     let (nearest, bound) = match solver.nearest(&query, goal) {
         Answer::Yes(nearest) => {
             let bound = LowerBound(nearest.cost[0]);
