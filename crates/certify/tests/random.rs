@@ -79,7 +79,8 @@ fn every_proof_is_accepted() {
     assert_eq!(refused, 0);
     let at_least = |count: u64, of: u64| count * 1_500 >= of * seeds();
     assert!(at_least(total.none, 5_000) && at_least(total.cores, 1_000), "{total:?}");
-    assert!(at_least(total.bounds, 1_500), "{total:?}");
+    // Bounds of nothing are no claims, and not among them.
+    assert!(at_least(total.bounds, 1_000), "{total:?}");
     // Only of deadlocks something is taken on trust here.
     let of_deadlocks = [Unchecked::Deadlock, Unchecked::DeadlockDistance];
     assert!(total.trusted.keys().all(|rule| of_deadlocks.contains(rule)), "{total:?}");
