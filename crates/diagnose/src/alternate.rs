@@ -1,4 +1,5 @@
-//! The nearest passing schedule, by trying: reversals of one pair of conflicting points, then of two, then at random.
+//! The nearest passing schedule, by trying: reversals of one pair of conflicting points, then of two, then at random; of what a
+//! random run turns round only the fewest orders are kept that still make it pass.
 //!
 //! A reversal follows the failing run, holding the first point of the pair (or a lock around it) until the second was
 //! executed; or, as Symbiosis does it, runs the second point's thread ahead until it has executed it.
@@ -8,7 +9,7 @@ use unravel_results::{Distance, Observed};
 use unravel_trace::{Key, Keys, Rng, Symbolic, ThreadKey};
 
 use crate::branches::Branches;
-use crate::budgets::{ENOUGH_PASSING, MAX_DOUBLES, MAX_RANDOM, MAX_SINGLES};
+use crate::budgets::{ENOUGH_PASSING, MAX_APPROACHES, MAX_DOUBLES, MAX_RANDOM, MAX_SINGLES};
 use crate::criteria::distance;
 use crate::flows::{Lineup, freed_objects};
 use crate::pairs::{enclosing_locks, immediate};
@@ -131,7 +132,59 @@ pub fn nearest(
         };
         found.offer(world, reference, &[], mode);
     }
+    if let Some(tried) = found.nearest() {
+        let reversed = reversed(&pairs, &tried.points);
+        let few = fewest(reversed, MAX_APPROACHES, |orders| {
+            world.may_go_on() && world.steer(orders, Mode::Follow).ending == Ending::Passed
+        });
+        if let Some(few) = few {
+            found.offer(world, reference, &few, Mode::Follow);
+        }
+    }
     found.best(keep)
+}
+
+/// The orders of the failing run that another run turns round.
+fn reversed(pairs: &[Order], points: &[Point]) -> Vec<Order> {
+    let positions = Positions::new(points);
+    let turned = pairs.iter().filter(|(first, second)| {
+        let (first, second) = (positions.get(*first), positions.get(*second));
+        second.is_some_and(|second| first.is_none_or(|first| second < first))
+    });
+    turned.map(|(first, second)| (*second, *first)).collect()
+}
+
+/// As few of these orders as still make a run pass that follows the failing one otherwise: what a walk did besides, by chance,
+/// is left out. By halves, then quarters, and so on, after delta debugging. `None` if all of them together do not pass.
+fn fewest(
+    mut orders: Vec<Order>,
+    most: usize,
+    mut passes: impl FnMut(&[Order]) -> bool,
+) -> Option<Vec<Order>> {
+    let mut left = most;
+    if orders.is_empty() || !passes(&orders) {
+        return None;
+    }
+    let mut part = orders.len().div_ceil(2);
+    loop {
+        let mut at = 0;
+        while at < orders.len() && orders.len() > 1 {
+            if left == 0 {
+                return Some(orders);
+            }
+            left -= 1;
+            let end = (at + part).min(orders.len());
+            let fewer = [&orders[..at], &orders[end..]].concat();
+            match !fewer.is_empty() && passes(&fewer) {
+                true => orders = fewer,
+                false => at = end,
+            }
+        }
+        match part {
+            1 => return Some(orders),
+            _ => part = part.div_ceil(2),
+        }
+    }
 }
 
 /// The ways to reverse an order: at the points themselves, or with the segments they are in kept whole; holding the
@@ -211,6 +264,11 @@ impl Found {
         }
     }
 
+    /// The run that is nearest so far.
+    fn nearest(&self) -> Option<Tried> {
+        self.candidates.iter().min_by_key(|candidate| rank(candidate))?.tried.clone()
+    }
+
     fn is_enough(&self) -> bool {
         self.seen >= ENOUGH_PASSING
     }
@@ -246,5 +304,36 @@ pub fn compare(
         distance: candidate.distance,
         projection,
         goal: candidate.goal.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(number: u32) -> Order {
+        (Key(number), Key(number + 100))
+    }
+
+    #[test]
+    fn what_is_not_needed_is_left_out() {
+        let all: Vec<Order> = (0..20).map(order).collect();
+        let needed = [order(3), order(7)];
+        let passes = |orders: &[Order]| needed.iter().all(|order| orders.contains(order));
+        assert_eq!(fewest(all.clone(), 120, passes), Some(needed.to_vec()));
+        assert_eq!(fewest(all[..5].to_vec(), 120, passes), None);
+        assert_eq!(fewest(Vec::new(), 120, |_: &[Order]| true), None);
+    }
+
+    #[test]
+    fn it_ends_when_nothing_more_may_be_tried() {
+        let all: Vec<Order> = (0..20).map(order).collect();
+        let mut tried = 0;
+        let few = fewest(all, 3, |orders: &[Order]| {
+            tried += 1;
+            orders.contains(&order(0))
+        });
+        assert!(few.is_some_and(|few| few.contains(&order(0))));
+        assert_eq!(tried, 4, "all of them once, then three times fewer");
     }
 }

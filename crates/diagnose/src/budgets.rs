@@ -46,6 +46,8 @@ unravel_trace::budgets! {
     MAX_DOUBLES: usize = 48;
     /// Schedules at random that look for a passing one.
     MAX_RANDOM: u64 = 400;
+    /// Runs that leave out what a random one did by chance: halving some dozen orders takes about this many.
+    MAX_APPROACHES: usize = 120;
     /// Passing schedules that are compared before the nearest is taken.
     ENOUGH_PASSING: usize = 120;
 

@@ -18,7 +18,11 @@ pub fn describe(failing: &Failing, run: &Extended, stretch: &Stretch, others: &[
     let seen = Seen::new(failing, run, stretch);
     let pattern = seen.pattern();
     let sentence = seen.sentence(pattern);
-    let mut advice = atomic(&stretch.from, &stretch.to, &seen.rivals());
+    let to = match seen.ends_in_next_round() {
+        true => format!("{} of the next round", stretch.to.short()),
+        false => stretch.to.short(),
+    };
+    let mut advice = atomic(&stretch.from, &stretch.to, &to, &seen.rivals());
     if pattern == Pattern::EarlyPublication {
         let (first, then) = (stretch.to.short(), stretch.from.short());
         advice =
@@ -63,10 +67,13 @@ fn span(from: &Place, to: &Place) -> String {
     }
 }
 
-fn atomic(from: &Place, to: &Place, rivals: &str) -> String {
+/// `end` is what `to` is called.
+fn atomic(from: &Place, to: &Place, end: &str, rivals: &str) -> String {
     match SourceLine::from(from) == SourceLine::from(to) {
         true => format!("{} should be one atomic step with respect to {rivals}", from.short()),
-        false => format!("{} should be atomic with respect to {rivals}", span(from, to)),
+        false => {
+            format!("{} to {end} should be atomic with respect to {rivals}", from.short())
+        }
     }
 }
 
@@ -112,6 +119,18 @@ impl<'s> Seen<'s> {
 
     fn event(&self, index: usize) -> &'s Event {
         &self.trace.events[index]
+    }
+
+    /// Whether the thread comes to the stretch's end once more: it stands before the begin, in a loop around both.
+    fn ends_in_next_round(&self) -> bool {
+        let (begin, end) = (self.event(self.begin), self.event(self.end));
+        let line = |event: &Event| self.trace.place(event).map(|at| (at.file.clone(), at.line));
+        let stands_before = match (line(begin), line(end)) {
+            (Some((file, from)), Some((other, to))) => file == other && to < from,
+            _ => false,
+        };
+        let alike = |event: &Event| event.thread == end.thread && event.site == end.site;
+        stands_before && self.trace.events[..self.begin].iter().any(alike)
     }
 
     fn same_location(&self) -> bool {
