@@ -37,7 +37,13 @@ impl Watch {
         let mut class = Class::default();
         for (_, (number, thread, what)) in kept() {
             let (number, thread, what) = (*number, *thread, *what);
-            class.add(&Executed { number, thread, what, names: &self.names[..threads] });
+            class.add(&Executed {
+                number,
+                thread,
+                what,
+                repeats: false,
+                names: &self.names[..threads],
+            });
         }
         class.value()
     }
