@@ -74,7 +74,7 @@ impl DeadlockDirected {
 
     fn draw(&mut self, view: &View<'_>) -> Option<Ready> {
         let may =
-            |c: &&Ready| !self.is_postponed(c.thread) && !(self.linger && c.pending.op == Op::End);
+            |c: &&Ready| !(self.is_postponed(c.thread) || self.linger && c.pending.op == Op::End);
         let yielded = view.why == Why::Yielded;
         let current = view.enabled.iter().filter(may).find(|c| c.thread == view.current);
         if let Some(current) = current.filter(|_| self.left > 0 && !yielded) {

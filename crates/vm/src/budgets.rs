@@ -38,6 +38,8 @@ unravel_trace::budgets! {
     SPIN_LOOK: u32 = 8;
     /// Events of a busy wait in library code that are one step at most: those of the C++ library look some dozen times.
     MOST_ROUND_EVENTS: u32 = 256;
+    /// Different reads of one round: a wait looks at one or two things, and all are compared at each event.
+    MOST_ROUND_READS: usize = 16;
     /// How many of them it gets again after somebody else made progress.
     SPIN_AGAIN: u32 = 40;
     /// What a `sched_yield` or a sleep counts for.

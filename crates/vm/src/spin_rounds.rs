@@ -17,7 +17,7 @@
 
 use unravel_trace::*;
 
-use crate::budgets::{MOST_ROUND_EVENTS, SPIN_LOOK};
+use crate::budgets::{MOST_ROUND_EVENTS, MOST_ROUND_READS, SPIN_LOOK};
 use crate::machine::{Machine, State};
 use crate::thread::Need;
 
@@ -77,7 +77,7 @@ impl Machine {
             return in_library && round.hinted && round.repeated < MOST_ROUND_EVENTS;
         }
         if !is_known {
-            if round.seen.len() == MOST_ROUND_EVENTS as usize {
+            if round.seen.len() == MOST_ROUND_READS {
                 round.clear();
             }
             round.seen.push(what);
