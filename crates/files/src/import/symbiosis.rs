@@ -172,7 +172,8 @@ fn say_unknown(files: &[ThreadFile], chosen: &[usize], notes: &mut Vec<String>) 
         let lines = file.unknown.len();
         match file.unknown.first() {
             Some(first) if chosen.contains(&index) => {
-                let (name, lines) = (file.path.file_name().unwrap_or_default(), count(lines, "line"));
+                let (name, lines) =
+                    (file.path.file_name().unwrap_or_default(), count(lines, "line"));
                 let name = name.to_string_lossy();
                 notes.push(format!("{name}: {lines} passed over, not understood (first: {first})"));
             }

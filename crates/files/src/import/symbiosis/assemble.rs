@@ -5,8 +5,8 @@ use std::mem::{Discriminant, discriminant};
 
 use unravel_trace::{
     Access, Bug, Condition, ConditionKind, Event, EventKind, ExprId, Failure, FailureKind, Initial,
-    KnownOrder, Location, Object, ObjectId, Otherwise, Place, Shadow, Shape, Site, SiteId,
-    Step, SymbolId, Symbolic, ThreadId, ThreadName, Trace, Value,
+    KnownOrder, Location, Object, ObjectId, Otherwise, Place, Shadow, Shape, Site, SiteId, Step,
+    SymbolId, Symbolic, ThreadId, ThreadName, Trace, Value,
 };
 
 use super::items::{Data, Item, Target, Targets};
@@ -326,7 +326,8 @@ impl<'a, 'f> Assembly<'a, 'f> {
         let events = file.branches[condition];
         let (own, mut items) = (&self.events_of[thread.index()], &self.items[thread.index()][..]);
         // An exit that the file left out comes after all branches.
-        while let Some((Item { line: None, kind: EventKind::Exit, .. }, rest)) = items.split_last() {
+        while let Some((Item { line: None, kind: EventKind::Exit, .. }, rest)) = items.split_last()
+        {
             items = rest;
         }
         let before = items.partition_point(|item| item.line.is_none_or(|line| line < events));

@@ -52,7 +52,8 @@ pub(super) fn gather<'f>(
     let cast = Cast::whole(&own, &threads)?;
     let made = items(&cast, &threads, &mut targets, notes)?;
     let extent = Extent { threads: known, locations: targets.all.len() };
-    let mut scenes = vec![Scene { cast, items: made, extent, from: "the execution read".to_owned() }];
+    let mut scenes =
+        vec![Scene { cast, items: made, extent, from: "the execution read".to_owned() }];
 
     // Executions of which all is there are kept as such, the rest thread by thread.
     let mut whole: BTreeMap<&str, Vec<&Other>> = BTreeMap::new();

@@ -100,7 +100,11 @@ enum Section {
     Conditions(Form),
 }
 
-pub(super) fn read(id: &ThreadNumber, path: &Path, bytes: &[u8]) -> Result<ThreadFile, ImportError> {
+pub(super) fn read(
+    id: &ThreadNumber,
+    path: &Path,
+    bytes: &[u8],
+) -> Result<ThreadFile, ImportError> {
     let mut file = ThreadFile {
         id: id.clone(),
         path: path.to_owned(),
@@ -285,8 +289,7 @@ fn condition(
     });
     match (thread, file.conditions.last_mut()) {
         (Some((thread, _)), _) if thread != file.id => {
-            let what =
-                format!("a condition of thread {thread} in the file of thread {}", file.id);
+            let what = format!("a condition of thread {thread} in the file of thread {}", file.id);
             Err(file.error(line, what))
         }
         (Some((_, condition)), _) => {

@@ -66,7 +66,8 @@ impl Threads {
         let mut done = self.descend(files, 0, notes);
 
         // Who is forked by nobody may begin at any time; by name it is one more child of the main thread.
-        let forked = |id: &ThreadNumber| files.iter().any(|f| forks(f).any(|(_, child)| child == id));
+        let forked =
+            |id: &ThreadNumber| files.iter().any(|f| forks(f).any(|(_, child)| child == id));
         let orphans = files.iter().map(|f| &f.id).filter(|id| !id.is_main() && !forked(id));
         for id in orphans {
             notes.push(format!("no thread forks T{id}: it may begin at any time"));
