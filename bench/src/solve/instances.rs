@@ -135,7 +135,7 @@ impl Selection<'_> {
             let trace = self.scratch.join(format!("{name}.imported"));
             let imported = symbiosis::import(&folder, &symbiosis::Options::default())
                 .map_err(|error| error.to_string())
-                .and_then(|file| file.write(&trace).map_err(|error| error.to_string()))
+                .and_then(|imported| imported.file.write(&trace).map_err(|error| error.to_string()))
                 .and_then(|()| read(trace, Family::Imported, &name));
             match imported {
                 Ok(instance) => found.push(instance),

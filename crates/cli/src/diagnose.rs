@@ -8,7 +8,10 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use unravel_certify::{Certifying, Ledger};
-use unravel_diagnose::{DiagnoseError, Options, diagnose_imported, diagnose_paths};
+use unravel_database::Database;
+use unravel_diagnose::{
+    DiagnoseError, Options, diagnose_imported, diagnose_paths, diagnose_recorded,
+};
 use unravel_execute::{Laboratory, Silence};
 use unravel_files::TraceFile;
 use unravel_report::{Sources, dot, json, terminal};
@@ -20,6 +23,7 @@ use crate::budgets::DIAGNOSE_TIME;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::DiagnoseFlags;
+use crate::import::DATABASE;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::progress::{self, Progress};
 use crate::recorded::{self, Opened};
@@ -138,6 +142,28 @@ impl Paths {
     }
 }
 
+/// All executions that were recorded with an imported trace. One that lies beside it and is of another folder is left alone.
+fn database(flags: &DiagnoseFlags, file: &TraceFile) -> Result<Option<Database>, CliError> {
+    if let Some(directory) = &flags.db {
+        let database = Database::read(directory)?;
+        if database.programs().fingerprint != file.program.fingerprint {
+            let (db, trace) = (directory.clone(), flags.trace.clone());
+            return Err(CliError::OtherFolder { db, trace });
+        }
+        return Ok(Some(database));
+    }
+    let beside = flags.trace.with_extension(DATABASE);
+    if !beside.is_dir() {
+        return Ok(None);
+    }
+    let database = Database::read(&beside)?;
+    let is_its = database.programs().fingerprint == file.program.fingerprint;
+    if !is_its {
+        warnln!("note: {} is not of this trace's folder and was not used", beside.display());
+    }
+    Ok(is_its.then_some(database))
+}
+
 fn make(
     flags: &DiagnoseFlags,
     file: &TraceFile,
@@ -160,12 +186,21 @@ fn make(
             watch.begin(stage);
             progress.show(progress::stage(stage));
         };
-        let diagnosis = diagnose_imported(name, &file.run, solver, &options, show)?;
+        let diagnosis = match database(flags, file)? {
+            Some(database) => {
+                diagnose_recorded(name, &file.run, &database, solver, &options, show)?
+            }
+            None => diagnose_imported(name, &file.run, solver, &options, show)?,
+        };
         drop(progress);
         if flags.timings {
             watch.stop();
-            let symbolic = file.run.symbolic.as_ref().expect("it was diagnosed by it");
-            watch.evaluate(&file.run.trace, symbolic, &diagnosis.failing.schedule);
+            // What was put together of several executions is another trace.
+            if let Some(symbolic) = &file.run.symbolic
+                && diagnosis.failing.trace.events.len() == file.run.trace.events.len()
+            {
+                watch.evaluate(&file.run.trace, symbolic, &diagnosis.failing.schedule);
+            }
             warnln!("{}", watch.report());
         }
         return Ok(diagnosis);

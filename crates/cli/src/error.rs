@@ -38,6 +38,9 @@ pub enum CliError {
         "look at it with `unravel trace show`, diagnose it with `unravel diagnose`"
     ))]
     NotExecutable { path: PathBuf },
+    #[error("{} was not imported with {}", db.display(), trace.display())]
+    #[diagnostic(help("`unravel import` writes both: a trace, and a database of all executions"))]
+    OtherFolder { db: PathBuf, trace: PathBuf },
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
     #[error("cannot write {}: {source}", path.display())]

@@ -1,14 +1,21 @@
 //! `unravel import`: traces of other tools into trace files of ours.
 
+use std::path::PathBuf;
+
 use serde_json::json;
+use unravel_database::Database;
 use unravel_files::TraceFile;
-use unravel_files::import::symbiosis;
+use unravel_files::import::symbiosis::{self, Execution, Imported};
 use unravel_report::notes::notes;
+use unravel_trace::Schedule;
 
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::{ImportCommand, SymbiosisFlags};
 use crate::story;
+
+/// What the database of an imported trace ends with, beside the trace.
+pub const DATABASE: &str = "db";
 
 pub fn import(command: &ImportCommand) -> Result<Exit, CliError> {
     match command {
@@ -17,20 +24,52 @@ pub fn import(command: &ImportCommand) -> Result<Exit, CliError> {
 }
 
 fn symbiosis(flags: &SymbiosisFlags) -> Result<Exit, CliError> {
-    let options = symbiosis::Options { paths: flags.path.iter().cloned().collect() };
-    let file = symbiosis::import(&flags.directory, &options)?;
-    file.write(&flags.output)?;
+    let options = symbiosis::Options {
+        paths: flags.path.iter().cloned().collect(),
+        execution: flags.execution.clone(),
+        failing: flags.failing.clone(),
+    };
+    let imported = symbiosis::import(&flags.directory, &options)?;
+    imported.file.write(&flags.output)?;
+    let kept = keep(flags, &imported)?;
+    let file = &imported.file;
     let conditions = file.run.symbolic.as_ref().map_or(0, |symbolic| symbolic.conditions.len());
     if flags.json {
-        print_json(flags, &file, conditions);
+        print_json(flags, file, conditions, kept.as_ref());
     } else {
-        print_text(flags, &file, conditions);
+        print_text(flags, file, conditions, kept.as_ref());
     }
     Ok(Exit::Clean)
 }
 
-fn print_json(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
+/// A database of all executions.
+struct Kept {
+    directory: PathBuf,
+    runs: usize,
+}
+
+/// Writes all executions to a database, if there is more than the trace says.
+fn keep(flags: &SymbiosisFlags, imported: &Imported) -> Result<Option<Kept>, CliError> {
+    if imported.executions.is_empty() {
+        return Ok(None);
+    }
+    let beside = || flags.output.with_extension(DATABASE);
+    let directory = flags.db.clone().unwrap_or_else(beside);
+    let mut database = Database::open(&directory, &imported.file.program)?;
+    for Execution { parts, turns, from } in &imported.executions {
+        let threads = parts.first().map(|part| part.trace.threads.clone()).unwrap_or_default();
+        let schedule = Schedule { threads, ..Schedule::default() };
+        let input = imported.file.input.clone();
+        database.add(parts.clone(), turns.clone(), schedule, input, from.clone())?;
+    }
+    let runs = database.runs().len();
+    database.finish()?;
+    Ok(Some(Kept { directory, runs }))
+}
+
+fn print_json(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize, kept: Option<&Kept>) {
     let trace = &file.run.trace;
+    let database = kept.map(|kept| json!({ "directory": kept.directory, "runs": kept.runs }));
     sayln!(
         "{}",
         json!({
@@ -40,12 +79,13 @@ fn print_json(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
             "events": trace.events.len(),
             "conditions": conditions,
             "outcome": story::outcome_json(&file.run.outcome),
+            "database": database,
             "notes": notes(&file.run.notes),
         })
     );
 }
 
-fn print_text(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
+fn print_text(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize, kept: Option<&Kept>) {
     let trace = &file.run.trace;
     sayln!(
         "imported {}: {}, {}, {}",
@@ -56,6 +96,11 @@ fn print_text(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize) {
     );
     for note in notes(&file.run.notes) {
         sayln!("note: {note}");
+    }
+    if let Some(kept) = kept {
+        let directory = unravel_results::shell_word(&kept.directory.display().to_string());
+        let runs = story::count(kept.runs as u64, "recording");
+        sayln!("all paths are kept in {directory}, for diagnose: {runs}");
     }
     let output = unravel_results::shell_word(&flags.output.display().to_string());
     sayln!("look at it with: unravel trace show {output}");

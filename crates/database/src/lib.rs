@@ -6,7 +6,8 @@
 //! more than two ways; and which run a trace came from is kept, because only traces that were seen together are known to
 //! fit together.
 //!
-//! *Not kept*: what reads returned and how a run ended. Whoever adds a run says by that that it passed. Nothing here
+//! *Not kept*: what reads returned and how a run ended. Whoever adds a run says by that that it passed, but for an importer: of what
+//! other tools recorded it is only known that somebody took these paths. Nothing here
 //! executes, solves, or judges whether a trace is possible: one that was forged with a right checksum is believed as far as
 //! its indices are in range, and the execution of what comes of it finds it out.
 //!

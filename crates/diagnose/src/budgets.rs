@@ -31,6 +31,21 @@ unravel_trace::budgets! {
     /// Steps that may be evaluated.
     WALK_STEPS: u64 = 20_000_000;
 
+    /// Combinations of recorded paths that are asked about: a folder of a thousand paths in minutes.
+    MOST_COMBINED: u64 = 2000;
+    /// Paths of other executions in one of them. What needs more is hardly one bug.
+    MOST_FOREIGN: usize = 4;
+    /// Random walks for one, before the solver is asked.
+    COMBINED_WALKS: u64 = 60;
+    /// Steps of all of these walks.
+    COMBINED_STEPS: u64 = 60_000;
+    /// Conflicts of the solver for one: there are many.
+    COMBINED_CONFLICTS: u64 = 20_000;
+    /// Time of the solver for one.
+    COMBINED_TIME: Duration = Duration::from_secs(3);
+    /// Combinations that pass, of which the nearest is taken.
+    ENOUGH_ELSEWHERE: usize = 8;
+
     /// Conflicts of a point are looked for among this many points of its object before it.
     LOOK_BACK: usize = 400;
     /// Conflicts of a point that are kept.

@@ -12,7 +12,7 @@ use unravel_trace::{
     Bug, Initial, InitialSync, KnownOrder, Outcome, Rng, Run, Step, Symbolic, Trace, VisibleSet,
 };
 
-use crate::alternate::Reference;
+use crate::alternate::{Nearby, Reference};
 use crate::budgets::{WALK_STEPS, WALKS};
 use crate::diagnose::{
     Bound, DiagnoseError, Options, Stage, cause_of, finish, improved, published,
@@ -31,12 +31,57 @@ pub fn diagnose_imported(
     options: &Options,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<Diagnosis, DiagnoseError> {
-    let failure = recorded.outcome.failure().ok_or(DiagnoseError::NoFailure)?;
-    let symbolic = recorded.symbolic.as_ref().ok_or(DiagnoseError::NotSymbolic)?;
     let mut effort = Effort { solver: Some(solver.name()), ..Effort::default() };
     progress(Stage::Replaying);
+    let (model, order) = own_failing(recorded, solver, options, &mut effort)?;
+    let start = Start { recorded, model, order, effort, notes: Vec::new() };
+    diagnose_order(program, start, solver, options, progress, &mut |_| Vec::new())
+}
+
+/// An order of a run's own steps that fails.
+pub fn own_failing(
+    recorded: &Run,
+    solver: &mut dyn Solver,
+    options: &Options,
+    effort: &mut Effort,
+) -> Result<(Model, Vec<StepId>), DiagnoseError> {
+    recorded.outcome.failure().ok_or(DiagnoseError::NoFailure)?;
+    let symbolic = recorded.symbolic.as_ref().ok_or(DiagnoseError::NotSymbolic)?;
     let mut model = model_of(&recorded.trace, symbolic)?;
-    let order = failing_schedule(&mut model, solver, options, &mut effort)?;
+    let order = failing_schedule(&mut model, solver, options, effort)?;
+    Ok((model, order))
+}
+
+/// A run whose order was found, which fails in it.
+pub struct Start<'r> {
+    pub recorded: &'r Run,
+    pub model: Model,
+    pub order: Vec<StepId>,
+    pub effort: Effort,
+    pub notes: Vec<String>,
+}
+
+/// What whoever looks for passing runs on other paths may use.
+pub struct Wanted<'w> {
+    pub failing: &'w Failing,
+    pub reference: &'w mut Reference,
+    pub solver: &'w mut dyn Solver,
+    pub many: usize,
+    pub effort: &'w mut Effort,
+}
+
+/// Diagnoses a run in an order in which it fails. `elsewhere` looks for passing runs on other paths, where the recorded ones have too few.
+pub fn diagnose_order(
+    program: &str,
+    start: Start<'_>,
+    solver: &mut dyn Solver,
+    options: &Options,
+    progress: &mut dyn FnMut(Stage),
+    elsewhere: &mut dyn FnMut(Wanted<'_>) -> Vec<Nearby>,
+) -> Result<Diagnosis, DiagnoseError> {
+    let Start { recorded, model, order, mut effort, mut notes } = start;
+    let failure = recorded.outcome.failure().ok_or(DiagnoseError::NoFailure)?;
+    let symbolic = recorded.symbolic.as_ref().ok_or(DiagnoseError::NotSymbolic)?;
     progress(Stage::Reducing);
     let given = switches(&model, &order);
     let (order, evaluated) = reduce_fully(&model, order);
@@ -57,9 +102,9 @@ pub fn diagnose_imported(
         bug: failure.id(),
         symbolic: Some(Box::new(symbolic)),
     };
-    let mut notes = Vec::new();
-    if usable_model(&failing, &mut notes).is_none() {
-        return Err(DiagnoseError::NoFailingSchedule(notes.join("; ")));
+    let mut why = Vec::new();
+    if usable_model(&failing, &mut why).is_none() {
+        return Err(DiagnoseError::NoFailingSchedule(why.join("; ")));
     }
 
     progress(Stage::SeekingAlternate);
@@ -78,6 +123,16 @@ pub fn diagnose_imported(
     if options.goal != crate::goals::Goal::Local {
         (candidates, bound.on_path) =
             published(&model, &mut world, solver, options, &mut reference, &mut effort, &mut notes);
+    }
+    if candidates.len() < wanted {
+        let many = wanted - candidates.len();
+        candidates.extend(elsewhere(Wanted {
+            failing: &failing,
+            reference: &mut reference,
+            solver,
+            many,
+            effort: &mut effort,
+        }));
     }
     progress(Stage::SeekingCause);
     let passing = candidates.iter().filter_map(|c| c.tried.clone()).collect();
@@ -119,7 +174,7 @@ pub fn up_to_failure(observed: &Observed, model: &Model) -> Observed {
     observed
 }
 
-fn model_of(trace: &Trace, symbolic: &Symbolic) -> Result<Model, DiagnoseError> {
+pub fn model_of(trace: &Trace, symbolic: &Symbolic) -> Result<Model, DiagnoseError> {
     Model::new(trace, symbolic).map_err(|error| match error {
         ModelError::NoFailure => DiagnoseError::NoFailure,
         other => DiagnoseError::NoFailingSchedule(other.to_string()),

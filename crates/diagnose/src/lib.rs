@@ -13,13 +13,15 @@
 //!   `window.rs`, which varies their end alone.
 //! - `race.rs` is for data races, which no order causes: who holds which lock at the two accesses (`held.rs`).
 //! - `criteria.rs`, `flows.rs`, `projection.rs` and `branches.rs` compare two runs; `tell.rs` and `pattern.rs` find the words.
-//! - `imported.rs` does all that without a program. `paths_only.rs` finds a failing schedule from each thread's branches alone, with
+//! - `imported.rs` does all that without a program, `recorded.rs` over the paths of all executions that were recorded, put together by
+//!   `combinations.rs`. `paths_only.rs` finds a failing schedule from each thread's branches alone, with
 //!   guided runs of the engine; `executable.rs` makes a schedule of what the solver found.
 
 mod alternate;
 mod branches;
 mod budgets;
 mod closure;
+mod combinations;
 mod criteria;
 mod diagnose;
 mod executable;
@@ -39,6 +41,7 @@ mod pattern;
 pub mod points;
 mod projection;
 mod race;
+mod recorded;
 mod reduce;
 mod refute;
 mod relevance;
@@ -59,6 +62,7 @@ pub use imported::{diagnose_imported, reduce_fully};
 pub use paths_only::diagnose_paths;
 pub use pattern::{Words, describe};
 pub use race::tell as tell_race;
+pub use recorded::diagnose_recorded;
 pub use shields::vanishes;
 
 /// What the tests against brute force look into; not part of the room's interface.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use unravel_diagnose::Goal;
+use unravel_files::import::symbiosis::ThreadNumber;
 use unravel_solve::SolverChoice;
 
 use super::parse_time;
@@ -44,6 +45,10 @@ pub struct DiagnoseFlags {
     /// Another build of the program.
     #[arg(long, value_name = "PROGRAM")]
     pub program: Vec<PathBuf>,
+    /// Of an imported trace: the database of all executions that were recorded with it (default: the one beside TRACE, named as it
+    /// with .db, if it is there).
+    #[arg(long, value_name = "DIR")]
+    pub db: Option<PathBuf>,
     /// Use nothing of the trace but which way each thread went at its branches: find the failing schedule anew.
     #[arg(long)]
     pub paths_only: bool,
@@ -150,9 +155,10 @@ pub struct ImportFlags {
 
 #[derive(Debug, Subcommand)]
 pub enum ImportCommand {
-    /// The text traces of Symbiosis: a folder with a file a thread (T0, T1, …).
+    /// The text traces of Symbiosis and Cortex: a folder with a file a thread (T0, T1, …).
     ///
-    /// Such a trace can be shown and diagnosed, but not executed.
+    /// Such a trace can be shown and diagnosed, but not executed. A folder with several executions, or several paths of a thread, is
+    /// also kept as a database, over which `diagnose` searches.
     Symbiosis(SymbiosisFlags),
 }
 
@@ -164,18 +170,27 @@ pub struct SymbiosisFlags {
     /// Where to write the trace.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Where to keep all executions, if there are several paths of a thread (default: as FILE, with .db).
+    #[arg(long, value_name = "DIR")]
+    pub db: Option<PathBuf>,
+    /// Of several executions (files T2_EXECUTION_PATH), read this one (default: one that failed, else one with an assertion).
+    #[arg(long, value_name = "EXECUTION", allow_hyphen_values = true)]
+    pub execution: Option<String>,
     /// Of a thread with several files T2_0, T2_1, …, read this one (default: the lowest).
     #[arg(long, value_name = "THREAD=PATH", value_parser = parse_path)]
-    pub path: Vec<(u32, String)>,
+    pub path: Vec<(ThreadNumber, String)>,
+    /// The thread whose last path condition is the failure, where no file is marked with <assertThread_fail> or
+    /// <assertThread_ok>.
+    #[arg(long, value_name = "THREAD")]
+    pub failing: Option<ThreadNumber>,
     /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
 }
 
 /// `2=1` or `T2=1`: the path 1 of thread 2.
-fn parse_path(text: &str) -> Result<(u32, String), String> {
+fn parse_path(text: &str) -> Result<(ThreadNumber, String), String> {
     let (thread, path) = text.split_once('=').unwrap_or_default();
-    let thread = thread.strip_prefix('T').unwrap_or(thread);
     match thread.parse() {
         Ok(thread) => Ok((thread, path.to_owned())),
         Err(_) => Err(format!("'{text}' chooses no path: write 2=1 to read T2_1")),
@@ -188,8 +203,10 @@ mod tests {
 
     #[test]
     fn paths_are_chosen_by_thread() {
-        assert_eq!(parse_path("2=1"), Ok((2, "1".into())));
-        assert_eq!(parse_path("T2=1_fail"), Ok((2, "1_fail".into())));
+        let is = |thread: &str, path: &str| Ok((thread.parse().expect("a thread"), path.into()));
+        assert_eq!(parse_path("2=1"), is("2", "1"));
+        assert_eq!(parse_path("T2=1_fail"), is("2", "1_fail"));
+        assert_eq!(parse_path("1.2=-7"), is("1.2", "-7"));
         assert!(parse_path("2").is_err());
         assert!(parse_path("x=1").is_err());
     }

@@ -1,26 +1,45 @@
 //! The text traces of Symbiosis (Machado, Lucia, Rodrigues: *Concurrency Debugging with Differential Schedule
-//! Projections*), as its authors published them: a folder with a file a thread, `T0`, `T1`, …
+//! Projections*) and of Cortex after it (*Production-guided Concurrency Debugging*; thesis chapter 5), as their authors published them:
+//! a folder with a file a thread, `T0`, `T1`, …
 //!
-//! [`lines`] reads a file, [`infix`] and [`kquery`] its expressions, [`threads`] tells who is whose child,
-//! [`items`] makes the events of each thread, [`order`] puts them into one list, [`assemble`] makes the trace of it.
+//! [`folder`] finds the files, [`choose`] reads them and takes one execution, [`assertion`] says who fails. [`lines`] reads a file,
+//! [`infix`] and [`kquery`] its expressions, [`threads`] tells who is whose child, [`items`] makes the events of each thread,
+//! [`order`] puts them into one list, [`assemble`] makes the trace of it; [`gather`] does so for all executions, and [`executions`]
+//! takes them apart.
+//!
+//! *Files*: `T<thread>`, `T<thread>_<path>` or `T<thread>_<execution>_<path>`; a thread is a number, or one with dots (`1.2`, the second
+//! child of 1). A subfolder holds further traces of single threads, which were not seen together with others.
+//!
+//! *Lines*: `file@line:event`, with events `S-start-t`, `S-exit-t`, `S-lock_o-t`, `S-unlock_o-t`, `S-fork_c-t`, `S-join_c-t`, `S-wait_o-t`,
+//! `S-timedwait_o-t`, `S-signal_o-t`, `S-signalall_o-t`, `R-v-t-n`, `W-v-t` or `W-v-t-n` (then `$value$`), `CS-t` (a call; then where to);
+//! `branch-t`, where the next path condition is decided; `pathid-1…`, one digit for each of them; `<path>` or
+//! `<pathjpf>`, then conditions `Tt:(…)`; `<assertThread_fail>` or `<assertThread_ok>` in the file whose last condition is the failure
+//! or its negation. Whatever else there is is counted and said.
 //!
 //! Such a trace says what each thread did, not when: [`unravel_trace::KnownOrder::Unknown`]. The list of events is merely one
 //! that could be; values of reads, who was woken by a signal and by whom a wait was ended are made up or left open,
 //! and nobody may rely on them.
 //!
-//! *Where the format leaves something open*: a path condition has no position, so it is taken to be decided after
+//! *Where the format leaves something open*: a path condition without `branch-` lines has no position, so it is taken to be decided after
 //! the last read of its thread that it names, and after the conditions before it. A timed wait is taken to have timed
 //! out, which asks least of the others. A wait on an object that is also held as a lock releases that lock (a
 //! monitor of Java), any other the lock that was taken last. A write may use what its thread read before, or a
-//! thread that forked it before forking; path conditions may name any read.
+//! thread that forked it before forking; path conditions may name any read. A variable is the same in two executions if it has the
+//! same name and address there.
 //!
-//! *Not modelled*: overflow. Numbers are 64 bits wide and signed, whatever width their variable had.
+//! *Not modelled*: overflow. Numbers are 64 bits wide and signed, whatever width their variable had. Strings can only be equal or not.
 
 mod assemble;
+mod assertion;
+mod choose;
+mod executions;
+mod folder;
+mod gather;
 mod infix;
 mod items;
 mod kquery;
 mod lines;
+mod number;
 mod order;
 mod terms;
 mod threads;
@@ -30,8 +49,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+use unravel_trace::{Input, Note, Outcome, Rules, Run, Schedule};
 
-use crate::TraceFile;
+use assemble::{Assembled, assemble};
+use choose::{Fingerprint, Read, choose};
+use folder::Folder;
+use gather::{Other, gather, take_apart};
+use lines::{Assertion, ThreadFile};
+
+pub use executions::Execution;
+pub use number::ThreadNumber;
+
+use crate::{ProgramRef, TraceFile};
 
 /// A folder could not be read as a trace.
 #[derive(Debug, Error)]
@@ -48,103 +77,142 @@ pub enum ImportError {
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Which of several paths of a thread to read: `T2_1` is the path `1` of thread 2.
-    pub paths: BTreeMap<u32, String>,
+    pub paths: BTreeMap<ThreadNumber, String>,
+    /// Which of several executions to read.
+    pub execution: Option<String>,
+    /// The thread whose last path condition is the failure, where no file is marked.
+    pub failing: Option<ThreadNumber>,
+}
+
+/// What a folder holds.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The execution that was chosen.
+    pub file: TraceFile,
+    /// All of them, taken apart, if any thread has more than one path: the chosen one first. They fit together and with `file`.
+    pub executions: Vec<Execution>,
 }
 
 /// Reads a folder.
-pub fn import(directory: &Path, options: &Options) -> Result<TraceFile, ImportError> {
+pub fn import(directory: &Path, options: &Options) -> Result<Imported, ImportError> {
     let mut notes = Vec::new();
-    let mut files = Vec::new();
-    for (id, path) in choose(directory, options, &mut notes)? {
-        let bytes = std::fs::read(&path)
-            .map_err(|source| ImportError::Io { path: path.clone(), source })?;
-        files.push(lines::read(id, &path, &bytes)?);
+    let folder = Folder::read(directory)?;
+    if folder.files.is_empty() {
+        let what = "there are no files T0, T1, … of a Symbiosis trace here".to_owned();
+        return Err(ImportError::Folder { path: directory.to_owned(), what });
     }
-    let threads = threads::births(directory, &files, &mut notes)?;
-    let items = items::items(&files, &threads, &mut notes)?;
-    let order = order::guess(&items.threads, &threads);
-    assemble::assemble(directory, &files, &threads, &items, &order, notes)
+    if !folder.others.is_empty() {
+        notes.push(format!("not read, because no thread's: {}", folder.others.join(", ")));
+    }
+    let (reads, contents) = choose::read(&folder);
+    let chosen = choose(directory, &reads, options, &mut notes)?;
+    let (mut files, chosen, others) = sort_out(reads, &chosen, &mut notes)?;
+    assertion::settle(directory, &mut files, &chosen, options, &mut notes)?;
+    say_unknown(&files, &chosen, &mut notes);
+    let mut gathered = gather(directory, &files, &chosen, &others, &mut notes)?;
+    let base = gathered.scenes.remove(0);
+    let order = order::guess(&base.items, &base.cast);
+    let assembled = assemble(&base.cast, &base.items, &order, &mut gathered.tables, base.extent)?;
+    let mut executions = Vec::new();
+    if !gathered.scenes.is_empty() {
+        executions = take_apart(&files, base, gathered.scenes, &mut gathered.tables, &mut notes)?;
+    }
+    notes.extend(gathered.tables.strings.note());
+    if chosen.iter().any(|index| files[*index].assertion == Some(Assertion::Holds)) {
+        notes
+            .push("recorded in a run that passed; the bug is the negation of its assertion".into());
+    }
+    let mut fingerprint = Fingerprint(contents);
+    fingerprint.add(format!("{options:?}").as_bytes());
+    let file = trace_file(directory, assembled, fingerprint.0, notes);
+    Ok(Imported { file, executions })
 }
 
-/// The files to read, one a thread, by thread.
-fn choose(
-    directory: &Path,
-    options: &Options,
+/// The files that could be read. Of those that were chosen, all must be; what is wrong with others is said.
+fn sort_out(
+    reads: Vec<Read>,
+    chosen: &[usize],
     notes: &mut Vec<String>,
-) -> Result<Vec<(u32, PathBuf)>, ImportError> {
-    let io = |source| ImportError::Io { path: directory.to_owned(), source };
-    let folder = |what| ImportError::Folder { path: directory.to_owned(), what };
-    // By thread: the paths there are. A file without a suffix is the path "".
-    let mut found: BTreeMap<u32, BTreeMap<PathName, PathBuf>> = BTreeMap::new();
-    let mut others = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(io)? {
-        let path = entry.map_err(io)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match thread_file(&name).filter(|_| path.is_file()) {
-            Some((id, suffix)) => {
-                let suffix = PathName::new(suffix);
-                if let Some(other) = found.entry(id).or_default().insert(suffix, path) {
-                    return Err(folder(format!("{} and {name} are one path", other.display())));
-                }
+) -> Result<(Vec<ThreadFile>, Vec<usize>, Vec<Other>), ImportError> {
+    let (mut files, mut places, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    let mut broken = Vec::new();
+    let own = reads.get(*chosen.first().unwrap_or(&0)).map(|read| read.name.execution.clone());
+    for (index, Read { name, single, file }) in reads.into_iter().enumerate() {
+        let is_chosen = chosen.contains(&index);
+        match file {
+            Err(error) if is_chosen => return Err(error),
+            Err(error) => broken.push(error),
+            Ok(file) if is_chosen => {
+                places.push(files.len());
+                files.push(file);
             }
-            None if name.starts_with('.') => {}
-            None => others.push(name),
+            Ok(file) => {
+                // Another path of the execution that is read was not seen with the rest of it, as far as anybody knows.
+                let single = single || Some(&name.execution) == own.as_ref();
+                let execution = name.execution.to_string();
+                others.push(Other { file: files.len(), execution, single });
+                files.push(file);
+            }
         }
     }
-    if found.is_empty() {
-        return Err(folder("there are no files T0, T1, … of a Symbiosis trace here".to_owned()));
+    if let Some(first) = broken.first() {
+        notes.push(format!("{} of other paths left out: {first}", count(broken.len(), "file")));
     }
-    others.sort();
-    if !others.is_empty() {
-        notes.push(format!("not read, because no thread's: {}", others.join(", ")));
-    }
-    if let Some(id) = options.paths.keys().find(|id| !found.contains_key(id)) {
-        return Err(folder(format!("there is no thread {id} to choose a path of")));
-    }
-    let mut chosen = Vec::new();
-    for (id, mut paths) in found {
-        let names: Vec<String> = paths.keys().map(ToString::to_string).collect();
-        let wanted = options.paths.get(&id).map(|p| PathName::new(p));
-        let (name, path) = match wanted {
-            Some(name) => match paths.remove(&name) {
-                Some(path) => (name, path),
-                None => {
-                    let there = names.join(", ");
-                    return Err(folder(format!("T{id} has no path {name}; there are {there}")));
-                }
-            },
-            None => paths.pop_first().expect("a thread was found by a file"),
-        };
-        if names.len() > 1 {
-            notes.push(format!("T{id} has the paths {}; {name} was read", names.join(", ")));
+    Ok((files, places, others))
+}
+
+/// `3 files`.
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn say_unknown(files: &[ThreadFile], chosen: &[usize], notes: &mut Vec<String>) {
+    let mut elsewhere = 0;
+    for (index, file) in files.iter().enumerate() {
+        let lines = file.unknown.len();
+        match file.unknown.first() {
+            Some(first) if chosen.contains(&index) => {
+                let (name, lines) =
+                    (file.path.file_name().unwrap_or_default(), count(lines, "line"));
+                let name = name.to_string_lossy();
+                notes.push(format!("{name}: {lines} passed over, not understood (first: {first})"));
+            }
+            _ => elsewhere += lines,
         }
-        chosen.push((id, path));
     }
-    Ok(chosen)
-}
-
-/// `T12_3`: thread 12, path `3`.
-fn thread_file(name: &str) -> Option<(u32, &str)> {
-    let rest = name.strip_prefix('T')?;
-    let (id, path) = rest.split_once('_').unwrap_or((rest, ""));
-    Some((lines::number(id)?, path))
-}
-
-/// The name of a path, ordered by number where it is one.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct PathName(Option<u64>, String);
-
-impl PathName {
-    fn new(name: &str) -> PathName {
-        let name = name.strip_prefix('_').unwrap_or(name);
-        // No suffix comes first, then numbers, then words.
-        let number = if name.is_empty() { None } else { Some(name.parse().unwrap_or(u64::MAX)) };
-        PathName(number, name.to_owned())
+    if elsewhere > 0 {
+        let lines = count(elsewhere, "line");
+        notes.push(format!("{lines} of other paths passed over, not understood"));
     }
 }
 
-impl std::fmt::Display for PathName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.1.is_empty() { "(none)" } else { &self.1 })
+fn trace_file(
+    directory: &Path,
+    assembled: Assembled,
+    fingerprint: u64,
+    notes: Vec<String>,
+) -> TraceFile {
+    let full = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let name = full.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let Assembled { trace, symbolic, failure } = assembled;
+    let failure = failure.expect("one thread of the chosen execution has the assertion");
+    let run = Run {
+        schedule: Schedule { threads: trace.threads.clone(), ..Schedule::default() },
+        outcome: Outcome::Failed(Box::new(failure)),
+        steps: trace.events.len() as u64,
+        notes: notes.into_iter().map(Note::Other).collect(),
+        symbolic: Some(Box::new(symbolic)),
+        trace,
+        ..Run::default()
+    };
+    let cwd = full.display().to_string();
+    TraceFile {
+        program: ProgramRef { name, cwd, fingerprint, ..ProgramRef::default() },
+        input: Input::default(),
+        rules: Rules::default(),
+        strategy: "import:symbiosis".to_owned(),
+        seed: None,
+        engine: String::new(),
+        run,
     }
 }

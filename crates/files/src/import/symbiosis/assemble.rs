@@ -2,113 +2,154 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::{Discriminant, discriminant};
-use std::path::Path;
 
 use unravel_trace::{
     Access, Bug, Condition, ConditionKind, Event, EventKind, ExprId, Failure, FailureKind, Initial,
-    Input, KnownOrder, Location, Note, Object, ObjectId, Otherwise, Outcome, Place, Rules, Run,
-    Schedule, Shadow, Shape, Site, SiteId, Step, SymbolId, Symbolic, ThreadId, Trace, Value,
+    KnownOrder, Location, Object, ObjectId, Otherwise, Place, Shadow, Shape, Site, SiteId, Step,
+    SymbolId, Symbolic, ThreadId, ThreadName, Trace, Value,
 };
 
-use super::items::{Data, Item, Items, Target};
+use super::items::{Data, Item, Target, Targets};
 use super::lines::{Assertion, Form, Text, ThreadFile};
-use super::terms::{Scope, Term};
-use super::threads::Threads;
+use super::terms::{Scope, Strings, Term};
+use super::threads::Cast;
 use super::{ImportError, infix, kquery};
-use crate::{ProgramRef, TraceFile};
 
 /// Variables get addresses of our own: this one and every 16 bytes from there.
 const FIRST_ADDRESS: u64 = 0x1000;
 const DISTANCE: u64 = 16;
 const BYTES: u8 = 8;
 
+/// What all executions of a folder share, so that their parts can be put together.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    threads: Vec<ThreadName>,
+    objects: Vec<Object>,
+    locations: Vec<Location>,
+    /// One for each variable.
+    initial: Vec<Initial>,
+    /// A site for each place, kind and name.
+    numbers: HashMap<(Place, Discriminant<EventKind>, String), SiteId>,
+    sites: Vec<Site>,
+    pub strings: Strings,
+}
+
+impl Tables {
+    /// An object for each variable, lock and condition. A variable is called as in the program if that is clear.
+    pub fn new(threads: Vec<ThreadName>, targets: &Targets<'_>) -> Tables {
+        let mut tables = Tables { threads, ..Tables::default() };
+        let mut uses: BTreeMap<&str, u32> = BTreeMap::new();
+        for target in &targets.all {
+            if let Target::Variable(variable) = target {
+                *uses.entry(plain(variable)).or_default() += 1;
+            }
+        }
+        for (target, nth) in targets.all.iter().zip(0..) {
+            let name = match target {
+                Target::Variable(variable) if uses[plain(variable)] > 1 => (*variable).to_owned(),
+                Target::Variable(variable) => plain(variable).to_owned(),
+                Target::Lock(object) => format!("mutex {object}"),
+                Target::Condition(object) => format!("condition {object}"),
+            };
+            let address = FIRST_ADDRESS + DISTANCE * u64::from(nth);
+            if let Target::Variable(_) = target {
+                tables.initial.push(Initial { address, bytes: BYTES, value: None });
+            }
+            let (object, bytes) = (ObjectId(nth), BYTES.into());
+            tables.locations.push(Location {
+                object,
+                offset: 0,
+                bytes,
+                name: name.clone(),
+                shape: Shape::Signed,
+            });
+            tables.objects.push(Object { name, address, bytes: BYTES.into(), site: None });
+        }
+        tables
+    }
+
+    fn site(&mut self, place: &Place, kind: &EventKind, name: String) -> SiteId {
+        let next = SiteId(self.sites.len() as u32);
+        let site = *self.numbers.entry((place.clone(), discriminant(kind), name)).or_insert(next);
+        if site == next {
+            self.sites.push(Site { place: place.clone(), inlined_at: Vec::new(), key: None });
+        }
+        site
+    }
+}
+
+/// `x` of `x_51`.
+fn plain(variable: &str) -> &str {
+    variable.rsplit_once('_').map_or(variable, |(name, _)| name)
+}
+
+/// How many threads and locations a trace knows: the first ones of the tables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub threads: usize,
+    pub locations: usize,
+}
+
+/// A trace of unknown order. How it ended is known if one of its threads has an assertion.
+#[derive(Debug)]
+pub(super) struct Assembled {
+    pub trace: Trace,
+    pub symbolic: Symbolic,
+    pub failure: Option<Failure>,
+}
+
 pub(super) fn assemble(
-    directory: &Path,
-    files: &[ThreadFile],
-    threads: &Threads,
-    items: &Items<'_>,
+    cast: &Cast<'_>,
+    items: &[Vec<Item<'_>>],
     order: &[(ThreadId, usize)],
-    mut notes: Vec<String>,
-) -> Result<TraceFile, ImportError> {
+    tables: &mut Tables,
+    extent: Extent,
+) -> Result<Assembled, ImportError> {
+    let locations = extent.locations;
+    let last = FIRST_ADDRESS + DISTANCE * locations as u64;
+    let initial = tables.initial.iter().filter(|i| i.address < last).copied().collect();
     let mut assembly = Assembly {
-        files,
-        threads,
+        cast,
         items,
-        trace: Trace::default(),
-        symbolic: Symbolic { order: KnownOrder::Unknown, ..Symbolic::default() },
-        sites: HashMap::new(),
+        trace: Trace {
+            threads: tables.threads[..extent.threads].to_vec(),
+            objects: tables.objects[..locations].to_vec(),
+            locations: tables.locations[..locations].to_vec(),
+            ..Trace::default()
+        },
+        symbolic: Symbolic { order: KnownOrder::Unknown, initial, ..Symbolic::default() },
+        tables,
+        used: BTreeMap::new(),
         symbols: HashMap::new(),
         reads: HashMap::new(),
-        events_of: items.threads.iter().map(|own| Vec::with_capacity(own.len())).collect(),
+        events_of: items.iter().map(|own| Vec::with_capacity(own.len())).collect(),
     };
-    assembly.trace.threads = threads.all.iter().map(|thread| thread.name.clone()).collect();
-    assembly.locations();
     for (thread, item) in order {
         assembly.event(*thread, *item)?;
     }
     for (event, (thread, item)) in order.iter().enumerate() {
         assembly.write(event, *thread, *item)?;
     }
-    let asserting = asserting(directory, files)?;
-    for file in files {
-        assembly.conditions(file)?;
-    }
-    let (bug, outcome) = assembly.bug(asserting)?;
-    assembly.symbolic.bug = bug;
-    if asserting.1 == Assertion::Holds {
-        notes
-            .push("recorded in a run that passed; the bug is the negation of its assertion".into());
-    }
-    let full = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    let name = full.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let run = Run {
-        schedule: Schedule { threads: assembly.trace.threads.clone(), ..Schedule::default() },
-        outcome,
-        steps: order.len() as u64,
-        notes: notes.into_iter().map(Note::Other).collect(),
-        symbolic: Some(Box::new(assembly.symbolic)),
-        trace: assembly.trace,
-        ..Run::default()
-    };
-    let cwd = full.display().to_string();
-    Ok(TraceFile {
-        program: ProgramRef { name, cwd, ..ProgramRef::default() },
-        input: Input::default(),
-        rules: Rules::default(),
-        strategy: "import:symbiosis".to_owned(),
-        seed: None,
-        engine: String::new(),
-        run,
-    })
-}
-
-/// The one file with the assertion.
-fn asserting<'f>(
-    directory: &Path,
-    files: &'f [ThreadFile],
-) -> Result<(&'f ThreadFile, Assertion), ImportError> {
-    let folder = |what| ImportError::Folder { path: directory.to_owned(), what };
-    let mut marked = files.iter().filter_map(|file| Some((file, file.assertion?)));
-    match (marked.next(), marked.next()) {
-        (Some(one), None) => Ok(one),
-        (None, _) => Err(folder(
-            "no thread is marked with <assertThread_fail> or <assertThread_ok>: what is the bug?"
-                .to_owned(),
-        )),
-        (Some((a, _)), Some((b, _))) => {
-            Err(folder(format!("T{} and T{} are both marked with an assertion", a.id, b.id)))
+    let mut failure = None;
+    for (thread, file) in cast.files() {
+        assembly.conditions(thread, file)?;
+        if let Some(assertion) = file.assertion {
+            failure = Some(assembly.bug(thread, file, assertion)?);
         }
     }
+    let Assembly { mut trace, symbolic, used, .. } = assembly;
+    trace.sites = used.into_iter().collect();
+    Ok(Assembled { trace, symbolic, failure })
 }
 
 struct Assembly<'a, 'f> {
-    files: &'f [ThreadFile],
-    threads: &'a Threads,
-    items: &'a Items<'f>,
+    cast: &'a Cast<'f>,
+    items: &'a [Vec<Item<'f>>],
+    tables: &'a mut Tables,
     trace: Trace,
     symbolic: Symbolic,
-    /// A site for each place, kind and name.
-    sites: HashMap<(Place, Discriminant<EventKind>, String), SiteId>,
+    /// The sites of this trace.
+    used: BTreeMap<SiteId, Site>,
     /// The expression of each read, by its name.
     symbols: HashMap<String, ExprId>,
     /// Whose read a symbol is, and which event.
@@ -118,46 +159,12 @@ struct Assembly<'a, 'f> {
 }
 
 impl<'a, 'f> Assembly<'a, 'f> {
-    /// An object for each variable, lock and condition. A variable is called as in the program if that is clear.
-    fn locations(&mut self) {
-        let plain =
-            |variable: &'f str| variable.rsplit_once('_').map_or(variable, |(name, _)| name);
-        let mut uses: BTreeMap<&str, u32> = BTreeMap::new();
-        for target in &self.items.targets {
-            if let Target::Variable(variable) = target {
-                *uses.entry(plain(variable)).or_default() += 1;
-            }
-        }
-        for (target, nth) in self.items.targets.iter().zip(0..) {
-            let name = match target {
-                Target::Variable(variable) if uses[plain(variable)] > 1 => (*variable).to_owned(),
-                Target::Variable(variable) => plain(variable).to_owned(),
-                Target::Lock(object) => format!("mutex {object}"),
-                Target::Condition(object) => format!("condition {object}"),
-            };
-            let address = FIRST_ADDRESS + DISTANCE * u64::from(nth);
-            if let Target::Variable(_) = target {
-                self.symbolic.initial.push(Initial { address, bytes: BYTES, value: None });
-            }
-            let (object, bytes) = (ObjectId(nth), BYTES.into());
-            self.trace.locations.push(Location {
-                object,
-                offset: 0,
-                bytes,
-                name: name.clone(),
-                shape: Shape::Signed,
-            });
-            self.trace.objects.push(Object { name, address, bytes: BYTES.into(), site: None });
-        }
-    }
-
     fn item(&self, thread: ThreadId, item: usize) -> &'a Item<'f> {
-        &self.items.threads[thread.index()][item]
+        &self.items[thread.index()][item]
     }
 
     fn file(&self, thread: ThreadId) -> &'f ThreadFile {
-        let file = self.threads.get(thread).file;
-        &self.files[file.expect("what has a text has a file")]
+        self.cast.file(thread).expect("what has a text has a file")
     }
 
     /// The event with its site, its step and its accesses; what writes store comes later.
@@ -165,9 +172,7 @@ impl<'a, 'f> Assembly<'a, 'f> {
         let Item { place, kind, data, line } = self.item(thread, item);
         let (kind, place, line) = (kind.clone(), place.clone(), *line);
         let name = kind.location().map(|at| self.trace.location(at).name.clone());
-        let next = SiteId(self.sites.len() as u32);
-        let key = (place.clone(), discriminant(&kind), name.unwrap_or_default());
-        let site = *self.sites.entry(key).or_insert(next);
+        let site = self.tables.site(&place, &kind, name.unwrap_or_default());
         let event = self.trace.events.len() as u32;
         let first = self.symbolic.accesses.len() as u32;
         let mut shadow = Shadow { first, reads: 0, writes: 0 };
@@ -201,9 +206,7 @@ impl<'a, 'f> Assembly<'a, 'f> {
             let address = self.trace.address(at);
             self.symbolic.accesses.push(Access { address, bytes: BYTES, value });
         }
-        if site == next {
-            self.trace.sites.push((site, Site { place, inlined_at: Vec::new(), key: None }));
-        }
+        self.used.entry(site).or_insert_with(|| self.tables.sites[site.0 as usize].clone());
         self.symbolic.shadows.push(shadow);
         self.symbolic.steps.push(Step { thread, first: event, events: 1 });
         self.events_of[thread.index()].push(event);
@@ -238,8 +241,9 @@ impl<'a, 'f> Assembly<'a, 'f> {
     fn is_before(&self, symbol: SymbolId, mut thread: ThreadId, mut event: u32) -> bool {
         let (reader, read) = self.reads[&symbol];
         while thread != reader {
-            let Some(parent) = &self.threads.get(thread).parent else { return false };
-            let items = &self.items.threads[parent.thread.index()];
+            let member = self.cast.get(thread);
+            let Some(parent) = member.and_then(|m| m.parent.as_ref()) else { return false };
+            let items = &self.items[parent.thread.index()];
             let Some(fork) = items.iter().position(|item| item.line == Some(parent.line)) else {
                 return false;
             };
@@ -255,7 +259,8 @@ impl<'a, 'f> Assembly<'a, 'f> {
     }
 
     fn scope(&mut self) -> Scope<'_> {
-        Scope { exprs: &mut self.symbolic.exprs, symbols: &self.symbols }
+        let (exprs, strings) = (&mut self.symbolic.exprs, &mut self.tables.strings);
+        Scope { exprs, strings, symbols: &self.symbols }
     }
 
     fn expression(&mut self, file: &ThreadFile, text: &Text) -> Result<Term, ImportError> {
@@ -264,23 +269,28 @@ impl<'a, 'f> Assembly<'a, 'f> {
             Form::Infix => false,
             Form::Either => kquery::looks_like(&text.text),
         };
+        if text.form == Form::Either && !is_kquery {
+            let mut scope = self.scope();
+            if let Some(string) = infix::whole_string(&scope, &text.text) {
+                return Ok(scope.text(string));
+            }
+        }
         let parse = if is_kquery { kquery::parse } else { infix::parse };
         parse(&mut self.scope(), &text.text).map_err(|what| file.error(text.line, what))
     }
 
     /// The path of one thread. The last condition of the asserting thread is no condition but the bug.
-    fn conditions(&mut self, file: &'f ThreadFile) -> Result<(), ImportError> {
-        let thread = self.threads.find(file.id).expect("every file's thread has a name");
+    fn conditions(&mut self, thread: ThreadId, file: &ThreadFile) -> Result<(), ImportError> {
         let path = match (file.assertion, file.conditions.split_last()) {
             (Some(_), Some((_, path))) => path,
             _ => &file.conditions[..],
         };
         // A thread has at least its start.
         let mut after = self.events_of[thread.index()][0];
-        for text in path {
+        for (nth, text) in path.iter().enumerate() {
             let term = self.expression(file, text)?;
             let holds = self.scope().truth(term);
-            after = after.max(self.last_read(thread, holds));
+            after = after.max(self.last_read(thread, holds)).max(self.branch(thread, file, nth));
             match self.symbolic.exprs.as_const(holds) {
                 // Says nothing.
                 Some(1) => continue,
@@ -307,15 +317,33 @@ impl<'a, 'f> Assembly<'a, 'f> {
         reads.filter(|(reader, _)| *reader == thread).map(|(_, event)| event).max().unwrap_or(0)
     }
 
+    /// The last event before the branch that decides a condition, if the file says where that is; 0 if not.
+    fn branch(&self, thread: ThreadId, file: &ThreadFile, condition: usize) -> u32 {
+        // Where there is not a branch for each condition, nobody knows which is whose.
+        if file.branches.len() != file.conditions.len() {
+            return 0;
+        }
+        let events = file.branches[condition];
+        let (own, mut items) = (&self.events_of[thread.index()], &self.items[thread.index()][..]);
+        // An exit that the file left out comes after all branches.
+        while let Some((Item { line: None, kind: EventKind::Exit, .. }, rest)) = items.split_last()
+        {
+            items = rest;
+        }
+        let before = items.partition_point(|item| item.line.is_none_or(|line| line < events));
+        before.checked_sub(1).map_or(0, |last| own[last])
+    }
+
     fn bug(
         &mut self,
-        (file, assertion): (&'f ThreadFile, Assertion),
-    ) -> Result<(Bug, Outcome), ImportError> {
+        thread: ThreadId,
+        file: &ThreadFile,
+        assertion: Assertion,
+    ) -> Result<Failure, ImportError> {
         let Some(text) = file.conditions.last() else {
             let last = file.events.last().map_or(1, |line| line.number);
             return Err(file.error(last, "the thread with the assertion has no path condition"));
         };
-        let thread = self.threads.find(file.id).expect("every file's thread has a name");
         let term = self.expression(file, text)?;
         let fails = match assertion {
             Assertion::Fails => self.scope().truth(term),
@@ -329,23 +357,26 @@ impl<'a, 'f> Assembly<'a, 'f> {
         let last =
             own.iter().rev().find(|e| self.trace.events[**e as usize].kind != EventKind::Exit);
         let last = *last.unwrap_or(&own[0]);
-        let after = match (assertion, self.last_read(thread, fails)) {
+        let read = self.last_read(thread, fails);
+        let branch = self.branch(thread, file, file.conditions.len() - 1);
+        let after = match (assertion, read.max(branch)) {
+            (_, decided) if branch > 0 => decided,
             (Assertion::Holds, read) if read > 0 => read,
             _ => last,
         };
+        self.symbolic.bug = Bug::Condition { thread, after, fails };
         let site = self.trace.events[after as usize].site;
-        let place = self.trace.site(site).map(|site| site.place.clone());
+        let place = self.used.get(&site).map(|site| site.place.clone());
         let message = match assertion {
             Assertion::Fails => "the recorded assertion fails",
             Assertion::Holds => "the recorded assertion, which held, can fail",
         };
-        let failure = Failure {
+        Ok(Failure {
             kind: FailureKind::Assertion,
             message: message.to_owned(),
             thread: self.trace.thread_name(thread).clone(),
             stack: place.into_iter().collect(),
             related: Vec::new(),
-        };
-        Ok((Bug::Condition { thread, after, fails }, Outcome::Failed(Box::new(failure))))
+        })
     }
 }

@@ -1,8 +1,35 @@
 //! Infix expressions: `(R-value_613-1-1 + CONST_1)`, with the operators of C and Java and their precedence.
+//!
+//! A string constant stands for itself as a value (`$Sold$`), and as `CONST_Sold`, `"Sold"` or `Sold` within an expression.
 
 use unravel_trace::{BinaryOp, CompareOp};
 
+use super::number::{ThreadNumber, number};
 use super::terms::{DEEPEST, Scope, Term, literal};
+
+/// The string constant that a whole value is: a text in quotes, or one that no expression looks like.
+pub(super) fn whole_string<'t>(scope: &Scope<'_>, text: &'t str) -> Option<&'t str> {
+    let text = text.trim();
+    if let Some(inner) = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        return Some(inner).filter(|inner| !inner.contains('"'));
+    }
+    let first = text.chars().next()?;
+    let is_expression = "(-+!~*".contains(first)
+        || first.is_ascii_digit()
+        || ["R-", "CONST_"].iter().any(|mark| text.contains(mark))
+        || ["true", "false", "null"].contains(&text)
+        || scope.knows(text)
+        || is_read(text);
+    (!is_expression).then_some(text)
+}
+
+/// Whether it is built as the name of a read: `variable-thread-count`.
+fn is_read(token: &str) -> bool {
+    let mut parts = token.rsplit('-');
+    let count = parts.next().is_some_and(|count| number(count).is_some());
+    let thread = parts.next().is_some_and(|thread| ThreadNumber::parse(thread).is_some());
+    count && thread && parts.next().is_some()
+}
 
 /// Reads all of `text`.
 pub(super) fn parse(scope: &mut Scope<'_>, text: &str) -> Result<Term, String> {
@@ -51,6 +78,9 @@ impl<'t> Parser<'_, '_, 't> {
     fn peek(&mut self) -> &'t str {
         self.rest = self.rest.trim_start();
         let rest = self.rest;
+        if let Some(end) = rest.strip_prefix('"').and_then(|inner| inner.find('"')) {
+            return &rest[..end + 2];
+        }
         if let Some((operator, _)) = OPERATORS.iter().find(|(o, _)| rest.starts_with(o)) {
             return &rest[..operator.len()];
         }
@@ -82,7 +112,7 @@ impl<'t> Parser<'_, '_, 't> {
             };
             self.next();
             let right = self.expression(binds)?;
-            left = self.apply(operator, left, right);
+            left = self.apply(operator, left, right)?;
         }
     }
 
@@ -103,18 +133,22 @@ impl<'t> Parser<'_, '_, 't> {
             }
             "-" => {
                 let operand = self.operand()?;
+                self.no_text("-", operand)?;
                 self.scope.negate(operand)
             }
             "!" => {
                 let operand = self.operand()?;
+                self.no_text("!", operand)?;
                 self.scope.not(operand)
             }
             "~" => {
                 let operand = self.operand()?;
+                self.no_text("~", operand)?;
                 self.scope.complement(operand)
             }
             "true" => Term::Truth(self.scope.exprs.constant(1, 1)),
             "false" => Term::Truth(self.scope.exprs.constant(0, 1)),
+            "null" => Term::Literal(0),
             token => self.name(token)?,
         };
         self.depth -= 1;
@@ -122,8 +156,11 @@ impl<'t> Parser<'_, '_, 't> {
     }
 
     fn name(&mut self, token: &str) -> Result<Term, String> {
-        if let Some(number) = token.strip_prefix("CONST_") {
-            return literal(number).map(Term::Literal);
+        if let Some(constant) = token.strip_prefix("CONST_") {
+            return self.constant(constant);
+        }
+        if let Some(text) = token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+            return Ok(self.scope.text(text));
         }
         if token.starts_with(|c: char| c.is_ascii_digit()) {
             return literal(token).map(Term::Literal);
@@ -131,10 +168,39 @@ impl<'t> Parser<'_, '_, 't> {
         if token.starts_with(|c| ENDS.contains(c)) || OPERATORS.iter().any(|(o, _)| *o == token) {
             return Err(format!("a number or a read expected instead of '{token}'"));
         }
+        if !token.starts_with("R-") && !self.scope.knows(token) && !is_read(token) {
+            return Ok(self.scope.text(token));
+        }
         self.scope.symbol(token).map(|id| Term::Number(id, None))
     }
 
-    fn apply(&mut self, operator: &str, a: Term, b: Term) -> Term {
+    /// What follows `CONST_`.
+    fn constant(&mut self, text: &str) -> Result<Term, String> {
+        match text {
+            "null" => Ok(Term::Literal(0)),
+            _ if text.starts_with(|c: char| c.is_alphabetic() || c == '_') => {
+                Ok(self.scope.text(text))
+            }
+            _ => literal(text).map(Term::Literal),
+        }
+    }
+
+    fn apply(&mut self, operator: &str, a: Term, b: Term) -> Result<Term, String> {
+        if !matches!(operator, "==" | "!=") {
+            self.no_text(operator, a)?;
+            self.no_text(operator, b)?;
+        }
+        Ok(self.applied(operator, a, b))
+    }
+
+    fn no_text(&self, operator: &str, of: Term) -> Result<(), String> {
+        match of {
+            Term::Text(_) => Err(format!("'{operator}' of a string, which has only == and !=")),
+            _ => Ok(()),
+        }
+    }
+
+    fn applied(&mut self, operator: &str, a: Term, b: Term) -> Term {
         let scope = &mut *self.scope;
         let binary = match operator {
             "||" | "&&" => {

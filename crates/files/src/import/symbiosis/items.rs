@@ -6,7 +6,8 @@ use unravel_trace::{EventKind, LocationId, Place, ThreadId, Value, WakeCause};
 
 use super::ImportError;
 use super::lines::{Assertion, Line, Text, ThreadFile, What};
-use super::threads::{Thread, Threads};
+use super::number::ThreadNumber;
+use super::threads::{Cast, Member, Threads};
 
 /// One event, not yet in an order.
 #[derive(Debug)]
@@ -33,45 +34,50 @@ pub(super) enum Target<'f> {
     Condition(&'f str),
 }
 
+/// All that events refer to, in all executions of a folder.
 #[derive(Debug, Default)]
-pub(super) struct Items<'f> {
-    /// Indexed by [`ThreadId`].
-    pub threads: Vec<Vec<Item<'f>>>,
+pub(super) struct Targets<'f> {
     /// Indexed by [`LocationId`].
-    pub targets: Vec<Target<'f>>,
+    pub all: Vec<Target<'f>>,
     numbers: HashMap<Target<'f>, LocationId>,
 }
 
-impl<'f> Items<'f> {
+impl<'f> Targets<'f> {
     fn at(&mut self, target: Target<'f>) -> LocationId {
-        let next = LocationId(self.targets.len() as u32);
+        let next = LocationId(self.all.len() as u32);
         let number = *self.numbers.entry(target.clone()).or_insert(next);
         if number == next {
-            self.targets.push(target);
+            self.all.push(target);
         }
         number
     }
 }
 
+/// The events of each thread, indexed by [`ThreadId`]; none of a thread that takes no part.
+pub(super) type Items<'f> = Vec<Vec<Item<'f>>>;
+
 pub(super) fn items<'f>(
-    files: &'f [ThreadFile],
+    cast: &Cast<'f>,
     threads: &Threads,
+    targets: &mut Targets<'f>,
     notes: &mut Vec<String>,
 ) -> Result<Items<'f>, ImportError> {
-    let mut items = Items::default();
-    for thread in &threads.all {
-        let own = match thread.file.map(|file| &files[file]) {
-            Some(file) => of_file(&mut items, file, thread, threads)?,
-            None => of_silent(thread),
-        };
-        items.threads.push(own);
+    let mut items = Vec::new();
+    for member in &cast.members {
+        items.push(match member {
+            Some(member) => match member.file {
+                Some(file) => of_file(targets, file, member, threads)?,
+                None => of_silent(member),
+            },
+            None => Vec::new(),
+        });
     }
-    choose_wakers(&mut items, threads, notes);
+    choose_wakers(&mut items, threads, targets, notes);
     Ok(items)
 }
 
 /// A thread that is forked and has no file.
-fn of_silent<'f>(thread: &Thread) -> Vec<Item<'f>> {
+fn of_silent<'f>(thread: &Member<'f>) -> Vec<Item<'f>> {
     // Only forks make threads without files.
     let place = thread.parent.as_ref().map(|parent| parent.place.clone());
     let added = |kind| {
@@ -86,9 +92,9 @@ fn nowhere() -> Place {
 }
 
 fn of_file<'f>(
-    items: &mut Items<'f>,
+    targets: &mut Targets<'f>,
     file: &'f ThreadFile,
-    thread: &Thread,
+    thread: &Member<'f>,
     threads: &Threads,
 ) -> Result<Vec<Item<'f>>, ImportError> {
     let mut own = Vec::new();
@@ -117,7 +123,7 @@ fn of_file<'f>(
                     file.error(line.number, "a wait, but the thread holds no lock to release")
                 })?;
                 let (at, mutex) =
-                    (items.at(Target::Condition(object)), items.at(Target::Lock(mutex)));
+                    (targets.at(Target::Condition(object)), targets.at(Target::Lock(mutex)));
                 push(EventKind::Wait { at, mutex }, Data::None);
                 let by = match timed {
                     true => WakeCause::Timeout,
@@ -127,14 +133,14 @@ fn of_file<'f>(
                 push(EventKind::Wake { at, mutex, by }, Data::None);
             }
             _ => {
-                let (kind, data) = kind(items, file, line, threads, &mut held)?;
+                let (kind, data) = kind(targets, file, line, threads, &mut held)?;
                 push(kind, data);
             }
         }
     }
     // The main thread's end is the end of all, and a thread that fails does not come to its end.
     let ended = own.last().is_some_and(|item| item.kind == EventKind::Exit);
-    let ends = thread.id != 0 && file.assertion != Some(Assertion::Fails);
+    let ends = !file.id.is_main() && file.assertion != Some(Assertion::Fails);
     if !ended && (ends || thread.joined) {
         let place = own.last().map_or_else(nowhere, |item| item.place.clone());
         own.push(Item { place, kind: EventKind::Exit, line: None, data: Data::None });
@@ -150,25 +156,25 @@ fn mutex<'f>(held: &[&'f str], condition: &str) -> Option<&'f str> {
 
 /// All but waits.
 fn kind<'f>(
-    items: &mut Items<'f>,
+    targets: &mut Targets<'f>,
     file: &ThreadFile,
     line: &'f Line,
     threads: &Threads,
     held: &mut Vec<&'f str>,
 ) -> Result<(EventKind, Data<'f>), ImportError> {
     let unknown = || Value::Bytes(Box::default());
-    let thread = |id: u32| {
+    let thread = |id: &ThreadNumber| {
         let missing = || file.error(line.number, format!("there is no thread {id}"));
         threads.find(id).ok_or_else(missing)
     };
     let kind = match &line.what {
         What::Start => EventKind::Start,
         What::Exit => EventKind::Exit,
-        What::Fork(child) => EventKind::Fork { child: thread(*child)? },
-        What::Join(child) => EventKind::Join { child: thread(*child)? },
+        What::Fork(child) => EventKind::Fork { child: thread(child)? },
+        What::Join(child) => EventKind::Join { child: thread(child)? },
         What::Lock(lock) => {
             held.push(lock);
-            EventKind::Lock { at: items.at(Target::Lock(lock)), shared: false }
+            EventKind::Lock { at: targets.at(Target::Lock(lock)), shared: false }
         }
         What::Unlock(lock) => {
             let Some(last) = held.iter().rposition(|held| held == lock) else {
@@ -176,20 +182,20 @@ fn kind<'f>(
                 return Err(file.error(line.number, what));
             };
             held.remove(last);
-            EventKind::Unlock { at: items.at(Target::Lock(lock)) }
+            EventKind::Unlock { at: targets.at(Target::Lock(lock)) }
         }
         What::Signal(object) => {
-            EventKind::Signal { at: items.at(Target::Condition(object)), woken: None }
+            EventKind::Signal { at: targets.at(Target::Condition(object)), woken: None }
         }
         What::Broadcast(object) => {
-            EventKind::Broadcast { at: items.at(Target::Condition(object)), woken: 0 }
+            EventKind::Broadcast { at: targets.at(Target::Condition(object)), woken: 0 }
         }
         What::Read { variable, symbol } => {
-            let at = items.at(Target::Variable(variable));
+            let at = targets.at(Target::Variable(variable));
             return Ok((EventKind::Read { at, value: unknown() }, Data::Read(symbol)));
         }
         What::Write { variable, value } => {
-            let at = items.at(Target::Variable(variable));
+            let at = targets.at(Target::Variable(variable));
             return Ok((EventKind::Write { at, value: unknown() }, Data::Write(value)));
         }
         What::Wait { .. } => unreachable!("a wait is two events"),
@@ -198,23 +204,28 @@ fn kind<'f>(
 }
 
 /// Says of each wake that a thread which signals that condition caused it: any other one, if there is one.
-fn choose_wakers(items: &mut Items<'_>, threads: &Threads, notes: &mut Vec<String>) {
+fn choose_wakers(
+    items: &mut Items<'_>,
+    threads: &Threads,
+    targets: &Targets<'_>,
+    notes: &mut Vec<String>,
+) {
     let mut signals: HashMap<LocationId, Vec<ThreadId>> = HashMap::new();
-    for ((thread, _), own) in threads.iter().zip(&items.threads) {
+    for (thread, own) in (0..).map(ThreadId).zip(&*items) {
         for item in own {
             if let EventKind::Signal { at, .. } | EventKind::Broadcast { at, .. } = item.kind {
                 signals.entry(at).or_default().push(thread);
             }
         }
     }
-    for ((thread, named), own) in threads.iter().zip(&mut items.threads) {
+    for ((thread, named), own) in (0..).map(ThreadId).zip(&threads.all).zip(items) {
         for item in own {
             let EventKind::Wake { at, by: by @ WakeCause::Signal(_), .. } = &mut item.kind else {
                 continue;
             };
             let who = signals.get(at).map_or(&[][..], Vec::as_slice);
             if who.is_empty() {
-                let Target::Condition(object) = items.targets[at.0 as usize] else { continue };
+                let Target::Condition(object) = targets.all[at.0 as usize] else { continue };
                 let name = &named.name;
                 notes.push(format!("{name} waits for condition {object}, which nobody signals"));
             }

@@ -1,4 +1,7 @@
 //! One file: marks, events, conditions. Names are taken apart here; expressions stay text.
+//!
+//! What is no event, no mark and no condition is passed over and counted ([`ThreadFile::unknown`]), but for lines that would be an
+//! operation on memory or on a sync object: without them an order would be computed that never was possible.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,16 +9,23 @@ use std::sync::Arc;
 use unravel_trace::Place;
 
 use super::ImportError;
+use super::number::{ThreadNumber, number};
 
 /// What one file says.
 #[derive(Debug)]
 pub(super) struct ThreadFile {
-    pub id: u32,
+    pub id: ThreadNumber,
     pub path: PathBuf,
     /// Whether the assertion is this thread's, and how it went.
     pub assertion: Option<Assertion>,
     pub events: Vec<Line>,
     pub conditions: Vec<Text>,
+    /// By branch: how many of the events come before it.
+    pub branches: Vec<usize>,
+    /// Which way the thread went at each of its branches, if the file says so.
+    pub outcomes: Option<Vec<u32>>,
+    /// Lines that nobody understands.
+    pub unknown: Vec<usize>,
 }
 
 impl ThreadFile {
@@ -47,8 +57,8 @@ pub(super) enum What {
     Exit,
     Lock(String),
     Unlock(String),
-    Fork(u32),
-    Join(u32),
+    Fork(ThreadNumber),
+    Join(ThreadNumber),
     Wait {
         object: String,
         timed: bool,
@@ -72,6 +82,8 @@ pub(super) struct Text {
     pub line: usize,
     pub form: Form,
     pub text: String,
+    /// Parentheses that are still to be closed.
+    open: i64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,18 +100,20 @@ enum Section {
     Conditions(Form),
 }
 
-/// A number that is nothing but digits.
-pub(super) fn number(text: &str) -> Option<u32> {
-    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
-}
-
-pub(super) fn read(id: u32, path: &Path, bytes: &[u8]) -> Result<ThreadFile, ImportError> {
+pub(super) fn read(
+    id: &ThreadNumber,
+    path: &Path,
+    bytes: &[u8],
+) -> Result<ThreadFile, ImportError> {
     let mut file = ThreadFile {
-        id,
+        id: id.clone(),
         path: path.to_owned(),
         assertion: None,
         events: Vec::new(),
         conditions: Vec::new(),
+        branches: Vec::new(),
+        outcomes: None,
+        unknown: Vec::new(),
     };
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -117,26 +131,52 @@ pub(super) fn read(id: u32, path: &Path, bytes: &[u8]) -> Result<ThreadFile, Imp
             ("<readwrite>", _) => section = Section::Events,
             ("<path>", _) => section = Section::Conditions(Form::KQuery),
             ("<pathjpf>", _) => section = Section::Conditions(Form::Infix),
-            (mark, _) if mark.starts_with('<') && mark.ends_with('>') => {
-                return Err(file.error(number, format!("{mark} is no mark of this format")));
-            }
+            (line, _) if line.starts_with("branch-") => branch(&mut file, number, line),
+            (line, _) if line.starts_with("pathid-") => outcomes(&mut file, number, line),
             (line, Section::Conditions(form)) => condition(&mut file, number, line, form)?,
-            (line, Section::Events) => {
-                let (place, what) = split(line).ok_or_else(|| {
-                    file.error(number, format!("'{line}' is no event: file@line:event expected"))
-                })?;
-                if what.starts_with("CS-") {
+            (line, Section::Events) => match split(line) {
+                Some((_, what)) if what.starts_with("CS-") => {
                     // A call; the next line says where it goes, which is no event either.
                     lines.next();
-                    continue;
                 }
-                let mut value = || value(&mut lines, number);
-                let what = event(id, what, &mut value).map_err(|what| file.error(number, what))?;
-                file.events.push(Line { number, place, what });
-            }
+                Some((place, what)) if is_operation(what) => {
+                    let mut value = || value(&mut lines, number);
+                    let what =
+                        event(id, what, &mut value).map_err(|what| file.error(number, what))?;
+                    file.events.push(Line { number, place, what });
+                }
+                None if line.split_once(':').is_some_and(|(_, what)| is_operation(what)) => {
+                    let what = format!("'{line}' is no event: file@line:event expected");
+                    return Err(file.error(number, what));
+                }
+                _ => file.unknown.push(number),
+            },
         }
     }
     Ok(file)
+}
+
+/// Whether it would be an operation on memory or on a sync object: orders depend on those.
+fn is_operation(what: &str) -> bool {
+    matches!(what.split('-').next(), Some("S" | "R" | "W"))
+}
+
+/// `branch-1`: the thread is at a branch.
+fn branch(file: &mut ThreadFile, number: usize, line: &str) {
+    match line.strip_prefix("branch-").and_then(ThreadNumber::parse) {
+        Some(thread) if thread == file.id => file.branches.push(file.events.len()),
+        _ => file.unknown.push(number),
+    }
+}
+
+/// `pathid-1011`: the root of all paths, then which way the thread went at each branch.
+fn outcomes(file: &mut ThreadFile, number: usize, line: &str) {
+    let digits = line.strip_prefix("pathid-").and_then(|id| id.strip_prefix('1'));
+    let bits = digits.map(|digits| digits.chars().map(|c| c.to_digit(2)).collect());
+    match bits {
+        Some(Some(bits)) => file.outcomes = Some(bits),
+        _ => file.unknown.push(number),
+    }
 }
 
 /// `file@line:what`.
@@ -164,25 +204,29 @@ fn value<'t>(
         text.push_str(more);
     }
     text.pop();
-    Ok(Text { line, form: Form::Either, text })
+    Ok(Text::new(line, Form::Either, &text))
 }
 
 /// `S-lock_265-1` and its kin, in the file of thread `own`.
 fn event(
-    own: u32,
+    own: &ThreadNumber,
     text: &str,
     value: &mut dyn FnMut() -> Result<Text, String>,
 ) -> Result<What, String> {
     let unknown = || format!("'{text}' is no event of this format");
     let (kind, name) = text.split_once('-').ok_or_else(unknown)?;
     let (front, last) = name.rsplit_once('-').ok_or_else(unknown)?;
-    let last = number(last).ok_or_else(|| format!("'{text}' does not end in a number"))?;
-    let mine = |thread: u32| match thread == own {
+    let last =
+        ThreadNumber::parse(last).ok_or_else(|| format!("'{text}' does not end in a number"))?;
+    let mine = |thread: ThreadNumber| match thread == *own {
         true => Ok(()),
         false => Err(format!("an event of thread {thread} in the file of thread {own}")),
     };
     // The thread before the count, if there is a count.
-    let counted = front.rsplit_once('-').and_then(|(name, t)| Some((name, number(t)?)));
+    let counted = front
+        .rsplit_once('-')
+        .filter(|_| last.plain().is_some())
+        .and_then(|(name, t)| Some((name, ThreadNumber::parse(t)?)));
     match kind {
         "S" => {
             mine(last)?;
@@ -197,7 +241,7 @@ fn event(
         }
         "W" => {
             // The number before the last may be part of the variable's name.
-            let counted = counted.filter(|(_, thread)| *thread == own || last != own);
+            let counted = counted.filter(|(_, thread)| thread == own || last != *own);
             let (variable, thread) = counted.unwrap_or((front, last));
             mine(thread)?;
             if variable.is_empty() {
@@ -215,8 +259,8 @@ fn sync(text: &str) -> Option<What> {
         "start" if object.is_empty() => return Some(What::Start),
         "exit" if object.is_empty() => return Some(What::Exit),
         _ if object.is_empty() => return None,
-        "fork" => return number(object).map(What::Fork),
-        "join" => return number(object).map(What::Join),
+        "fork" => return ThreadNumber::parse(object).map(What::Fork),
+        "join" => return ThreadNumber::parse(object).map(What::Join),
         _ => {}
     }
     let object = object.to_owned();
@@ -231,7 +275,7 @@ fn sync(text: &str) -> Option<What> {
     }
 }
 
-/// `T1:(…)`, or more of the one before.
+/// `T1:(…)`, or more of the one before, if that has not come to its end.
 fn condition(
     file: &mut ThreadFile,
     line: usize,
@@ -241,26 +285,50 @@ fn condition(
     let thread = text.strip_prefix('T').and_then(|rest| {
         let (thread, condition) = rest.split_once(':')?;
         let (id, _path) = thread.split_once('_').unwrap_or((thread, ""));
-        Some((number(id)?, condition))
+        Some((ThreadNumber::parse(id)?, condition))
     });
     match (thread, file.conditions.last_mut()) {
         (Some((thread, _)), _) if thread != file.id => {
-            let own = file.id;
-            let what = format!("a condition of thread {thread} in the file of thread {own}");
+            let what = format!("a condition of thread {thread} in the file of thread {}", file.id);
             Err(file.error(line, what))
         }
         (Some((_, condition)), _) => {
-            file.conditions.push(Text { line, form, text: condition.to_owned() });
+            file.conditions.push(Text::new(line, form, condition));
             Ok(())
         }
-        (None, Some(last)) if last.form == form => {
-            last.text.push('\n');
-            last.text.push_str(text);
+        (None, Some(last)) if last.form == form && last.is_open() => {
+            last.extend(text);
             Ok(())
         }
-        (None, _) => {
+        // A condition that cannot be read would be missing from the path.
+        (None, _) if text.starts_with('(') => {
             let what = format!("'{text}' is no condition: T{}:(…) expected", file.id);
             Err(file.error(line, what))
         }
+        (None, _) => {
+            file.unknown.push(line);
+            Ok(())
+        }
     }
+}
+
+impl Text {
+    fn new(line: usize, form: Form, text: &str) -> Text {
+        Text { line, form, text: text.to_owned(), open: open(text) }
+    }
+
+    fn extend(&mut self, text: &str) {
+        self.text.push('\n');
+        self.text.push_str(text);
+        self.open += open(text);
+    }
+
+    /// Whether more is to come.
+    fn is_open(&self) -> bool {
+        self.text.trim().is_empty() || self.open > 0
+    }
+}
+
+fn open(text: &str) -> i64 {
+    text.chars().map(|c| i64::from(c == '(') - i64::from(c == ')')).sum()
 }

@@ -9,12 +9,13 @@ use std::collections::{HashMap, VecDeque};
 use unravel_trace::{EventKind, LocationId, ThreadId, WakeCause};
 
 use super::items::Item;
-use super::threads::Threads;
+use super::threads::{Cast, Member};
 
 /// Threads and indices into their items.
-pub(super) fn guess(items: &[Vec<Item<'_>>], threads: &Threads) -> Vec<(ThreadId, usize)> {
+pub(super) fn guess(items: &[Vec<Item<'_>>], cast: &Cast<'_>) -> Vec<(ThreadId, usize)> {
+    let is_there = |member: &Option<Member<'_>>| member.as_ref().is_none_or(|m| m.parent.is_none());
     let mut state = State {
-        begun: threads.all.iter().map(|thread| thread.parent.is_none()).collect(),
+        begun: cast.members.iter().map(is_there).collect(),
         ended: vec![false; items.len()],
         woken: vec![false; items.len()],
         ..State::default()

@@ -3,6 +3,8 @@
 //! KQuery computes with fixed widths. A value of `w` bits stands here for the integer that they are as a signed
 //! number, so that sums and comparisons need no width (comparing sign-extended words unsigned is right too); what
 //! needs one (unsigned division, logical shifts, parts) is done on the lowest `w` bits and extended again.
+//!
+//! A string constant is a number that no trace has for anything else ([`Strings`]): it can be stored and compared for equality.
 
 use std::collections::HashMap;
 
@@ -22,11 +24,42 @@ pub(super) enum Term {
     Number(ExprId, Option<u8>),
     /// Its width is that of what it meets.
     Literal(i128),
+    /// The number of a string constant: for equality only.
+    Text(i128),
 }
+
+/// The numbers of string constants, the same in all files of a folder.
+#[derive(Debug, Default)]
+pub(super) struct Strings(HashMap<String, u64>);
+
+/// String constants are numbered from here on: no address, no count and no hash of 32 bits is near.
+const FIRST_STRING: u64 = 0x5354_5249_4e47_0000;
+
+impl Strings {
+    fn number(&mut self, text: &str) -> i128 {
+        let next = FIRST_STRING + self.0.len() as u64;
+        i128::from(*self.0.entry(text.to_owned()).or_insert(next))
+    }
+
+    /// What the numbers stand for, in their order.
+    pub fn note(&self) -> Option<String> {
+        let mut all: Vec<(&u64, &String)> = self.0.iter().map(|(text, id)| (id, text)).collect();
+        all.sort();
+        let shown: Vec<String> =
+            all.iter().take(MOST_SHOWN).map(|(id, text)| format!("{text:?} is {id}")).collect();
+        let more = if all.len() > MOST_SHOWN { ", …" } else { "" };
+        let list = shown.join(", ");
+        (!shown.is_empty()).then(|| format!("strings are numbered: {list}{more}"))
+    }
+}
+
+/// More strings in a note help nobody.
+const MOST_SHOWN: usize = 12;
 
 /// What an expression is built into, and what its names mean.
 pub(super) struct Scope<'a> {
     pub exprs: &'a mut Exprs,
+    pub strings: &'a mut Strings,
     /// By the name of a read, without `R-`.
     pub symbols: &'a HashMap<String, ExprId>,
 }
@@ -38,11 +71,22 @@ impl Scope<'_> {
         id.ok_or_else(|| format!("no thread makes the read R-{name}"))
     }
 
+    /// A string constant.
+    pub fn text(&mut self, text: &str) -> Term {
+        Term::Text(self.strings.number(text))
+    }
+
+    /// Whether this is the name of a read, with or without its mark.
+    pub fn knows(&self, name: &str) -> bool {
+        self.symbols.contains_key(name.strip_prefix("R-").unwrap_or(name))
+    }
+
     pub fn width(&self, term: Term) -> Option<u8> {
         match term {
             Term::Truth(_) => Some(1),
             Term::Number(_, width) => width,
             Term::Literal(_) => None,
+            Term::Text(_) => Some(WORD),
         }
     }
 
@@ -55,6 +99,7 @@ impl Scope<'_> {
                 self.exprs.not(is_zero)
             }
             Term::Literal(value) => self.exprs.constant(u128::from(value != 0), 1),
+            Term::Text(_) => self.exprs.constant(1, 1),
         }
     }
 
@@ -66,6 +111,7 @@ impl Scope<'_> {
                 self.exprs.ite(id, one, zero)
             }
             Term::Number(id, _) => id,
+            Term::Text(value) => self.exprs.constant(value as u128, WORD),
             Term::Literal(value) => {
                 // Without a width: an `int`, in which 4294967295 stands for -1, if it fits into one.
                 let bits = width.filter(|w| *w < WORD).unwrap_or(32);
