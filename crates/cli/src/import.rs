@@ -1,6 +1,6 @@
 //! `unravel import`: traces of other tools into trace files of ours.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use unravel_database::Database;
@@ -30,8 +30,8 @@ fn symbiosis(flags: &SymbiosisFlags) -> Result<Exit, CliError> {
         failing: flags.failing.clone(),
     };
     let imported = symbiosis::import(&flags.directory, &options)?;
-    imported.file.write(&flags.output)?;
     let kept = keep(flags, &imported)?;
+    imported.file.write(&flags.output)?;
     let file = &imported.file;
     let conditions = file.run.symbolic.as_ref().map_or(0, |symbolic| symbolic.conditions.len());
     if flags.json {
@@ -53,8 +53,14 @@ fn keep(flags: &SymbiosisFlags, imported: &Imported) -> Result<Option<Kept>, Cli
     if imported.executions.is_empty() {
         return Ok(None);
     }
-    let beside = || flags.output.with_extension(DATABASE);
-    let directory = flags.db.clone().unwrap_or_else(beside);
+    let directory = match &flags.db {
+        Some(directory) => directory.clone(),
+        None => {
+            let beside = flags.output.with_extension(DATABASE);
+            clear(&beside, imported.file.program.fingerprint)?;
+            beside
+        }
+    };
     let mut database = Database::open(&directory, &imported.file.program)?;
     for Execution { parts, turns, from } in &imported.executions {
         let threads = parts.first().map(|part| part.trace.threads.clone()).unwrap_or_default();
@@ -65,6 +71,18 @@ fn keep(flags: &SymbiosisFlags, imported: &Imported) -> Result<Option<Kept>, Cli
     let runs = database.runs().len();
     database.finish()?;
     Ok(Some(Kept { directory, runs }))
+}
+
+/// Removes what an import of another folder, or with other flags, left beside the trace, which is overwritten too.
+fn clear(directory: &Path, fingerprint: u64) -> Result<(), CliError> {
+    let Ok(database) = Database::read(directory) else { return Ok(()) };
+    let program = database.programs();
+    let is_imported = program.sources.is_empty() && program.built.is_none();
+    if is_imported && program.fingerprint != fingerprint {
+        std::fs::remove_dir_all(directory)
+            .map_err(|source| CliError::Write { path: directory.to_owned(), source })?;
+    }
+    Ok(())
 }
 
 fn print_json(flags: &SymbiosisFlags, file: &TraceFile, conditions: usize, kept: Option<&Kept>) {

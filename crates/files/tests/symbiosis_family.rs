@@ -290,6 +290,17 @@ fn what_is_wrong_with_other_executions_costs_only_those() {
     }
     let from: Vec<_> = imported.executions.iter().map(|e| e.from.as_str()).collect();
     assert_eq!(from, ["the execution read", "T1_1_3 by itself"]);
+    // Nobody knows what thread 1 does in an execution that lacks its file: not that it does nothing.
+    let imported = ok(&[("T0_1_0", &failed), ("T1_1_0", STAYS), ("T0_2_0", &main("", "=="))]);
+    let from: Vec<_> = imported.executions.iter().map(|e| e.from.as_str()).collect();
+    assert_eq!(from, ["the execution read", "T0_2_0 by itself"]);
+    // Even of the one that is read, which is taken if no other is whole.
+    let imported = ok(&[("T0_1_0", &failed), ("more/T1_1_0", STAYS)]);
+    assert_eq!(imported.file.run.trace.threads.len(), 2);
+    assert_eq!(imported.executions[0].parts.len(), 1, "what T1 does is recorded, if not here");
+    let whole =
+        ok(&[("T0_1_0", &failed), ("T0_2_0", &main("<assertThread_ok>", "==")), ("T1_2_0", STAYS)]);
+    assert!(notes(&whole).contains(&"there are 2 executions; 2 was read".to_owned()));
     // A part that depends on another thread means nothing by itself.
     let borrowed = "b.java@1:R-x_7-1-1\n<pathjpf>\nT1:(R-x_7-0-1 == CONST_0)\n";
     let imported = ok(&[("T0", &failed), ("T1_0", borrowed), ("T1_1", STAYS)]);

@@ -236,3 +236,153 @@ fn what_is_found_is_so_and_what_there_is_is_found() {
     assert!(found > 40 && none > 40, "{found} {none}");
     assert!(combined > 3 && elsewhere > 3, "{combined} {elsewhere}");
 }
+
+/// A folder of these executions, each given by whose turn it is.
+fn recorded(program: &Program, schedules: &[&str], style: Style) -> tempfile::TempDir {
+    let ran = |schedule: &&str| {
+        let mut machine = Machine::new(program);
+        for id in schedule.split(' ') {
+            let ready = machine.ready();
+            let id = ready.into_iter().find(|other| *other == id);
+            machine.step(id.unwrap_or_else(|| panic!("{schedule}: it cannot go on there")));
+        }
+        // Whoever is left goes on as the main thread can.
+        while let Some(id) = machine.ready().first().copied().filter(|_| !machine.failed) {
+            machine.step(id);
+        }
+        machine
+    };
+    let machines: Vec<Machine> = schedules.iter().map(ran).collect();
+    let directory = tempfile::tempdir().expect("a directory");
+    folder::write(directory.path(), &machines, style, &mut Rng::new(1));
+    directory
+}
+
+/// The places of a root cause: `first -> second`.
+fn orders(diagnosis: &Diagnosis) -> Vec<String> {
+    let cause = diagnosis.root_cause.as_ref().expect("a root cause");
+    let place = |of: &unravel_results::Participant| format!("{}:{}", of.place.file, of.place.line);
+    let mut orders: Vec<String> = cause
+        .orders
+        .iter()
+        .map(|o| format!("{} -> {}", place(&o.first), place(&o.second)))
+        .collect();
+    orders.sort();
+    orders
+}
+
+/// An update is lost between a thread and its child, which no recorded run showed.
+#[test]
+fn a_lost_update_between_a_thread_and_its_child_is_the_root_cause() {
+    let ops: [(&str, Vec<Op>); 3] = [
+        (
+            "0",
+            vec![
+                Op::Write("this$0_12", number(0)),
+                Op::Fork("1"),
+                Op::Join("1"),
+                Op::Assert("this$0_12", Test::Is(number(2))),
+            ],
+        ),
+        ("1", vec![Op::Fork("1.1"), Op::Add("this$0_12", 1), Op::Join("1.1")]),
+        ("1.1", vec![Op::Add("this$0_12", 1)]),
+    ];
+    let program = Program::from(ops);
+    // Start, write, fork; start, fork, read, write; start, read, write, exit.
+    let passes = "0 0 0 1 1 1 1 1.1 1.1 1.1 1.1";
+    for style in [Style::default(), Style { bare: true, noise: true, ..Style::default() }] {
+        let directory = recorded(&program, &[passes], style);
+        let diagnosis = diagnosed(directory.path(), &symbiosis::Options::default());
+        let diagnosis = diagnosis.unwrap_or_else(|e| panic!("{e}"));
+        check(&program, &diagnosis);
+        // What one reads before the other writes, and the other way round: lines 12 and 13 of 1, 11 and 12 of 1.1.
+        assert_eq!(
+            orders(&diagnosis),
+            ["p1.java:12 -> p1_1.java:12", "p1_1.java:11 -> p1.java:13"]
+        );
+        assert!(diagnosis.alternates[0].same_path);
+    }
+    // A run that failed, in which nobody is marked.
+    let fails = "0 0 0 1 1 1 1.1 1.1 1 1.1 1.1 1 1 0 0";
+    let directory = recorded(&program, &[fails], Style { unmarked: true, ..Style::default() });
+    let options = symbiosis::Options { failing: "0".parse().ok(), ..symbiosis::Options::default() };
+    let diagnosis = diagnosed(directory.path(), &options).unwrap_or_else(|e| panic!("{e}"));
+    check(&program, &diagnosis);
+    assert_eq!(orders(&diagnosis), ["p1.java:12 -> p1_1.java:12", "p1_1.java:11 -> p1.java:13"]);
+}
+
+/// Each thread counts if the other has not said that it does; `locked`: no count is lost.
+fn both_count(locked: bool) -> Program {
+    let side = |own: &'static str, other: &'static str| {
+        let count = match locked {
+            true => vec![Op::Lock(5), Op::Add("sum_3", 1), Op::Unlock(5)],
+            false => vec![Op::Add("sum_3", 1)],
+        };
+        vec![Op::If(other, Test::Is(number(0)), count, vec![]), Op::Write(own, number(1))]
+    };
+    let main = vec![
+        Op::Write("a_1", number(0)),
+        Op::Write("b_2", number(0)),
+        Op::Write("sum_3", number(0)),
+        Op::Fork("1"),
+        Op::Fork("2"),
+        Op::Join("1"),
+        Op::Join("2"),
+        Op::Assert("sum_3", Test::Less(2)),
+    ];
+    Program::from([("0", main), ("1", side("a_1", "b_2")), ("2", side("b_2", "a_1"))])
+}
+
+const FIRST_ALONE: &str = "0 0 0 0 0 0 1 1 1 1 1 1 1";
+const SECOND_ALONE: &str = "0 0 0 0 0 0 2 2 2 2 2 2 2";
+
+#[test]
+fn paths_of_two_executions_fail_together() {
+    let program = both_count(true);
+    for subfolder in [false, true] {
+        let style = Style { subfolder, ..Style::default() };
+        let directory = recorded(&program, &[FIRST_ALONE, SECOND_ALONE], style);
+        let diagnosis = diagnosed(directory.path(), &symbiosis::Options::default());
+        let diagnosis = diagnosis.unwrap_or_else(|e| panic!("{e}"));
+        check(&program, &diagnosis);
+        // One foreign path is enough, whichever thread's.
+        let note = &diagnosis.notes[0];
+        assert!(note.starts_with("no order of one execution was found that fails"), "{note}");
+        assert_eq!(note.matches(" as in ").count(), 1, "{note}");
+        // Both count on these paths, in whatever order: only another path passes, and it parts at the check.
+        let alternate = &diagnosis.alternates[0];
+        assert!(!alternate.same_path);
+        assert_eq!(alternate.goal, "recorded");
+        let branch = &alternate.projection.branches[0];
+        let after = branch.after.as_ref().expect("is known");
+        assert_eq!(after.line, 11, "{after:?}");
+        assert!(["p1.java", "p2.java"].contains(&&*after.file), "{after:?}");
+    }
+    // Where a count can be lost, an order of the same paths passes.
+    let program = both_count(false);
+    let directory = recorded(
+        &program,
+        &["0 0 0 0 0 0 1 1 1 1 1 1", "0 0 0 0 0 0 2 2 2 2 2 2"],
+        Style::default(),
+    );
+    let diagnosis = diagnosed(directory.path(), &symbiosis::Options::default());
+    let diagnosis = diagnosis.unwrap_or_else(|e| panic!("{e}"));
+    check(&program, &diagnosis);
+    assert!(diagnosis.alternates[0].same_path);
+    assert!(diagnosis.root_cause.is_some());
+}
+
+#[test]
+fn what_no_recorded_paths_do_is_not_claimed() {
+    let program = both_count(true);
+    let directory = recorded(&program, &[FIRST_ALONE, FIRST_ALONE], Style::default());
+    match diagnosed(directory.path(), &symbiosis::Options::default()) {
+        Err(DiagnoseError::NoFailingSchedule(why)) => {
+            assert!(
+                why.contains("no order of the recorded steps fails (proved by the solver)"),
+                "{why}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}

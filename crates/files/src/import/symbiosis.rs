@@ -115,7 +115,7 @@ pub fn import(directory: &Path, options: &Options) -> Result<Imported, ImportErr
     let assembled = assemble(&base.cast, &base.items, &order, &mut gathered.tables, base.extent)?;
     let mut executions = Vec::new();
     if !gathered.scenes.is_empty() {
-        executions = take_apart(&files, base, gathered.scenes, &mut gathered.tables, &mut notes)?;
+        executions = take_apart(&files, base, gathered.scenes, &mut gathered.tables, &mut notes);
     }
     notes.extend(gathered.tables.strings.note());
     if chosen.iter().any(|index| files[*index].assertion == Some(Assertion::Holds)) {

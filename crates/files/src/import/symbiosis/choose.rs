@@ -6,6 +6,8 @@ use std::path::Path;
 
 use super::folder::{FileName, Folder, Label};
 use super::lines::{self, Assertion, ThreadFile};
+use super::number::ThreadNumber;
+use super::threads::forks;
 use super::{ImportError, Options};
 
 /// One file.
@@ -106,8 +108,8 @@ fn executions(reads: &[Read]) -> BTreeSet<&Label> {
     reads.iter().filter(|read| !read.single).map(|read| &read.name.execution).collect()
 }
 
-/// The execution that the user named; else one that can be read and is known to have failed, else one with an
-/// assertion; the lowest of these.
+/// The execution that the user named; else one that can be read, of which every thread is there, and which is known to have failed or
+/// has an assertion at least; the lowest of these.
 fn execution(reads: &[Read], options: &Options) -> Result<Label, String> {
     let all = executions(reads);
     if let Some(wanted) = &options.execution {
@@ -125,8 +127,11 @@ fn execution(reads: &[Read], options: &Options) -> Result<Label, String> {
         let marked = |wanted| {
             own().any(|read| read.file.as_ref().is_ok_and(|file| file.assertion == Some(wanted)))
         };
+        let there = |id: &ThreadNumber| own().any(|read| read.name.thread == *id);
+        let read = || own().filter_map(|read| read.file.as_ref().ok());
+        let is_whole = read().flat_map(forks).all(|(_, child)| there(child));
         let (fails, holds) = (marked(Assertion::Fails), marked(Assertion::Holds));
-        (!has_main, is_broken, !fails, !holds)
+        (!has_main, is_broken, !is_whole, !fails, !holds)
     };
     // Of equals the first.
     let best = all.into_iter().min_by_key(rank);

@@ -82,11 +82,13 @@ pub(super) fn without_spaces(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
-/// Takes an execution apart; an error says why not.
+/// Takes an execution apart; an error says why not. That a thread without a file does nothing is believed only if nobody recorded it
+/// in another execution either: `known` are those that somebody did.
 pub(super) fn execution(
     cast: &Cast<'_>,
     assembled: Assembled,
     paths: &mut Paths,
+    known: &HashSet<ThreadId>,
     from: String,
 ) -> Result<Execution, String> {
     let Assembled { mut trace, mut symbolic, .. } = assembled;
@@ -109,9 +111,11 @@ pub(super) fn execution(
     for (thread, file) in cast.files() {
         outcomes[thread.index()] = paths.of(file);
     }
-    let turns = symbolic.steps.iter().map(|step| step.thread).collect();
+    let is_known = |thread: &ThreadId| cast.file(*thread).is_some() || !known.contains(thread);
+    let turns = symbolic.steps.iter().map(|step| step.thread).filter(is_known).collect();
     let run = Run { trace, symbolic: Some(Box::new(symbolic)), ..Run::default() };
-    let parts = separate(&run, &outcomes, &[]).expect("the run is symbolic");
+    let mut parts = separate(&run, &outcomes, &[]).expect("the run is symbolic");
+    parts.retain(|part| is_known(&part.thread));
     Ok(Execution { parts, turns, from })
 }
 

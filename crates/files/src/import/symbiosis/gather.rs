@@ -5,12 +5,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
+use unravel_trace::ThreadId;
+
 use super::assemble::{Extent, Tables, assemble};
 use super::executions::{Execution, Paths, execution};
 use super::items::{Items, Targets, items};
 use super::lines::{self, ThreadFile, What};
 use super::number::ThreadNumber;
-use super::threads::{Cast, Threads};
+use super::threads::{Cast, Threads, forks};
 use super::{ImportError, count, order};
 
 /// A file that is not among the chosen ones, by its index: of which execution, and whether it stands alone.
@@ -81,7 +83,10 @@ pub(super) fn gather<'f>(
     for (execution, members) in whole {
         let own: Vec<&ThreadFile> = members.iter().map(|other| &files[other.file]).collect();
         let distinct: HashSet<&ThreadNumber> = own.iter().map(|file| &file.id).collect();
-        if distinct.len() == own.len() && own.iter().any(|file| file.id.is_main()) {
+        // What a thread does that is forked and has no file, nobody knows.
+        let forked = own.iter().flat_map(|file| forks(file)).all(|(_, c)| distinct.contains(c));
+        let has_main = distinct.contains(&ThreadNumber::main());
+        if distinct.len() == own.len() && has_main && forked {
             add(Cast::whole(&own, &threads), format!("execution {execution}"));
         } else {
             single.extend(members);
@@ -115,12 +120,15 @@ pub(super) fn take_apart(
     others: Vec<Scene<'_>>,
     tables: &mut Tables,
     notes: &mut Vec<String>,
-) -> Result<Vec<Execution>, ImportError> {
+) -> Vec<Execution> {
     let mut paths = Paths::new(files);
     let mut kept = Vec::new();
     let mut refused: Vec<String> = Vec::new();
     let extent = others.first().map_or(base.extent, |other| other.extent);
-    for Scene { cast, items, from, .. } in std::iter::once(base).chain(others) {
+    let scenes: Vec<Scene<'_>> = std::iter::once(base).chain(others).collect();
+    let known: HashSet<ThreadId> =
+        scenes.iter().flat_map(|scene| scene.cast.files()).map(|(thread, _)| thread).collect();
+    for Scene { cast, items, from, .. } in scenes {
         let order = order::guess(&items, &cast);
         let assembled = match assemble(&cast, &items, &order, tables, extent) {
             Ok(assembled) => assembled,
@@ -129,7 +137,7 @@ pub(super) fn take_apart(
                 continue;
             }
         };
-        match execution(&cast, assembled, &mut paths, from) {
+        match execution(&cast, assembled, &mut paths, &known, from) {
             Ok(execution) => kept.push(execution),
             Err(why) => refused.push(why),
         }
@@ -137,5 +145,5 @@ pub(super) fn take_apart(
     if let Some(first) = refused.first() {
         notes.push(format!("{} left out of combinations: {first}", count(refused.len(), "trace")));
     }
-    Ok(kept)
+    kept
 }

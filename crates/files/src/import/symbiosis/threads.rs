@@ -260,7 +260,7 @@ impl<'f> Cast<'f> {
 }
 
 /// The forks in a file: index of the event, child.
-fn forks(file: &ThreadFile) -> impl Iterator<Item = (usize, &ThreadNumber)> + '_ {
+pub(super) fn forks(file: &ThreadFile) -> impl Iterator<Item = (usize, &ThreadNumber)> + '_ {
     file.events.iter().enumerate().filter_map(|(i, line)| match &line.what {
         What::Fork(child) => Some((i, child)),
         _ => None,
