@@ -5,8 +5,8 @@
 //! it, one after the other, and the time is that of the whole command. With `--repairs`: [`repairs`].
 
 mod examples;
-mod notes;
-mod paper;
+pub mod notes;
+pub mod paper;
 pub mod repairs;
 
 use std::path::Path;

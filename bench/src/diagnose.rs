@@ -6,7 +6,7 @@
 //! (from the cache).
 
 mod growth;
-mod measured;
+pub mod measured;
 mod paper;
 
 use std::path::{Path, PathBuf};
@@ -206,7 +206,7 @@ fn cell(measured: &Measured, goal: &str) -> String {
 }
 
 /// OP/DF/BS/CTX.
-fn size(alternate: &Alternate) -> String {
+pub fn size(alternate: &Alternate) -> String {
     let distance = &alternate.distance;
     format!(
         "{}/{}/{}/{}{}{}",

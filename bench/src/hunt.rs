@@ -9,8 +9,8 @@
 //! about combinations that were observed; how many these were stands in a column of its own.
 
 mod notes;
-mod paper;
-mod table;
+pub mod paper;
+pub mod table;
 
 use std::path::Path;
 use std::time::Instant;
@@ -37,7 +37,7 @@ pub fn run(filter: Option<&str>) -> Result<bool, Error> {
     println!("{}", table::bug_heading());
     let mut trials = Vec::new();
     for row in rows {
-        let trial = Trial::new(&tool, row, scratch.path());
+        let trial = Trial::new(&tool, row, row.args, scratch.path());
         println!("{}", table::bug_line(&trial));
         trials.push(trial);
     }
@@ -52,25 +52,26 @@ pub fn run(filter: Option<&str>) -> Result<bool, Error> {
 }
 
 /// What became of a row.
-struct Trial {
+pub struct Trial {
     row: &'static Row,
-    bug: Result<Bug, String>,
+    pub bug: Result<Bug, String>,
     twin: Result<Hunt, String>,
 }
 
 /// A hunt of a buggy program.
-struct Bug {
-    hunt: Hunt,
+pub struct Bug {
+    pub hunt: Hunt,
     /// The whole command.
-    seconds: f64,
+    pub seconds: f64,
     /// Why what was exposed is not the bug, or does not replay, if so.
     confirmed: Result<(), String>,
 }
 
 impl Trial {
-    fn new(tool: &Path, row: &'static Row, scratch: &Path) -> Trial {
+    /// Hunts the program of a row and its twin with these arguments, if there are any.
+    pub fn new(tool: &Path, row: &'static Row, args: &[&str], scratch: &Path) -> Trial {
         let folder = workspace::root().join("corpus").join(row.case);
-        let hunt = |version| corpus::hunt(tool, &folder, scratch, version, row.args);
+        let hunt = |version| corpus::hunt(tool, &folder, scratch, version, args);
         let started = Instant::now();
         let bug = hunt(Version::Buggy).map(|hunt| {
             let seconds = started.elapsed().as_secs_f64();
@@ -82,26 +83,26 @@ impl Trial {
         Trial { row, bug, twin: hunt(Version::Fixed) }
     }
 
-    fn quarry(&self) -> Option<&Exposed> {
+    pub fn quarry(&self) -> Option<&Exposed> {
         self.bug.as_ref().ok()?.hunt.quarry()
     }
 
     /// The bug was exposed, and confirmed by execution.
-    fn is_exposed(&self) -> bool {
+    pub fn is_exposed(&self) -> bool {
         self.quarry().is_some() && self.bug.as_ref().is_ok_and(|bug| bug.confirmed.is_ok())
     }
 
-    fn is_within(&self) -> bool {
+    pub fn is_within(&self) -> bool {
         self.is_exposed() && self.quarry().is_some_and(|quarry| quarry.attempt <= self.row.at_most)
     }
 
     /// The twin was hunted, and nothing exposed.
-    fn is_silent(&self) -> bool {
+    pub fn is_silent(&self) -> bool {
         self.twin.as_ref().is_ok_and(|twin| twin.exposed.is_empty() && twin.runs.passing > 0)
     }
 
     /// Everything that does not hold, in words.
-    fn complaints(&self) -> Vec<String> {
+    pub fn complaints(&self) -> Vec<String> {
         let mut complaints = Vec::new();
         match &self.bug {
             Err(problem) => complaints.push(problem.clone()),
@@ -127,7 +128,7 @@ impl Trial {
     }
 
     /// Why it is of another kind than in the thesis, if it is.
-    fn note(&self) -> Option<String> {
+    pub fn note(&self) -> Option<String> {
         let (quarry, cortex) = (self.quarry()?, self.row.cortex?);
         (quarry.is_by_path() != cortex.guided.is_some()).then(|| {
             let note = notes::of(self.row.program);

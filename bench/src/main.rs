@@ -5,6 +5,7 @@
 
 mod causes;
 mod diagnose;
+mod evaluate;
 mod explain;
 mod generated;
 mod hunt;
@@ -82,6 +83,8 @@ enum Subject {
     },
     /// Our own solver and Z3 on the same instances: time, conflicts, memory, growth.
     Solve(solve::SolveFlags),
+    /// The tables of the six papers beside ours, as `docs/evaluation.md`; fails if a claim of the page does not hold.
+    Evaluate(evaluate::EvaluateFlags),
     /// One question of `solve`, in a process of its own.
     #[command(hide = true)]
     SolveOne(solve::One),
@@ -125,7 +128,7 @@ impl Subject {
             Subject::Causes { filter, .. } => small(filter, "real/transmission-1.42"),
             Subject::Hunt { filter } => small(filter, "atomicity/account"),
             Subject::Solve(flags) => flags.shrink(),
-            Subject::Vm | Subject::SolveOne(_) => {}
+            Subject::Vm | Subject::Evaluate(_) | Subject::SolveOne(_) => {}
         }
     }
 }
@@ -146,6 +149,7 @@ fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
         Subject::Causes { filter, repairs: true } => causes::repairs::run(filter.as_deref()),
         Subject::Hunt { filter } => hunt::run(filter.as_deref()),
         Subject::Solve(flags) => solve::run(&flags, scale),
+        Subject::Evaluate(flags) => evaluate::run(&flags),
         Subject::SolveOne(one) => solve::answer(&one)
             .map(|()| true)
             .map_err(|problem| Error::Answer { command: "solve-one".into(), problem }),

@@ -5,7 +5,7 @@
 //! seeds, where a seed that finds nothing within the limit counts as the limit. They do not depend on the machine, so
 //! cases run beside each other; the speed is that of one portfolio search alone.
 
-mod paper;
+pub mod paper;
 
 use std::path::Path;
 use std::sync::Mutex;

@@ -14,13 +14,16 @@ use xtask::corpus;
 use xtask::error::Error;
 use xtask::workspace::{self, Profile};
 
-/// What the paper reports of a program of that name: switches before and after, preemptive after, executions.
-struct Paper {
-    program: &'static str,
-    before: f64,
-    after: f64,
-    preemptive: f64,
-    executions: u64,
+/// What the paper reports of a program of that name: switches before and after, preemptive after; iterations, executions,
+/// seconds.
+pub struct Paper {
+    pub program: &'static str,
+    pub before: f64,
+    pub after: f64,
+    pub preemptive: f64,
+    pub iterations: f64,
+    pub executions: u64,
+    pub seconds: f64,
 }
 
 const fn row(
@@ -28,59 +31,86 @@ const fn row(
     before: f64,
     after: f64,
     preemptive: f64,
-    executions: u64,
+    (iterations, executions, seconds): (f64, u64, f64),
 ) -> Paper {
-    Paper { program, before, after, preemptive, executions }
+    Paper { program, before, after, preemptive, iterations, executions, seconds }
 }
 
 /// Tables 1 and 2.
 const PAPER: [Paper; 11] = [
-    row("bbuf", 168.4, 21.5, 1.8, 298),
-    row("blackscholes", 20.6, 14.0, 0.0, 54),
-    row("bzip2smp", 60.3, 4.7, 2.9, 64),
-    row("canneal", 52.4, 24.0, 2.0, 138),
-    row("ctrace", 160.2, 9.1, 6.7, 250),
-    row("dedup", 56.2, 3.4, 3.2, 49),
-    row("pbzip2", 128.6, 3.8, 1.6, 78),
-    row("pfscan", 99.4, 3.3, 2.5, 109),
-    row("streamcluster", 1284.2, 627.0, 0.0, 2586),
-    row("swarm", 613.4, 107.1, 2.0, 1300),
-    row("x264", 148.5, 18.2, 2.2, 187),
+    row("bbuf", 168.4, 21.5, 1.8, (2.7, 298, 19.4)),
+    row("blackscholes", 20.6, 14.0, 0.0, (2.0, 54, 9.6)),
+    row("bzip2smp", 60.3, 4.7, 2.9, (2.9, 64, 162.5)),
+    row("canneal", 52.4, 24.0, 2.0, (2.2, 138, 29.9)),
+    row("ctrace", 160.2, 9.1, 6.7, (2.1, 250, 21.4)),
+    row("dedup", 56.2, 3.4, 3.2, (2.0, 49, 90.8)),
+    row("pbzip2", 128.6, 3.8, 1.6, (2.5, 78, 41.1)),
+    row("pfscan", 99.4, 3.3, 2.5, (2.7, 109, 12.2)),
+    row("streamcluster", 1284.2, 627.0, 0.0, (2.7, 2586, 769.3)),
+    row("swarm", 613.4, 107.1, 2.0, (2.5, 1300, 1651.2)),
+    row("x264", 148.5, 18.2, 2.2, (2.1, 187, 1107.9)),
 ];
 
 /// What `unravel simplify --json` answers, as far as it is looked at.
 #[derive(Debug, Deserialize)]
-struct Answer {
-    before: Size,
+pub struct Answer {
+    pub before: Size,
     local: Switches,
-    after: Size,
+    pub after: Size,
     optimality: String,
-    at_least: u64,
-    evaluated: u64,
-    executed: u64,
+    pub at_least: u64,
+    pub evaluated: u64,
+    pub executed: u64,
     proof_executions: u64,
+    pub iterations: u64,
+    pub removed: Removed,
 }
 
 #[derive(Debug, Deserialize)]
-struct Size {
-    switches: Switches,
+pub struct Size {
+    pub events: u64,
+    pub switches: Switches,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
-struct Switches {
-    preemptive: u64,
+pub struct Switches {
+    pub preemptive: u64,
     forced: u64,
 }
 
+/// Switches that each operation took away.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Removed {
+    coarse: u64,
+    pub remove_last: u64,
+    pub consolidate_up: u64,
+    pub consolidate_down: u64,
+    stay: u64,
+    defer: u64,
+    exact: u64,
+}
+
+impl Removed {
+    /// By operations that are not Tinertia's.
+    pub fn of_ours(self) -> u64 {
+        self.coarse + self.stay + self.defer + self.exact
+    }
+}
+
+/// The row of a program.
+pub fn paper(program: &str) -> Option<&'static Paper> {
+    PAPER.iter().find(|paper| paper.program == program)
+}
+
 impl Switches {
-    fn all(self) -> u64 {
+    pub fn all(self) -> u64 {
         self.preemptive + self.forced
     }
 }
 
 impl Answer {
     /// The number of switches is the least there is.
-    fn is_proved(&self) -> bool {
+    pub fn is_proved(&self) -> bool {
         self.at_least == self.after.switches.all()
     }
 
@@ -126,7 +156,7 @@ pub fn run(filter: Option<&str>, traces: u64) -> Result<(), Error> {
     for path in corpus::cases(filter)? {
         let name = corpus::name(&path);
         let found: Vec<PathBuf> = (1..=traces)
-            .filter_map(|seed| corpus::find_with_seed(&tool, &path, scratch.path(), seed).ok())
+            .filter_map(|seed| corpus::find_with_seed(&tool, &path, scratch.path(), &[], seed).ok())
             .collect();
         if found.is_empty() {
             println!("{name}: random search finds no failing trace");
@@ -154,7 +184,7 @@ pub fn run(filter: Option<&str>, traces: u64) -> Result<(), Error> {
     Ok(())
 }
 
-fn simplify(tool: &Path, trace: &Path) -> Result<Answer, Error> {
+pub fn simplify(tool: &Path, trace: &Path) -> Result<Answer, Error> {
     let mut command = Command::new(tool);
     command.arg("simplify").arg(trace).arg("--json").stdin(Stdio::null()).stderr(Stdio::null());
     let said = command
@@ -192,7 +222,7 @@ fn print_row(name: &str, answers: &[Answer], milliseconds: f64) {
         most(Answer::preemptions_too_many),
     );
     let program = name.rsplit('/').next().unwrap_or_default();
-    for paper in PAPER.iter().filter(|paper| paper.program == program) {
+    if let Some(paper) = paper(program) {
         let Paper { before, after, preemptive, executions, .. } = paper;
         println!(
             "{:<34} {:>6} {before:>8.1} {after:>7.1} {:>7} {preemptive:>6.1} {:>6} {:>9} {executions:>8}",

@@ -83,6 +83,16 @@ fn hunt() {
     );
 }
 
+/// The first row of a table; its claims have to hold of it.
+#[test]
+fn evaluate() {
+    check(
+        &["evaluate", "--table", "concbugassist", "--quick"],
+        "evaluate: 4 of 4 claims hold in 1 tables, ",
+        " s",
+    );
+}
+
 #[test]
 fn solve() {
     check(&["solve"], "solve: 16 questions, ", "0 wrong answers");

@@ -19,6 +19,8 @@ pub enum Error {
     Trace { path: PathBuf, problem: String },
     #[error("no corpus case has '{0}' in its name; there are folders corpus/<kind>/<name>")]
     NoCase(String),
+    #[error("inconclusive: {0}")]
+    Inconclusive(String),
     #[error("{command} printed something else than expected: {problem}")]
     Answer { command: String, problem: String },
 }

@@ -49,6 +49,13 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// The tables of the papers beside ours: writes `docs/evaluation.md`, and fails if a claim of the page does not hold.
+    #[command(disable_help_flag = true)]
+    Evaluate {
+        /// `--table NAME`: one table, printed. `--quick`: one row of each. `--help`: all there is.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Whether JSON reports of `explain` in a folder contradict themselves.
     Consistent { folder: std::path::PathBuf },
     /// Fuzz the reader of trace files.
@@ -89,6 +96,10 @@ fn run(task: Task) -> Result<bool, Error> {
             suite::corpus(filter.as_deref(), depth(full), profile)
         }
         Task::Bench { arguments } => Err(suite::bench(&arguments)),
+        Task::Evaluate { arguments } => {
+            let all = [vec!["evaluate".into()], arguments].concat();
+            Err(suite::bench(&all))
+        }
         Task::Consistent { folder } => xtask::consistent::check_folder(&folder),
         Task::Fuzz { iterations, seed } => suite::fuzz(iterations, seed),
     }

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use xtask::error::Error;
 use xtask::workspace::{line, name};
@@ -24,6 +25,7 @@ pub struct Measured {
 pub struct Diagnosis {
     pub status: Status,
     pub failing: Failing,
+    pub context_switches: Switches,
     pub root_cause: Option<RootCause>,
     pub alternates: Vec<Alternate>,
 }
@@ -38,6 +40,13 @@ pub struct Failing {
     pub events: u64,
 }
 
+/// Of the run that was given, and of that which is shown.
+#[derive(Deserialize)]
+pub struct Switches {
+    pub given: u64,
+    pub reduced: u64,
+}
+
 #[derive(Deserialize)]
 pub struct RootCause {
     pub orders: Vec<serde_json::Value>,
@@ -49,6 +58,17 @@ pub struct Alternate {
     pub found_by: String,
     pub minimality: Minimality,
     pub distance: Distance,
+    pub projection: Projection,
+}
+
+/// Of which only the sizes matter here.
+#[derive(Deserialize)]
+pub struct Projection {
+    /// Events of the failing run.
+    pub failing: Vec<IgnoredAny>,
+    pub flows: Vec<IgnoredAny>,
+    /// Data flows of the whole failing run.
+    pub all_flows: u64,
 }
 
 #[derive(Deserialize)]
@@ -71,6 +91,8 @@ pub struct Timings {
     pub conditions: u64,
     pub model: Option<f64>,
     pub evaluate: Option<f64>,
+    /// From paths to a failing schedule.
+    pub failing: f64,
     pub reducing: f64,
     pub alternate: f64,
     pub cause: f64,
@@ -95,7 +117,12 @@ pub fn diagnose(tool: &Path, trace: &Path, flags: &[&str]) -> Result<Measured, E
         command: line(&command),
         problem: error.to_string(),
     };
-    let diagnosis = serde_json::from_slice(&output.stdout).map_err(wrong)?;
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(wrong)?;
+    if answer.get("failing").is_none() {
+        let problem = answer["status"]["reason"].as_str().unwrap_or_default().to_owned();
+        return Err(Error::Inconclusive(problem));
+    }
+    let diagnosis = serde_json::from_value(answer).map_err(wrong)?;
     let timings = errors.lines().last().unwrap_or_default();
     let timings = serde_json::from_str(timings).map_err(wrong)?;
     Ok(Measured { diagnosis, timings, wall })

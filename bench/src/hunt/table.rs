@@ -180,7 +180,7 @@ pub fn events(of: Conciseness) -> Share {
 }
 
 /// Flows and events of our projection.
-fn ours(trial: &Trial) -> Option<(Share, Share)> {
+pub fn ours(trial: &Trial) -> Option<(Share, Share)> {
     let derived = trial.quarry()?.derived.as_ref()?;
     let projection = &derived.passing.projection;
     let flows = Share { part: projection.flows.len() as u64, all: projection.all_flows };

@@ -17,10 +17,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#define Num_of_tickets_issued 3
-#define Maximum_Capacity 2
+#define MAX_TICKETS 64
 
+static int Num_of_tickets_issued = 3;
+static int Maximum_Capacity = 2; /* one less */
 static int Num_Of_Seats_Sold;
 static bool StopSales;
 static pthread_mutex_t desk = PTHREAD_MUTEX_INITIALIZER;
@@ -47,10 +49,17 @@ static void *sale(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of tickets issued. */
+int main(int argc, char **argv)
 {
-	pthread_t counters[Num_of_tickets_issued];
+	pthread_t counters[MAX_TICKETS];
 
+	if (argc > 1) {
+		Num_of_tickets_issued = atoi(argv[1]);
+		Maximum_Capacity = Num_of_tickets_issued - 1;
+	}
+	if (Num_of_tickets_issued > MAX_TICKETS)
+		return 2;
 	for (int i = 0; i < Num_of_tickets_issued; i++)
 		pthread_create(&counters[i], NULL, sale, NULL);
 	for (int i = 0; i < Num_of_tickets_issued; i++)

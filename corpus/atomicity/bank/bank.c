@@ -4,17 +4,16 @@
  * Modelled on `bank` of the IBM ConTest suite as studied by Symbiosis
  * (table I, figure 6d) and by the MaxSMT paper (table 1).
  *
- * Every account has its own lock, and transfers take both locks in the order of
- * the account numbers. BankTotal, the money the bank believes it holds, has no lock:
- * a deposit reads it and writes it back in two steps that must be one.
+ * Every account has its own lock; transfers take both in the order of the numbers.
+ * BankTotal has none: a deposit reads and writes it in two steps that must be one.
  *
- * Bug (atomicity violation, lost update): teller 1 reads BankTotal, teller 2
- * reads the same value, both write. One deposit is missing from BankTotal, and
- * the audit finds accountsTotal != BankTotal long after the fact.
+ * Bug (atomicity violation, lost update): both tellers read the same BankTotal, both
+ * write. One deposit is lost, and the audit finds accountsTotal != BankTotal.
  */
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define ACCOUNTS 3
 #define TELLERS 2
@@ -37,6 +36,7 @@ struct account {
 
 static struct account accounts[ACCOUNTS];
 static int BankTotal;
+static int days; /* how often all customers come: the argument, else once */
 
 /* What the customers of each teller want, in the order they queue. */
 static const struct order orders[TELLERS][ORDERS] = {
@@ -70,13 +70,13 @@ static void transfer(int from, int to, int amount)
 static void *teller(void *arg)
 {
 	const struct order *queue = arg;
-
-	for (int i = 0; i < ORDERS; i++) {
-		if (queue[i].kind == DEPOSIT)
-			deposit(queue[i].to, queue[i].amount);
-		else
-			transfer(queue[i].from, queue[i].to, queue[i].amount);
-	}
+	for (int day = 0; day < days; day++)
+		for (int i = 0; i < ORDERS; i++) {
+			if (queue[i].kind == DEPOSIT)
+				deposit(queue[i].to, queue[i].amount);
+			else
+				transfer(queue[i].from, queue[i].to, queue[i].amount);
+		}
 	return NULL;
 }
 
@@ -90,10 +90,10 @@ static void audit(void)
 	assert(accountsTotal == BankTotal);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t tellers[TELLERS];
-
+	days = argc > 1 ? atoi(argv[1]) : 1;
 	for (int i = 0; i < ACCOUNTS; i++) {
 		pthread_mutex_init(&accounts[i].lock, NULL);
 		accounts[i].balance = INITIAL_BALANCE;

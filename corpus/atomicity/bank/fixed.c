@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define ACCOUNTS 3
 #define TELLERS 2
@@ -27,6 +28,7 @@ struct account {
 
 static struct account accounts[ACCOUNTS];
 static int BankTotal;
+static int days; /* how often all customers come: the argument, else once */
 static pthread_mutex_t total_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* What the customers of each teller want, in the order they queue. */
@@ -63,13 +65,13 @@ static void transfer(int from, int to, int amount)
 static void *teller(void *arg)
 {
 	const struct order *queue = arg;
-
-	for (int i = 0; i < ORDERS; i++) {
-		if (queue[i].kind == DEPOSIT)
-			deposit(queue[i].to, queue[i].amount);
-		else
-			transfer(queue[i].from, queue[i].to, queue[i].amount);
-	}
+	for (int day = 0; day < days; day++)
+		for (int i = 0; i < ORDERS; i++) {
+			if (queue[i].kind == DEPOSIT)
+				deposit(queue[i].to, queue[i].amount);
+			else
+				transfer(queue[i].from, queue[i].to, queue[i].amount);
+		}
 	return NULL;
 }
 
@@ -83,10 +85,10 @@ static void audit(void)
 	assert(accountsTotal == BankTotal);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t tellers[TELLERS];
-
+	days = argc > 1 ? atoi(argv[1]) : 1;
 	for (int i = 0; i < ACCOUNTS; i++) {
 		pthread_mutex_init(&accounts[i].lock, NULL);
 		accounts[i].balance = INITIAL_BALANCE;

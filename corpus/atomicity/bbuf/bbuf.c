@@ -18,11 +18,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define SLOTS 5
-#define PRODUCERS 1
-#define CONSUMERS 2
-#define PUTS 4
-#define TRIES 2
+#define MAX_THREADS 16 /* of each kind */
 
 typedef struct bounded_buf {
 	pthread_mutex_t mutex;
@@ -34,7 +30,11 @@ typedef struct bounded_buf {
 } bounded_buf_t;
 
 static bounded_buf_t buffer;
-static int taken[CONSUMERS]; /* what each consumer got, written by itself only */
+static int taken[MAX_THREADS]; /* what each consumer got, written by itself only */
+static int num_producers = 1;
+static int num_consumers = 2;
+static int puts_each = 4;
+static int tries_each = 2;
 
 static void bounded_buf_init(bounded_buf_t *bbuf, int size)
 {
@@ -85,7 +85,7 @@ static int bounded_buf_get(bounded_buf_t *bbuf)
 static void *producer(void *arg)
 {
 	(void)arg;
-	for (int i = 1; i <= PUTS; i++)
+	for (int i = 1; i <= puts_each; i++)
 		bounded_buf_put(&buffer, i);
 	return NULL;
 }
@@ -94,27 +94,39 @@ static void *consumer(void *arg)
 {
 	int *sum = arg;
 
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < tries_each; i++) {
 		if (!bounded_buf_is_empty(&buffer))
 			*sum += bounded_buf_get(&buffer);
 	}
 	return NULL;
 }
 
-int main(void)
+/*
+ * The arguments are the number of producers, of consumers, of items that a
+ * producer puts, and how often a consumer tries. There is room for all items.
+ */
+int main(int argc, char **argv)
 {
-	pthread_t producers[PRODUCERS];
-	pthread_t consumers[CONSUMERS];
+	pthread_t producers[MAX_THREADS];
+	pthread_t consumers[MAX_THREADS];
 	int sum = 0;
 
-	bounded_buf_init(&buffer, SLOTS);
-	for (int i = 0; i < PRODUCERS; i++)
+	if (argc > 4) {
+		num_producers = atoi(argv[1]);
+		num_consumers = atoi(argv[2]);
+		puts_each = atoi(argv[3]);
+		tries_each = atoi(argv[4]);
+	}
+	if (num_producers > MAX_THREADS || num_consumers > MAX_THREADS)
+		return 2;
+	bounded_buf_init(&buffer, num_producers * puts_each + 1);
+	for (int i = 0; i < num_producers; i++)
 		pthread_create(&producers[i], NULL, producer, NULL);
-	for (int i = 0; i < CONSUMERS; i++)
+	for (int i = 0; i < num_consumers; i++)
 		pthread_create(&consumers[i], NULL, consumer, &taken[i]);
-	for (int i = 0; i < PRODUCERS; i++)
+	for (int i = 0; i < num_producers; i++)
 		pthread_join(producers[i], NULL);
-	for (int i = 0; i < CONSUMERS; i++) {
+	for (int i = 0; i < num_consumers; i++) {
 		pthread_join(consumers[i], NULL);
 		sum += taken[i];
 	}
@@ -122,7 +134,7 @@ int main(void)
 	/* Whatever the consumers missed is still there. */
 	while (!bounded_buf_is_empty(&buffer))
 		sum += bounded_buf_get(&buffer);
-	assert(sum == PRODUCERS * PUTS * (PUTS + 1) / 2);
+	assert(sum == num_producers * puts_each * (puts_each + 1) / 2);
 	bounded_buf_destroy(&buffer);
 	return 0;
 }

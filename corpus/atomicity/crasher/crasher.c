@@ -15,10 +15,9 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdlib.h>
 
-#define WORKERS 3
-#define ROUNDS 2
+#define MAX_WORKERS 16
 
 struct session {
 	int hits;
@@ -28,6 +27,8 @@ struct session {
 static struct session the_session;
 static struct session *current = &the_session; /* NULL while closed */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int workers = 3;
+static int rounds = 2;
 
 static bool session_is_open(void)
 {
@@ -54,7 +55,7 @@ static void session_miss(void)
 static void *worker(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < rounds; i++) {
 		if (session_is_open())
 			session_hit();
 		else
@@ -66,7 +67,7 @@ static void *worker(void *arg)
 static void *janitor(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < rounds; i++) {
 		pthread_mutex_lock(&lock);
 		current = NULL;
 		pthread_mutex_unlock(&lock);
@@ -78,16 +79,23 @@ static void *janitor(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* The arguments are the number of workers, and of rounds of each. */
+int main(int argc, char **argv)
 {
-	pthread_t threads[WORKERS + 1];
+	pthread_t threads[MAX_WORKERS + 1];
 
-	for (int i = 0; i < WORKERS; i++)
+	if (argc > 1)
+		workers = atoi(argv[1]);
+	if (argc > 2)
+		rounds = atoi(argv[2]);
+	if (workers > MAX_WORKERS)
+		return 2;
+	for (int i = 0; i < workers; i++)
 		pthread_create(&threads[i], NULL, worker, NULL);
-	pthread_create(&threads[WORKERS], NULL, janitor, NULL);
-	for (int i = 0; i <= WORKERS; i++)
+	pthread_create(&threads[workers], NULL, janitor, NULL);
+	for (int i = 0; i <= workers; i++)
 		pthread_join(threads[i], NULL);
 
-	assert(the_session.hits + the_session.misses == WORKERS * ROUNDS);
+	assert(the_session.hits + the_session.misses == workers * rounds);
 	return 0;
 }

@@ -5,10 +5,10 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
-#define RELEASERS 2
-#define BLOCKS 2
-#define ROUNDS 2
+#define MAX_RELEASERS 8
+#define MAX_BLOCKS 4096
 
 struct block {
 	pthread_mutex_t lock;
@@ -20,9 +20,11 @@ struct list {
 	int count;
 };
 
-static struct block blocks[BLOCKS];
+static struct block blocks[MAX_BLOCKS];
 static struct list released = { PTHREAD_MUTEX_INITIALIZER, 0 };
 static struct list available = { PTHREAD_MUTEX_INITIALIZER, 0 };
+static int releasers = 2;
+static int share = 1; /* blocks of each releaser */
 
 static void release(struct block *b)
 {
@@ -52,36 +54,46 @@ static bool collect(void)
 
 static void *releaser(void *arg)
 {
-	release(arg);
+	struct block *mine = arg;
+
+	for (int i = 0; i < share; i++)
+		release(&mine[i]);
 	return NULL;
 }
 
 static void *manager(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < ROUNDS; i++)
+	for (int i = 0; i < releasers * share; i++)
 		collect();
 	return NULL;
 }
 
-int main(void)
+/* The arguments are the number of releasers, and of blocks of each. */
+int main(int argc, char **argv)
 {
-	pthread_t releasers[RELEASERS];
+	pthread_t threads[MAX_RELEASERS];
 	pthread_t manage;
 
-	for (int i = 0; i < BLOCKS; i++) {
+	if (argc > 1)
+		releasers = atoi(argv[1]);
+	if (argc > 2)
+		share = atoi(argv[2]);
+	if (releasers > MAX_RELEASERS || share > MAX_BLOCKS / MAX_RELEASERS)
+		return 2;
+	for (int i = 0; i < releasers * share; i++) {
 		pthread_mutex_init(&blocks[i].lock, NULL);
 		blocks[i].in_use = true;
 	}
-	for (int i = 0; i < RELEASERS; i++)
-		pthread_create(&releasers[i], NULL, releaser, &blocks[i]);
+	for (int i = 0; i < releasers; i++)
+		pthread_create(&threads[i], NULL, releaser, &blocks[i * share]);
 	pthread_create(&manage, NULL, manager, NULL);
-	for (int i = 0; i < RELEASERS; i++)
-		pthread_join(releasers[i], NULL);
+	for (int i = 0; i < releasers; i++)
+		pthread_join(threads[i], NULL);
 	pthread_join(manage, NULL);
 
 	while (collect())
 		; /* what was released after the last round */
-	assert(available.count == BLOCKS);
+	assert(available.count == releasers * share);
 	return 0;
 }

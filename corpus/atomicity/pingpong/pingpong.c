@@ -10,10 +10,9 @@
  * reference is null; another thread takes null for its player and follows it.
  */
 #include <pthread.h>
-#include <stddef.h>
+#include <stdlib.h>
 
-#define THREADS 3
-#define BALLS 1
+#define MAX_THREADS 16
 
 struct player {
 	int balls; /* played, by whoever holds the player */
@@ -21,7 +20,9 @@ struct player {
 
 static struct player the_player;
 static struct player *pingPongPlayer = &the_player;
-static int played[THREADS];
+static int played[MAX_THREADS];
+static int num_threads = 3;
+static int balls = 1; /* of each thread */
 
 static void doPingPong(void)
 {
@@ -37,20 +38,27 @@ static void *run(void *arg)
 {
 	int *mine = arg;
 
-	for (int i = 0; i < BALLS; i++) {
+	for (int i = 0; i < balls; i++) {
 		doPingPong();
 		*mine = *mine + 1;
 	}
 	return NULL;
 }
 
-int main(void)
+/* The arguments are the number of threads, and of balls that each of them plays. */
+int main(int argc, char **argv)
 {
-	pthread_t threads[THREADS];
+	pthread_t threads[MAX_THREADS];
 
-	for (int i = 0; i < THREADS; i++)
+	if (argc > 1)
+		num_threads = atoi(argv[1]);
+	if (argc > 2)
+		balls = atoi(argv[2]);
+	if (num_threads > MAX_THREADS)
+		return 2;
+	for (int i = 0; i < num_threads; i++)
 		pthread_create(&threads[i], NULL, run, &played[i]);
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < num_threads; i++)
 		pthread_join(threads[i], NULL);
 	return 0;
 }

@@ -3,16 +3,17 @@
  * buffer, too, from asking its length to having copied its characters.
  */
 #include <cassert>
-#include <cstring>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 
 class StringBuffer {
 public:
-	explicit StringBuffer(const char *text)
+	/* Letters of the alphabet, before other threads have the buffer. */
+	void fill(int letters)
 	{
-		count = static_cast<int>(std::strlen(text));
-		std::memcpy(value, text, count);
+		for (count = 0; count < letters; count++)
+			value[count] = static_cast<char>('a' + count % 26);
 	}
 
 	int length()
@@ -51,7 +52,7 @@ public:
 	}
 
 private:
-	static constexpr int capacity = 32;
+	static constexpr int capacity = 512;
 
 	/* The caller holds the mutex. */
 	void copyChars(int begin, int end, char *dst)
@@ -66,13 +67,14 @@ private:
 	int count = 0;
 };
 
-static StringBuffer sb("abc");
-static StringBuffer result("x");
+static StringBuffer sb;
+static StringBuffer result;
+static int letters = 3;
 
 static void eraser()
 {
 	sb.erase(0, 1);
-	sb.erase(0, 2);
+	sb.erase(0, letters - 1);
 }
 
 static void appender()
@@ -80,13 +82,18 @@ static void appender()
 	result.append(sb);
 }
 
-int main()
+/* The argument is the number of letters to append. */
+int main(int argc, char **argv)
 {
+	if (argc > 1)
+		letters = std::atoi(argv[1]);
+	sb.fill(letters);
+	result.fill(1);
 	std::thread t1(appender);
 	std::thread t2(eraser);
 	t1.join();
 	t2.join();
 	assert(sb.length() == 0);
-	assert(result.length() >= 1 && result.length() <= 4);
+	assert(result.length() >= 1 && result.length() <= letters + 1);
 	return 0;
 }

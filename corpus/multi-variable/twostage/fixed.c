@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #define WRITERS 2
 
@@ -14,16 +15,19 @@ struct data {
 
 static struct data data1 = { PTHREAD_MUTEX_INITIALIZER, 0 };
 static struct data data2 = { PTHREAD_MUTEX_INITIALIZER, 0 };
+static int rounds = 1;
 
 static void *twostage(void *arg)
 {
 	(void)arg;
-	pthread_mutex_lock(&data1.lock);
-	data1.value = 1;
-	pthread_mutex_lock(&data2.lock);
-	data2.value = data1.value + 1;
-	pthread_mutex_unlock(&data2.lock);
-	pthread_mutex_unlock(&data1.lock);
+	for (int i = 1; i <= rounds; i++) {
+		pthread_mutex_lock(&data1.lock);
+		data1.value = i;
+		pthread_mutex_lock(&data2.lock);
+		data2.value = data1.value + 1;
+		pthread_mutex_unlock(&data2.lock);
+		pthread_mutex_unlock(&data1.lock);
+	}
 	return NULL;
 }
 
@@ -32,24 +36,29 @@ static void *reader(void *arg)
 	int t1, t2;
 
 	(void)arg;
-	pthread_mutex_lock(&data1.lock);
-	t1 = data1.value;
-	pthread_mutex_lock(&data2.lock);
-	t2 = data2.value;
-	pthread_mutex_unlock(&data2.lock);
-	pthread_mutex_unlock(&data1.lock);
-	if (t1 == 0)
-		return NULL; /* nothing written yet */
+	for (int i = 0; i < rounds; i++) {
+		pthread_mutex_lock(&data1.lock);
+		t1 = data1.value;
+		pthread_mutex_lock(&data2.lock);
+		t2 = data2.value;
+		pthread_mutex_unlock(&data2.lock);
+		pthread_mutex_unlock(&data1.lock);
+		if (t1 == 0)
+			continue; /* nothing written yet */
 
-	assert(t2 == t1 + 1);
+		assert(t2 == t1 + 1);
+	}
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of rounds of each thread. */
+int main(int argc, char **argv)
 {
 	pthread_t writers[WRITERS];
 	pthread_t check;
 
+	if (argc > 1)
+		rounds = atoi(argv[1]);
 	for (int i = 0; i < WRITERS; i++)
 		pthread_create(&writers[i], NULL, twostage, NULL);
 	pthread_create(&check, NULL, reader, NULL);

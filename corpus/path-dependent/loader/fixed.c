@@ -4,9 +4,9 @@
  */
 #include <assert.h>
 #include <pthread.h>
+#include <stdlib.h>
 
-#define MODULES 2
-#define CLIENTS 2
+#define MAX 32
 
 enum state { UNLOADED, LOADING, LOADED };
 
@@ -16,7 +16,9 @@ struct module {
 	int loads; /* how often it was loaded */
 };
 
-static struct module modules[MODULES];
+static struct module modules[MAX];
+static int num_modules = 2;
+static int num_clients = 2;
 
 /* Returns the state, and claims an unloaded module for the caller. */
 static enum state claim(struct module *m)
@@ -56,24 +58,33 @@ static void *client(void *arg)
 {
 	int id = *(int *)arg;
 
-	for (int i = 0; i < MODULES; i++)
-		need(&modules[(id + i) % MODULES]);
+	for (int i = 0; i < num_modules; i++)
+		need(&modules[(id + i) % num_modules]);
 	return NULL;
 }
 
-int main(void)
+/* The arguments are the number of clients, and of modules. */
+int main(int argc, char **argv)
 {
-	static int ids[CLIENTS] = { 0, 1 };
-	pthread_t clients[CLIENTS];
+	int ids[MAX];
+	pthread_t clients[MAX];
 
-	for (int i = 0; i < MODULES; i++)
+	if (argc > 1)
+		num_clients = atoi(argv[1]);
+	if (argc > 2)
+		num_modules = atoi(argv[2]);
+	if (num_clients > MAX || num_modules > MAX)
+		return 2;
+	for (int i = 0; i < num_modules; i++)
 		pthread_mutex_init(&modules[i].lock, NULL);
-	for (int i = 0; i < CLIENTS; i++)
+	for (int i = 0; i < num_clients; i++) {
+		ids[i] = i;
 		pthread_create(&clients[i], NULL, client, &ids[i]);
-	for (int i = 0; i < CLIENTS; i++)
+	}
+	for (int i = 0; i < num_clients; i++)
 		pthread_join(clients[i], NULL);
 
-	for (int i = 0; i < MODULES; i++)
+	for (int i = 0; i < num_modules; i++)
 		assert(modules[i].state == LOADED);
 	return 0;
 }

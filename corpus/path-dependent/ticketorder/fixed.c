@@ -6,10 +6,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#define SEATS 3
-#define AGENTS 2
-#define CUSTOMERS 2 /* per agent */
+#define MAX_AGENTS 8
 
 struct flight {
 	pthread_mutex_t lock;
@@ -17,8 +16,10 @@ struct flight {
 	int passengers;
 };
 
-static struct flight flight = { PTHREAD_MUTEX_INITIALIZER, SEATS, 0 };
-static int refused[AGENTS];
+static struct flight flight = { PTHREAD_MUTEX_INITIALIZER, 3, 0 };
+static int refused[MAX_AGENTS];
+static int agents = 2;
+static int customers = 2; /* per agent; one more than there are seats in all */
 
 /* The caller holds the lock of the flight. */
 static void book(struct flight *f)
@@ -45,26 +46,34 @@ static void *agent(void *arg)
 {
 	int *turned_away = arg;
 
-	for (int i = 0; i < CUSTOMERS; i++) {
+	for (int i = 0; i < customers; i++) {
 		if (!order(&flight))
 			*turned_away = *turned_away + 1;
 	}
 	return NULL;
 }
 
-int main(void)
+/* The arguments are the number of agents, and of customers of each. */
+int main(int argc, char **argv)
 {
-	pthread_t agents[AGENTS];
+	pthread_t threads[MAX_AGENTS];
 	int sorry = 0;
 
-	for (int i = 0; i < AGENTS; i++)
-		pthread_create(&agents[i], NULL, agent, &refused[i]);
-	for (int i = 0; i < AGENTS; i++) {
-		pthread_join(agents[i], NULL);
+	if (argc > 2) {
+		agents = atoi(argv[1]);
+		customers = atoi(argv[2]);
+		flight.freeSeats = agents * customers - 1;
+	}
+	if (agents > MAX_AGENTS)
+		return 2;
+	for (int i = 0; i < agents; i++)
+		pthread_create(&threads[i], NULL, agent, &refused[i]);
+	for (int i = 0; i < agents; i++) {
+		pthread_join(threads[i], NULL);
 		sorry += refused[i];
 	}
 
 	printf("%d on board, %d refused\n", flight.passengers, sorry);
-	assert(flight.passengers + sorry == AGENTS * CUSTOMERS);
+	assert(flight.passengers + sorry == agents * customers);
 	return 0;
 }

@@ -56,6 +56,7 @@ impl Drop for Progress {
 pub fn stage(stage: Stage) -> &'static str {
     match stage {
         Stage::Replaying => "replaying the failing run",
+        Stage::SeekingFailing => "looking for an order of the paths that fails",
         Stage::Reducing => "removing context switches",
         Stage::SeekingAlternate => "looking for the nearest schedule that passes",
         Stage::SeekingCause => "looking for the root cause",

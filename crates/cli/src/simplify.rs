@@ -13,8 +13,8 @@ use unravel_files::TraceFile;
 use unravel_report::notes::blind_spot;
 use unravel_results::shell_word;
 use unravel_simplify::{
-    Budget, Optimality, Progress as Done, Simplified, SimplifyError, Stage, Switches, Unproved,
-    simplify,
+    Budget, Optimality, Progress as Done, Removed, Simplified, SimplifyError, Stage, Switches,
+    Unproved, simplify,
 };
 use unravel_trace::{Place, Run};
 
@@ -87,6 +87,7 @@ fn make(flags: &SimplifyFlags, file: &TraceFile) -> Result<Simplified, CliError>
             false => defaults.proof_steps,
         },
         until: Some(Instant::now() + flags.time.unwrap_or(SIMPLIFY_TIME)),
+        suffix: flags.suffix,
         ..defaults
     };
     let mut shown_at: Option<Instant> = None;
@@ -133,6 +134,7 @@ fn say_inconclusive(flags: &SimplifyFlags, error: &SimplifyError) -> Exit {
 fn unproved(why: &Unproved) -> String {
     match why {
         Unproved::NotAsked => "no proof was asked for".to_owned(),
+        Unproved::Suffix => "what comes before the suffix was to stay as it is".to_owned(),
         Unproved::Livelock => "livelocks are not searched exactly".to_owned(),
         Unproved::Unseen(spot) => format!("not seen: {}", blind_spot(*spot)),
         Unproved::Deviations => {
@@ -296,6 +298,19 @@ fn threads(run: &Run) -> usize {
     threads.len()
 }
 
+/// Context switches that each operation took away.
+fn removed(by: &Removed) -> Value {
+    json!({
+        "coarse": by.coarse,
+        "remove_last": by.remove_last,
+        "consolidate_up": by.consolidate_up,
+        "consolidate_down": by.consolidate_down,
+        "stay": by.stay,
+        "defer": by.defer,
+        "exact": by.exact,
+    })
+}
+
 fn as_json(recorded: &Run, simple: &Simplified, out: &Path) -> Value {
     let switches = |s: Switches| json!({ "preemptive": s.preemptive, "forced": s.forced });
     let size = |run: &Run, s: Switches| {
@@ -323,6 +338,8 @@ fn as_json(recorded: &Run, simple: &Simplified, out: &Path) -> Value {
         "why": why,
         "evaluated": simple.counts.evaluated,
         "executed": simple.counts.executed,
+        "iterations": simple.counts.iterations,
+        "removed": removed(&simple.counts.removed),
         "proof_executions": simple.counts.proof_executions,
         "stopped": simple.stopped,
         "preemptions": preemptions.iter().map(|p| json!({

@@ -30,6 +30,7 @@ impl Stopwatch {
     pub fn begin(&mut self, stage: Stage) {
         let name = match stage {
             Stage::Replaying => "replaying",
+            Stage::SeekingFailing => "failing",
             Stage::Reducing => "reducing",
             Stage::SeekingAlternate => "alternate",
             Stage::SeekingCause => "cause",

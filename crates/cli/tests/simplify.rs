@@ -137,3 +137,43 @@ fn what_does_not_fail_is_not_simplified() {
     let said = says(&directory, &["simplify", trace], INCONCLUSIVE);
     assert!(said.contains("does not fail any more"), "{said}");
 }
+
+#[test]
+fn of_a_suffix_all_before_stays_as_it_was() {
+    let directory = directory("simplify-suffix");
+    let program = corpus("atomicity/bank/bank.c");
+    let find = ["find", &program, "--json", "--jobs", "1", "--strategy", "random", "--out", "out"];
+    says(&directory, &[&find[..], &["--schedules", "20000", "--", "4"]].concat(), FINDING);
+    let trace = "out/bank-assertion-1.trace";
+    let simplify = |flags: &[&str]| -> Value {
+        let said = says(&directory, &[&["simplify", trace, "--json"], flags].concat(), FINDING);
+        serde_json::from_str(&said).expect("JSON")
+    };
+    let whole = simplify(&["-o", "whole.trace"]);
+    let suffix = simplify(&["--suffix", "60", "-o", "suffix.trace"]);
+    let switches = |simple: &Value| number(simple, "/after/context_switches");
+    let before = number(&suffix, "/before/context_switches");
+    assert!(switches(&whole) < switches(&suffix) && switches(&suffix) < before, "{suffix}");
+    assert_eq!(suffix["optimality"], "local optimum", "{suffix}");
+    let events = |trace: &str| -> Vec<Value> {
+        let said = says(&directory, &["trace", "show", trace, "--json"], 0);
+        let shown: Value = serde_json::from_str(&said).expect("JSON");
+        shown["events"].as_array().expect("events").clone()
+    };
+    // A few events of a trace are no points of its schedule.
+    let kept = number(&suffix, "/before/events") as usize - 60;
+    assert_eq!(events(trace)[..kept], events("suffix.trace")[..kept]);
+    replays(&directory, "suffix.trace");
+}
+
+/// What each operation took away is together what went.
+#[test]
+fn every_switch_that_goes_is_one_operation_s() {
+    let simple = simplified("removed", "atomicity/bank/bank.c", &["--", "4"]);
+    let removed = simple["removed"].as_object().expect("by operation");
+    let sum: u64 = removed.values().filter_map(Value::as_u64).sum();
+    let [before, after] =
+        ["/before", "/after"].map(|run| number(&simple, &format!("{run}/context_switches")));
+    assert_eq!(sum, before - after, "{simple}");
+    assert!(number(&simple, "/iterations") >= 2, "{simple}");
+}

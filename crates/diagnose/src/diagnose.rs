@@ -83,6 +83,8 @@ impl Default for Options {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Stage {
     Replaying,
+    /// From the paths alone: which order of them fails.
+    SeekingFailing,
     Reducing,
     SeekingAlternate,
     SeekingCause,

@@ -42,6 +42,7 @@ pub fn diagnose_paths(
     let bug = recorded.outcome.failure().ok_or(DiagnoseError::NoFailure)?.id();
     progress(Stage::Replaying);
     let paths = paths_of(lab, recorded, &bug)?;
+    progress(Stage::SeekingFailing);
     let mut effort = Effort::default();
     let found = rebuild(lab, &paths, &bug, solver, options, &mut effort)?;
     let mut diagnosis = diagnose(lab, program, &found.run, solver, options, progress)?;

@@ -16,7 +16,8 @@ pub(crate) fn coarse(trial: &mut Trial<'_>, course: Course) -> Course {
     let mut coarse = Coarse { trial, course, until };
     loop {
         let before = coarse.course.turns.len();
-        coarse.window(0, before);
+        let fixed = coarse.trial.fixed.min(before);
+        coarse.window(fixed, before);
         let after = coarse.course.turns.len();
         if after <= FEW_TURNS || after >= before || !coarse.may_go_on() {
             return coarse.course;

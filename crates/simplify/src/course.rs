@@ -59,6 +59,17 @@ impl Course {
         segments
     }
 
+    /// How many turns begin before so many events are executed.
+    pub fn turns_within(&self, events: u64) -> usize {
+        let mut done = 0;
+        let begins = self.segments().into_iter().take_while(|segment| {
+            let before = done;
+            done += u64::from(segment.events);
+            before < events
+        });
+        begins.count()
+    }
+
     /// Ends it after so many events.
     pub fn truncate(&mut self, events: usize) {
         let mut done = vec![0; self.threads.len()];

@@ -41,6 +41,9 @@ pub(crate) fn prove(
     if budget.proof_executions == 0 {
         return local(Unproved::NotAsked);
     }
+    if budget.suffix.is_some() {
+        return local(Unproved::Suffix);
+    }
     if trial.deviates {
         return local(Unproved::Deviations);
     }

@@ -43,6 +43,8 @@ pub struct Budget {
     pub proof_steps: u64,
     /// When to stop, whatever is done by then.
     pub until: Option<Instant>,
+    /// Only the last so many events are simplified; what comes before stays as it is (§5.4 of the Tinertia paper).
+    pub suffix: Option<u64>,
 }
 
 impl Default for Budget {
@@ -52,6 +54,7 @@ impl Default for Budget {
             proof_executions: PROOF_EXECUTIONS,
             proof_steps: PROOF_WORK,
             until: None,
+            suffix: None,
         }
     }
 }
@@ -86,6 +89,25 @@ pub struct Counts {
     pub executed: u64,
     /// Executions of the proof.
     pub proof_executions: u64,
+    /// Rounds through all of Tinertia's operations.
+    pub iterations: u64,
+    pub removed: Removed,
+}
+
+/// Context switches that each operation took away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Removed {
+    /// Windows of a long run.
+    pub coarse: usize,
+    /// Tinertia's three. What happens after the failure is decided counts as the last.
+    pub remove_last: usize,
+    pub consolidate_up: usize,
+    pub consolidate_down: usize,
+    /// Ours, which are meant for preemptions.
+    pub stay: usize,
+    pub defer: usize,
+    /// The exact search.
+    pub exact: usize,
 }
 
 /// How good the result is.
@@ -103,6 +125,8 @@ pub enum Optimality {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unproved {
     NotAsked,
+    /// All but the end of the run was to stay as it is.
+    Suffix,
     /// What spins is pruned, so a livelock would not show.
     Livelock,
     Unseen(BlindSpot),
@@ -173,6 +197,7 @@ pub fn simplify(
         switches: run.schedule.context_switches(),
         watch,
         left: budget.executions,
+        fixed: 0,
         learned: VisibleSet::default(),
         stopped: false,
     };
@@ -180,9 +205,13 @@ pub fn simplify(
     let (replayed, course) = trial.replay(&schedule, Detail::Outcome);
     let Some(mut course) = course else { return Err(no_more(&trial, replayed)) };
     let before = course.switches();
+    if let Some(suffix) = budget.suffix {
+        trial.fixed = course.turns_within(course.events().saturating_sub(suffix));
+    }
     if before.all() > LONG.0 || course.events() > LONG.1 {
         trial.stage = Stage::Coarse;
         course = coarse::coarse(&mut trial, course);
+        trial.counts.removed.coarse = before.all().saturating_sub(course.switches().all());
     }
     let mut rounds = ROUNDS;
     let (local, schedule, optimality) = loop {
@@ -192,6 +221,7 @@ pub fn simplify(
         trial.stage = Stage::Proving;
         let (improved, optimality) = exact::prove(&mut trial, local, budget);
         let course_so_far = improved.unwrap_or(course);
+        trial.counts.removed.exact += local.all().saturating_sub(course_so_far.switches().all());
         let schedule = course_so_far.schedule(trial.lab.visible());
         // Other schedules share more than the recorded one: with that visible, once more.
         rounds -= 1;

@@ -14,6 +14,7 @@ use std::rc::Rc;
 
 use unravel_trace::{Capability, Detail};
 
+use crate::Removed;
 use crate::budgets::{DEFER, DEFERRED, EVALUATION, MODELLED_EVENTS};
 use crate::course::{Candidate, Course};
 use crate::foresight::{Foreseen, Foresight, Modelled};
@@ -31,6 +32,17 @@ enum Pass {
 impl Pass {
     const ALL: [Pass; 5] =
         [Pass::RemoveLast, Pass::ConsolidateUp, Pass::ConsolidateDown, Pass::Stay, Pass::Defer];
+
+    /// Where it is noted what it took away.
+    fn removed(self, removed: &mut Removed) -> &mut usize {
+        match self {
+            Pass::RemoveLast => &mut removed.remove_last,
+            Pass::ConsolidateUp => &mut removed.consolidate_up,
+            Pass::ConsolidateDown => &mut removed.consolidate_down,
+            Pass::Stay => &mut removed.stay,
+            Pass::Defer => &mut removed.defer,
+        }
+    }
 }
 
 /// The same failure, locally minimal.
@@ -42,9 +54,13 @@ pub(crate) fn tinertia(trial: &mut Trial<'_>, course: Course) -> Course {
         Tinertia { trial, course, confirmed, is_confirmed: true, modelled: None, blind, walked: 0 };
     loop {
         let before = tinertia.confirmed.switches().cost();
+        tinertia.trial.counts.iterations += 1;
         for pass in Pass::ALL {
+            let switches = tinertia.confirmed.switches().all();
             tinertia.pass(pass);
             tinertia.confirm();
+            let left = tinertia.confirmed.switches().all();
+            *pass.removed(&mut tinertia.trial.counts.removed) += switches.saturating_sub(left);
         }
         if tinertia.confirmed.switches().cost() >= before || !tinertia.may_go_on() {
             return tinertia.confirmed;
@@ -85,7 +101,7 @@ impl Tinertia<'_, '_> {
     fn pass(&mut self, pass: Pass) {
         let mut at = match pass {
             Pass::RemoveLast | Pass::ConsolidateDown => self.course.turns.len(),
-            Pass::ConsolidateUp | Pass::Stay | Pass::Defer => 0,
+            Pass::ConsolidateUp | Pass::Stay | Pass::Defer => self.trial.fixed,
         };
         loop {
             self.model();
@@ -136,9 +152,11 @@ impl Tinertia<'_, '_> {
 
     /// Each thread's last turn goes, from the last to the first; true when through.
     fn remove_last(&mut self, at: &mut usize, foresight: &mut Option<Foresight<'_>>) -> bool {
-        while *at > 0 && self.may_go_on() {
+        let fixed = self.trial.fixed;
+        while *at > fixed && self.may_go_on() {
             *at = (*at - 1).min(self.course.turns.len() - 1);
-            if self.course.next_of(*at).is_some() || self.course.turns.len() < 2 {
+            let is_last = self.course.next_of(*at).is_none();
+            if !is_last || *at < fixed || self.course.turns.len() < 2 {
                 continue;
             }
             let candidate = Candidate::without(&self.course, *at);
@@ -177,9 +195,11 @@ impl Tinertia<'_, '_> {
 
     /// Each turn takes the one before of its thread down to it.
     fn consolidate_down(&mut self, at: &mut usize, foresight: &mut Option<Foresight<'_>>) -> bool {
-        while *at > 0 && self.may_go_on() {
+        let fixed = self.trial.fixed;
+        while *at > fixed && self.may_go_on() {
             *at = (*at - 1).min(self.course.turns.len() - 1);
-            let Some(previous) = self.course.previous_of(*at) else { continue };
+            let previous = self.course.previous_of(*at).filter(|previous| *previous >= fixed);
+            let Some(previous) = previous else { continue };
             let candidate = Candidate::without(&self.course, previous);
             if let Tried::KeptElsewhere = self.attempt(&candidate, false, foresight) {
                 return false;

@@ -20,6 +20,8 @@ pub(crate) struct Trial<'a> {
     pub watch: &'a mut dyn FnMut(&Progress) -> bool,
     /// Executions of the simplification that are left.
     pub left: u64,
+    /// So many turns at the beginning stay as they are, but that the last of them may go on longer.
+    pub fixed: usize,
     /// Sites that turned out to touch shared memory and are not visible.
     pub learned: VisibleSet,
     pub stopped: bool,

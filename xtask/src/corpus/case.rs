@@ -105,7 +105,7 @@ pub struct Bug {
     pub unexplained: Option<String>,
     /// `no: ` and why no repair is to be expected. The case complains once there is one.
     pub repair: Option<String>,
-    #[expect(dead_code, reason = "a path that differs is marked, whether it has to differ or not")]
+    /// For readers: a path that differs is marked, whether it has to differ or not.
     #[serde(default)]
     pub path_dependent: bool,
     /// Why a search with default settings misses the bug. The case complains once it is found.
@@ -184,6 +184,14 @@ impl Case {
         let case = Case { folder: folder.to_owned(), expect };
         case.validate().map_err(|problem| format!("expect.toml: {problem}"))?;
         Ok(case)
+    }
+
+    /// The case with other arguments of its program, if there are any.
+    pub fn with(mut self, args: &[&str]) -> Case {
+        if !args.is_empty() {
+            self.expect.args = args.iter().map(|&arg| arg.to_owned()).collect();
+        }
+        self
     }
 
     fn validate(&self) -> Result<(), String> {

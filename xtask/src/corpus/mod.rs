@@ -21,7 +21,7 @@ use crate::workspace;
 
 pub use case::name;
 pub use caused::{Cause, Causes, Order, Repair, Repairs};
-pub use claims::{Measured, Searched};
+pub use claims::{Failing, Measured, Searched};
 pub use hunted::{Exposed, Hunt};
 
 use case::Case;
@@ -52,14 +52,28 @@ pub fn find(tool: &Path, folder: &Path, scratch: &Path) -> Result<PathBuf, Strin
     claims::trace(tool, &Case::read(folder)?, scratch)
 }
 
-/// A failing trace of a case, found by random search with this seed.
+/// A failing trace of a case, which gets these arguments instead of its own if there are any, found by random search with
+/// this seed.
 pub fn find_with_seed(
     tool: &Path,
     folder: &Path,
     scratch: &Path,
+    args: &[&str],
     seed: u64,
 ) -> Result<PathBuf, String> {
-    claims::random_trace(tool, &Case::read(folder)?, scratch, seed)
+    claims::random_trace(tool, &Case::read(folder)?.with(args), scratch, seed)
+}
+
+/// A failing run of a case, which gets these arguments instead of its own if there are any: found as its claims say, or
+/// by a strategy and with about so many events.
+pub fn failing(
+    tool: &Path,
+    folder: &Path,
+    scratch: &Path,
+    args: &[&str],
+    near: Option<(&str, u64)>,
+) -> Result<Failing, String> {
+    claims::failing(tool, &Case::read(folder)?.with(args), scratch, near)
 }
 
 /// A search of the buggy program of a case with these flags.
@@ -107,11 +121,7 @@ pub fn hunt(
     version: Version,
     args: &[&str],
 ) -> Result<Hunt, String> {
-    let mut case = Case::read(folder)?;
-    if !args.is_empty() {
-        case.expect.args = args.iter().map(|&arg| arg.to_owned()).collect();
-    }
-    claims::hunt(tool, &case, scratch, version)
+    claims::hunt(tool, &Case::read(folder)?.with(args), scratch, version)
 }
 
 /// Whether what a hunt exposed is the bug of the case, and fails again each time: why not, if not.

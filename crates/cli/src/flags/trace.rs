@@ -113,6 +113,9 @@ pub struct SimplifyFlags {
     /// Do not try to prove it.
     #[arg(long, conflicts_with = "proof")]
     pub no_proof: bool,
+    /// Simplify only the last N events, and leave what comes before as it is; nothing is proved then.
+    #[arg(long, value_name = "N", conflicts_with = "proof")]
+    pub suffix: Option<u64>,
     /// No progress, and no list of preemptions.
     #[arg(short, long)]
     pub quiet: bool,
