@@ -1,5 +1,5 @@
 //! Unit propagation, and nothing else: whether a clause follows from those that are there (RUP: reverse unit
-//! propagation). If all its literals were false, some clause would be false too.
+//! propagation, after Goldberg and Novikov). If all its literals were false, some clause would be false too.
 
 use rustc_hash::FxHashMap;
 use unravel_solve::proof::Literal;

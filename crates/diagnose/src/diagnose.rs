@@ -460,7 +460,7 @@ pub fn improved(
         let (found, proved) = minimal::by_solver(world, model, reference, solver, bounds, flow);
         if !known {
             candidates.extend(found);
-            candidates.sort_by_key(rank);
+            candidates = distinct(candidates);
             bound = bound.max(proved);
         }
     }
@@ -469,9 +469,21 @@ pub fn improved(
         let lexico = SolverGoal::Lexicographic;
         let (found, _) = minimal::by_solver(world, model, reference, solver, bounds, lexico);
         candidates.extend(found);
-        candidates.sort_by_key(rank);
+        candidates = distinct(candidates);
     }
     (candidates, bound)
+}
+
+/// Nearest first, of each data flow the nearest only.
+fn distinct(mut candidates: Vec<Nearby>) -> Vec<Nearby> {
+    candidates.sort_by_key(rank);
+    let mut kept: Vec<Nearby> = Vec::new();
+    for candidate in candidates {
+        if !kept.iter().any(|known| known.lineup.edges == candidate.lineup.edges) {
+            kept.push(candidate);
+        }
+    }
+    kept
 }
 
 /// What a published algorithm finds.
