@@ -14,8 +14,8 @@ use unravel_database::Database;
 use unravel_results::{Diagnosis, Effort, Observed};
 use unravel_solve::{Answer, Bounds, Evaluator, Model, Query, Solver, StepId, Verdict, Wish};
 use unravel_trace::{
-    Bug, Combined, Failure, FailureKind, Initial, Otherwise, Outcome, Rng, Run, Schedule, Symbolic,
-    ThreadId, VisibleSet, combine,
+    Bug, Combined, Condition, Failure, Initial, Otherwise, Outcome, Place, Rng, Run, Schedule,
+    Symbolic, ThreadId, VisibleSet, combine,
 };
 
 use crate::alternate::{Nearby, rank};
@@ -139,11 +139,12 @@ impl Search<'_, '_> {
         let traces = self.pool.traces(combination);
         let Ok(combined) = combine(&traces, &combination.turns) else { return Asked::No };
         let mut answer = Asked::No;
-        for target in assertions(&combined) {
+        let Some(known) = recorded.outcome.failure() else { return Asked::No };
+        for target in assertions(&combined, known) {
             let symbolic = aimed(&combined, Some(target));
             match self.order(&combined, &symbolic, Wish::Fails) {
                 Asked::Yes((model, order)) => {
-                    let failure = failure(&combined, &symbolic, recorded);
+                    let failure = failure(&combined, &symbolic, known);
                     let run = run(combined, symbolic, failure);
                     let note = Some(self.note(combination));
                     return Asked::Yes(Box::new(Found { run, model, order, note }));
@@ -237,10 +238,16 @@ enum Asked<T = Box<Found>> {
     Unknown,
 }
 
-/// The conditions that fail otherwise, by their index.
-fn assertions(combined: &Combined) -> Vec<usize> {
+/// The conditions that fail otherwise, by their index: where the recorded one is, or it would be another bug.
+fn assertions(combined: &Combined, known: &Failure) -> Vec<usize> {
+    let line = |place: &Place| (place.file.clone(), place.line);
+    let wanted = known.stack.first().map(line);
+    let is_it = |condition: &Condition| {
+        let site = combined.trace.site(condition.site);
+        condition.otherwise == Otherwise::Fails && site.map(|site| line(&site.place)) == wanted
+    };
     let conditions = combined.symbolic.conditions.iter().enumerate();
-    conditions.filter(|(_, c)| c.otherwise == Otherwise::Fails).map(|(index, _)| index).collect()
+    conditions.filter(|(_, condition)| is_it(condition)).map(|(index, _)| index).collect()
 }
 
 /// The combination with one of its assertions as what can fail; with none, nothing can.
@@ -260,14 +267,13 @@ fn aimed(combined: &Combined, target: Option<usize>) -> Symbolic {
     symbolic
 }
 
-fn failure(combined: &Combined, symbolic: &Symbolic, recorded: &Run) -> Failure {
+fn failure(combined: &Combined, symbolic: &Symbolic, known: &Failure) -> Failure {
     let Bug::Condition { thread, after, .. } = symbolic.bug else {
         unreachable!("the combination aims at a condition")
     };
     let site = combined.trace.site(combined.trace.events[after as usize].site);
-    let known = recorded.outcome.failure();
     Failure {
-        kind: known.map_or(FailureKind::Assertion, |known| known.kind),
+        kind: known.kind,
         message: "the recorded assertion can fail".to_owned(),
         thread: combined.trace.thread_name(thread).clone(),
         stack: site.map(|site| site.place.clone()).into_iter().collect(),
@@ -298,10 +304,6 @@ fn passing(
     let turns: Vec<ThreadId> = failing.steps().iter().map(|step| step.thread).collect();
     let from = Combination { turns, ..from.clone() };
     let initial = failing.symbolic.as_deref().map_or(&[][..], |symbolic| &symbolic.initial);
-    let target = failing.symbolic.as_deref().and_then(|symbolic| match symbolic.bug {
-        Bug::Condition { thread, .. } => Some(thread),
-        _ => None,
-    });
     let mut found: Vec<Nearby> = Vec::new();
     for foreign in 1..=MOST_FOREIGN {
         let (combinations, _) = pool.derived(&from, foreign, MOST_COMBINED as usize);
@@ -309,8 +311,10 @@ fn passing(
             if found.len() >= ENOUGH_ELSEWHERE || search.begun.elapsed() > options.goal_time {
                 break;
             }
-            let observed = search.passes(&combination, initial, target);
-            found.extend(observed.map(|observed| reference.measure(observed, None, GOAL)));
+            let observed = search.passes(&combination, initial, &failing.failure);
+            let measured = observed.map(|observed| reference.measure(observed, None, GOAL));
+            // What does the same and passes was recorded by somebody who calls another thing a failure.
+            found.extend(measured.filter(|nearby| !nearby.same_path));
         }
         if !found.is_empty() {
             break;
@@ -327,17 +331,15 @@ impl Search<'_, '_> {
         &mut self,
         combination: &Combination,
         initial: &[Initial],
-        target: Option<ThreadId>,
+        known: &Failure,
     ) -> Option<Observed> {
         let mut combined = combine(&self.pool.traces(combination), &combination.turns).ok()?;
-        for known in &mut combined.symbolic.initial {
+        for cell in &mut combined.symbolic.initial {
             let same =
-                |other: &&Initial| other.address == known.address && other.bytes == known.bytes;
-            known.value = initial.iter().find(same).map_or(known.value, |other| other.value);
+                |other: &&Initial| other.address == cell.address && other.bytes == cell.bytes;
+            cell.value = initial.iter().find(same).map_or(cell.value, |other| other.value);
         }
-        let conditions = &combined.symbolic.conditions;
-        let aims = |index: &usize| Some(conditions[*index].thread) == target;
-        let symbolic = aimed(&combined, assertions(&combined).into_iter().find(aims));
+        let symbolic = aimed(&combined, assertions(&combined, known).first().copied());
         let Asked::Yes((model, order)) = self.order(&combined, &symbolic, Wish::Passes) else {
             return None;
         };

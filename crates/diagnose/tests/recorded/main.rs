@@ -271,6 +271,18 @@ fn orders(diagnosis: &Diagnosis) -> Vec<String> {
     orders
 }
 
+/// One writes between the other's read and write, or both read before either writes. Lines 12 and 13 are the update of thread 1, 11 and 12
+/// that of thread 1.1.
+fn is_lost_update(diagnosis: &Diagnosis) {
+    let answers = [
+        ["p1.java:13 -> p1_1.java:12", "p1_1.java:11 -> p1.java:13"],
+        ["p1.java:12 -> p1_1.java:12", "p1_1.java:12 -> p1.java:13"],
+        ["p1.java:12 -> p1_1.java:12", "p1_1.java:11 -> p1.java:13"],
+    ];
+    let found = orders(diagnosis);
+    assert!(answers.iter().any(|answer| found == *answer), "{found:?}");
+}
+
 /// An update is lost between a thread and its child, which no recorded run showed.
 #[test]
 fn a_lost_update_between_a_thread_and_its_child_is_the_root_cause() {
@@ -295,11 +307,7 @@ fn a_lost_update_between_a_thread_and_its_child_is_the_root_cause() {
         let diagnosis = diagnosed(directory.path(), &symbiosis::Options::default());
         let diagnosis = diagnosis.unwrap_or_else(|e| panic!("{e}"));
         check(&program, &diagnosis);
-        // What one reads before the other writes, and the other way round: lines 12 and 13 of 1, 11 and 12 of 1.1.
-        assert_eq!(
-            orders(&diagnosis),
-            ["p1.java:12 -> p1_1.java:12", "p1_1.java:11 -> p1.java:13"]
-        );
+        is_lost_update(&diagnosis);
         assert!(diagnosis.alternates[0].same_path);
     }
     // A run that failed, in which nobody is marked.
@@ -308,7 +316,7 @@ fn a_lost_update_between_a_thread_and_its_child_is_the_root_cause() {
     let options = symbiosis::Options { failing: "0".parse().ok(), ..symbiosis::Options::default() };
     let diagnosis = diagnosed(directory.path(), &options).unwrap_or_else(|e| panic!("{e}"));
     check(&program, &diagnosis);
-    assert_eq!(orders(&diagnosis), ["p1.java:12 -> p1_1.java:12", "p1_1.java:11 -> p1.java:13"]);
+    is_lost_update(&diagnosis);
 }
 
 /// Each thread counts if the other has not said that it does; `locked`: no count is lost.
