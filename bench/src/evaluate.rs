@@ -39,8 +39,11 @@ pub struct EvaluateFlags {
     output: Option<PathBuf>,
 }
 
+/// Measures a table.
+type Measure = fn(&Lab) -> Table;
+
 /// The tables, in the order of the page.
-const TABLES: [(&str, fn(&Lab) -> Table); 9] = [
+const TABLES: [(&str, Measure); 9] = [
     ("symbiosis-1", symbiosis::table_1),
     ("symbiosis-2", symbiosis::table_2),
     ("symbiosis-3", symbiosis::table_3),

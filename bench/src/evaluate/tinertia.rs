@@ -4,7 +4,7 @@
 use super::claim::{Claim, Seen, judge, mean};
 use super::lab::{Lab, Subject};
 use super::page::Table;
-use super::words::{NONE, fewer, seconds};
+use super::words::{NONE, seconds};
 use crate::measure::{median, time};
 use crate::search::paper::table_3 as against_chess;
 use crate::simplify::{Answer, Paper, paper, simplify};
@@ -95,21 +95,22 @@ const SIMPLIFIED: [Claim<Simplified>; 4] = [
         of: |rows| Seen::of_all(rows, Simplified::name, |row| !row.answers.is_empty()),
     },
     Claim {
-        says: "over 90 % of the results are within 2 switches of the proved optimum (the paper's measure)",
+        says: "over 90 % of the results are within 2 switches of what is proved to be needed (the paper's measure), but of pbzip2 and \
+               pfscan, of which nothing is proved",
         of: |rows| {
-            let all: Vec<&Answer> = rows.iter().flat_map(|row| &row.answers).collect();
+            let rows = rows.iter().filter(|row| !matches!(row.name(), "pbzip2" | "pfscan"));
+            let all: Vec<&Answer> = rows.flat_map(|row| &row.answers).collect();
             let near = all.iter().filter(|a| a.after.switches.all() - a.at_least <= NEAR).count();
             Seen::at_least(near as f64 / all.len().max(1) as f64 * 100.0, 90.0, " %")
         },
     },
     Claim {
-        says: "92 % of the preemptions are removed on average",
+        says: "no more preemptions are left than in the paper, or one",
         of: |rows| {
-            let all = rows.iter().flat_map(|row| &row.answers);
-            let some = all.filter(|a| a.before.switches.preemptive > 0);
-            let removed =
-                some.map(|a| fewer(a.after.switches.preemptive, a.before.switches.preemptive));
-            Seen::at_least(mean(removed), 92.0, " %")
+            Seen::of_all(rows, Simplified::name, |row| {
+                let left = mean(row.answers.iter().map(|a| a.after.switches.preemptive as f64));
+                paper(row.name()).is_some_and(|paper| left <= paper.preemptive.max(1.0))
+            })
         },
     },
     Claim {

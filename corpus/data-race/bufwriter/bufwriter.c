@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define SIZE 256
+#define SIZE 32768
 #define SYNC_WRITERS 1
 #define BARE_WRITERS 1
 #define WRITERS (SYNC_WRITERS + BARE_WRITERS)

@@ -23,7 +23,7 @@ mod repairs;
 mod truth;
 
 pub use explanation::Measured;
-pub use failing::Failing;
+pub use failing::{Failing, failing};
 
 use std::path::{Path, PathBuf};
 
@@ -115,24 +115,6 @@ pub fn random_trace(
             bug(search).ok_or("it was not found".into())
         }
         None => Err("random search does not find it".into()),
-    }
-}
-
-/// A failing run of the buggy program: with about so many events, if that is said, by this strategy; else as the claims find
-/// it.
-pub fn failing(
-    tool: &Path,
-    case: &Case,
-    scratch: &Path,
-    near: Option<(&str, u64)>,
-) -> Result<Failing, String> {
-    let lab = Lab { tool, case, scratch };
-    let mut words = vec![super::name(&case.folder)];
-    words.extend(case.expect.args.iter().cloned());
-    let out = words.join("-").replace('/', "-");
-    match near {
-        Some((strategy, events)) => lab.failing_near(strategy, events, &out),
-        None => lab.failing(&out),
     }
 }
 

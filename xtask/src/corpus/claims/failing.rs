@@ -4,10 +4,11 @@
 //! gets the arguments that make it as long, and of several seeds the failing run counts whose length is nearest to the
 //! paper's.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Lab;
 use crate::corpus::answer::Finding;
+use crate::corpus::case::Case;
 
 /// Seeds that are tried; fewer, if one is near enough.
 const SEEDS: u64 = 24;
@@ -22,35 +23,42 @@ pub struct Failing {
     pub trace: PathBuf,
     pub events: u64,
     pub threads: usize,
-    pub switches: u64,
+}
+
+/// A failing run of the buggy program: with about so many events, if that is said, by this strategy; else as the claims find
+/// it.
+pub fn failing(
+    tool: &Path,
+    case: &Case,
+    scratch: &Path,
+    near: Option<(&str, u64)>,
+) -> Result<Failing, String> {
+    let lab = Lab { tool, case, scratch };
+    let mut words = vec![crate::corpus::name(&case.folder)];
+    words.extend(case.expect.args.iter().cloned());
+    let out = words.join("-").replace('/', "-");
+    match near {
+        Some((strategy, events)) => lab.failing_near(strategy, events, &out),
+        None => lab.failing(&out),
+    }
 }
 
 impl From<Finding> for Failing {
     fn from(finding: Finding) -> Failing {
         let Finding { trace, run, .. } = finding;
-        Failing {
-            trace,
-            events: run.events,
-            threads: run.threads.len(),
-            switches: run.context_switches,
-        }
+        Failing { trace, events: run.events, threads: run.threads.len() }
     }
 }
 
 impl Lab<'_> {
     /// The failing run that the claims of the case find.
-    pub(super) fn failing(&self, out: &str) -> Result<Failing, String> {
+    fn failing(&self, out: &str) -> Result<Failing, String> {
         let search = self.find(&self.case.expect.sources, &self.limits(), out, 1)?;
         self.bug_among(search.findings).ok_or("it was not found".into())
     }
 
     /// The failing run with about so many events, of several seeds of a strategy.
-    pub(super) fn failing_near(
-        &self,
-        strategy: &str,
-        events: u64,
-        out: &str,
-    ) -> Result<Failing, String> {
+    fn failing_near(&self, strategy: &str, events: u64, out: &str) -> Result<Failing, String> {
         let mut nearest: Option<Failing> = None;
         let distance = |failing: &Failing| failing.events.abs_diff(events);
         for seed in 1..=SEEDS {
