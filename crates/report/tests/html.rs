@@ -118,7 +118,7 @@ fn several_bugs_are_listed_and_linked() {
         &page,
         &[
             "Bug 2 of 3",
-            "Its root cause is in the same lines as that of bug 1 .",
+            "Its root cause is that of bug 1 .",
             "same cause as bug 1",
             "Put aside by unravel.toml",
             "deadlock at bank.c:88 seen in 4 schedules: known, see ticket 17",
