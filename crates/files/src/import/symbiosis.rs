@@ -128,12 +128,15 @@ pub fn import(directory: &Path, options: &Options) -> Result<Imported, ImportErr
     Ok(Imported { file, executions })
 }
 
+/// Files of threads, which of them were chosen, and what the others are.
+type Sorted = (Vec<ThreadFile>, Vec<usize>, Vec<Other>);
+
 /// The files that could be read. Of those that were chosen, all must be; what is wrong with others is said.
 fn sort_out(
     reads: Vec<Read>,
     chosen: &[usize],
     notes: &mut Vec<String>,
-) -> Result<(Vec<ThreadFile>, Vec<usize>, Vec<Other>), ImportError> {
+) -> Result<Sorted, ImportError> {
     let (mut files, mut places, mut others) = (Vec::new(), Vec::new(), Vec::new());
     let mut broken = Vec::new();
     let own = reads.get(*chosen.first().unwrap_or(&0)).map(|read| read.name.execution.clone());
