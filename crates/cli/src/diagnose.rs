@@ -77,12 +77,12 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     })
 }
 
+/// A solver, and what its checked proofs came to.
+type Checked = (Box<dyn Solver>, Rc<RefCell<Ledger>>);
+
 /// The solver that was chosen; Ctrl-C and the end of the time end its queries. If its proofs are checked, the ledger is
 /// filled.
-fn solver(
-    flags: &DiagnoseFlags,
-    paths: &Paths,
-) -> Result<(Box<dyn Solver>, Rc<RefCell<Ledger>>), CliError> {
+fn solver(flags: &DiagnoseFlags, paths: &Paths) -> Result<Checked, CliError> {
     let until = Instant::now() + flags.time.unwrap_or(DIAGNOSE_TIME);
     let mut ledger = Rc::default();
     let mut solver = flags.solver.make();
