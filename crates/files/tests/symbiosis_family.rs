@@ -342,7 +342,7 @@ fn damage_is_survived() {
                 3 => bytes.rotate_left(at),
                 4 => {
                     *name =
-                        name.replacen(['1', '3', '0'], *rng.pick(&["7", "1.1", "0", "", "-2"]), 1)
+                        name.replacen(['1', '3', '0'], rng.pick(&["7", "1.1", "0", "", "-2"]), 1)
                 }
                 _ => {
                     let text = String::from_utf8_lossy(bytes).into_owned();
