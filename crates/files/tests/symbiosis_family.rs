@@ -341,8 +341,8 @@ fn damage_is_survived() {
                 2 => drop(bytes.drain(at..(at + 9).min(bytes.len()))),
                 3 => bytes.rotate_left(at),
                 4 => {
-                    *name =
-                        name.replacen(['1', '3', '0'], rng.pick(&["7", "1.1", "0", "", "-2"]), 1)
+                    let other = *rng.pick(&["7", "1.1", "0", "", "-2"]);
+                    *name = name.replacen(['1', '3', '0'], other, 1);
                 }
                 _ => {
                     let text = String::from_utf8_lossy(bytes).into_owned();

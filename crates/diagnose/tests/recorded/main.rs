@@ -72,10 +72,11 @@ fn body(rng: &mut Rng, budget: &mut u32, depth: u32) -> Vec<Op> {
         }
         *budget -= 1;
         let variable = *rng.pick(&["x_7", "this$0_12"]);
+        let state = *rng.pick(&["Sold", "Free"]);
         ops.extend(match rng.below(if depth > 0 { 7 } else { 4 }) {
             0 => vec![Op::Write(variable, number(rng.below(3).into()))],
             1 => vec![Op::Add(variable, 1)],
-            2 => vec![Op::Write("state_9", Value::Text(*rng.pick(&["Sold", "Free"])))],
+            2 => vec![Op::Write("state_9", Value::Text(state))],
             3 => vec![Op::Lock(5), Op::Add(variable, 2), Op::Unlock(5)],
             4 => {
                 let test = Test::Is(Value::Text("Sold"));
