@@ -67,6 +67,7 @@ pub fn table(lab: &Lab) -> Table {
         .chain(remarks)
         .collect(),
         claims: judge(&CLAIMS, &rows),
+        aims: judge(&AIMS, &rows),
         seconds: 0.0,
     }
 }
@@ -89,6 +90,17 @@ const CLAIMS: [Claim<Row>; 4] = [
         of: |rows| {
             Seen::of_all(rows, Row::name, |row| !row.differs() || notes::of(row.name()).is_some())
         },
+    },
+];
+
+const AIMS: [Claim<Row>; 2] = [
+    Claim {
+        says: "less than 2 s on average",
+        of: |rows| Seen::at_most(mean(rows.iter().map(|row| row.seconds)), 2.0, " s"),
+    },
+    Claim {
+        says: "as many causes as in the paper",
+        of: |rows| Seen::of_all(rows, Row::name, |row| !row.differs()),
     },
 ];
 

@@ -53,6 +53,7 @@ pub fn table(lab: &Lab) -> Table {
         rows: rows.iter().map(Row::cells).collect(),
         remarks: rows.iter().flat_map(Row::remarks).chain(UNSIZED.map(str::to_owned)).collect(),
         claims: judge(&CLAIMS, &rows),
+        aims: judge(&AIMS, &rows),
         seconds: 0.0,
     }
 }
@@ -98,6 +99,30 @@ const CLAIMS: [Claim<Row>; 6] = [
         of: |rows| {
             Seen::of_all(rows, Row::name, |row| {
                 row.sized.bug.as_ref().is_ok_and(|bug| bug.seconds <= 90.0)
+            })
+        },
+    },
+];
+
+const AIMS: [Claim<Row>; 3] = [
+    Claim {
+        says: "every bug is exposed at the paper's size, in no more attempts than Cortex",
+        of: |rows| Seen::of_all(rows, Row::name, |row| row.sized.is_within()),
+    },
+    Claim {
+        says: "on average 83 % fewer data flows than the failing run (the paper's average)",
+        of: |rows| {
+            let shares = rows.iter().filter_map(|row| ours(&row.sized));
+            Seen::at_least(mean(shares.map(|(flows, _)| flows.fewer() * 100.0)), 83.0, " %")
+        },
+    },
+    Claim {
+        says: "our failing runs have at least 70 % of the paper's events",
+        of: |rows| {
+            Seen::of_all(rows, Row::name, |row| {
+                let paper = row.paper.cortex.map_or(0, |cortex| cortex.conciseness.events);
+                ours(&row.sized)
+                    .is_some_and(|(_, events)| events.all as f64 >= f64::from(paper) * 0.7)
             })
         },
     },

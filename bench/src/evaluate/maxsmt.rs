@@ -53,14 +53,12 @@ pub fn table(lab: &Lab) -> Table {
         rows: cells,
         remarks: vec![
             "The failing schedules are ours: what is minimal beside them need not be what is minimal beside the paper's.".into(),
-            "Goals but the default one look for schedules on the recorded path. Of critical, loader, manager, ticketorder and pbzip2 none \
-             passes there: the failure depends on the path, and the passing run beside it takes another."
-                .into(),
-            "bufwriter: the passing run of the default goal is the best that was found, and the solver gives up in 20 s; garage: the goals \
-             find none, why was not looked into."
+            "Goals but the default one look for schedules on the recorded path. Where the default goal's is on another (`~`), they found none; \
+             whether there is none was not looked into, nor why bufwriter and garage have none."
                 .into(),
         ],
         claims: judge(&CLAIMS, &rows),
+        aims: judge(&AIMS, &rows),
         seconds: 0.0,
     }
 }
@@ -99,6 +97,38 @@ const CLAIMS: [Claim<Row>; 4] = [
                     || row.goals[1..3].iter().zip(&GOALS[1..3]).all(|(measured, goal)| {
                         measured.as_ref().is_ok_and(|measured| found(measured, goal).is_some())
                     })
+            })
+        },
+    },
+];
+
+const AIMS: [Claim<Row>; 3] = [
+    Claim {
+        says: "of every program no more data flows differ than in the paper's best, or it is proved that none fewer can",
+        of: |rows| {
+            Seen::of_all(rows, Row::name, |row| {
+                let paper = row.paper.fewest_flows().unwrap_or(0);
+                row.nearest().is_some_and(|nearest| {
+                    nearest.distance.data_flow <= paper || nearest.minimality.proved
+                })
+            })
+        },
+    },
+    Claim {
+        says: "the default goal finds its schedule in 0.1 s",
+        of: |rows| {
+            Seen::of_all(rows, Row::name, |row| {
+                row.local.as_ref().is_ok_and(|measured| measured.timings.alternate <= 0.1)
+            })
+        },
+    },
+    Claim {
+        says: "MaxSMT and lexico answer for every program",
+        of: |rows| {
+            Seen::of_all(rows, Row::name, |row| {
+                row.goals[1..3].iter().zip(&GOALS[1..3]).all(|(measured, goal)| {
+                    measured.as_ref().is_ok_and(|measured| found(measured, goal).is_some())
+                })
             })
         },
     },
