@@ -10,6 +10,8 @@ mod explain;
 mod generated;
 mod hunt;
 mod measure;
+mod rebuild;
+mod record;
 mod scale;
 mod search;
 mod simplify;
@@ -81,8 +83,21 @@ enum Subject {
         /// Only corpus cases whose `kind/name` contains this.
         filter: Option<String>,
     },
+    /// Native failures of the corpus, recorded and confirmed from their logs alone.
+    Rebuild {
+        /// Only corpus cases whose `kind/name` contains this.
+        filter: Option<String>,
+        /// Native runs a program, until it counts as not failing.
+        #[arg(long, value_name = "N", default_value_t = 10_000)]
+        runs: u64,
+        /// And so many seconds.
+        #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+        seconds: u64,
+    },
     /// Our own solver and Z3 on the same instances: time, conflicts, memory, growth.
     Solve(solve::SolveFlags),
+    /// What recording costs, what it writes, how fast that is decoded, beside the papers' profiling.
+    Record,
     /// The tables of the six papers beside ours, as `docs/evaluation.md`; fails if a claim of the page does not hold.
     Evaluate(evaluate::EvaluateFlags),
     /// One question of `solve`, in a process of its own.
@@ -127,8 +142,10 @@ impl Subject {
             // It is one of the paper's examples, too.
             Subject::Causes { filter, .. } => small(filter, "real/transmission-1.42"),
             Subject::Hunt { filter } => small(filter, "atomicity/account"),
+            // Hangs in nearly every run.
+            Subject::Rebuild { filter, .. } => small(filter, "cpp/ledger"),
             Subject::Solve(flags) => flags.shrink(),
-            Subject::Vm | Subject::Evaluate(_) | Subject::SolveOne(_) => {}
+            Subject::Vm | Subject::Record | Subject::Evaluate(_) | Subject::SolveOne(_) => {}
         }
     }
 }
@@ -148,7 +165,12 @@ fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
         Subject::Causes { filter, repairs: false } => causes::run(filter.as_deref(), scale),
         Subject::Causes { filter, repairs: true } => causes::repairs::run(filter.as_deref()),
         Subject::Hunt { filter } => hunt::run(filter.as_deref()),
+        Subject::Rebuild { filter, runs, seconds } => {
+            let time = std::time::Duration::from_secs(seconds);
+            rebuild::run(filter.as_deref(), rebuild::Extent { runs, time })
+        }
         Subject::Solve(flags) => solve::run(&flags, scale),
+        Subject::Record => record::run(scale).map(|()| true),
         Subject::Evaluate(flags) => evaluate::run(&flags),
         Subject::SolveOne(one) => solve::answer(&one)
             .map(|()| true)

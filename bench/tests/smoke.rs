@@ -29,8 +29,23 @@ fn vm() {
 }
 
 #[test]
+fn record() {
+    let line = headline(&["record"]);
+    assert!(line.starts_with("record: flight ") && line.contains("; control "), "{line}");
+}
+
+#[test]
 fn search() {
     check(&["search"], "search: portfolio finds 1 of 1, geometric mean ", ")");
+}
+
+#[test]
+fn rebuild() {
+    check(
+        &["rebuild"],
+        "rebuild: of 1 programs that failed natively 1 are confirmed from the log alone, 0 more",
+        " as another failure",
+    );
 }
 
 #[test]

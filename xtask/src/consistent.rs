@@ -128,6 +128,9 @@ fn cause(diagnosis: &Value, complaints: &mut Vec<String>) {
     if pattern != "compound" && evidence.is_null() {
         complaints.push(format!("{pattern} without evidence"));
     }
+    if evidence["kind"] == "unavoidable" && list(&evidence["kept"]).is_empty() {
+        complaints.push("unavoidable with nothing kept".to_owned());
+    }
     if evidence["kind"] == "shielded" {
         let (tried, without) = (number(&evidence["tried"]), number(&evidence["failed_without"]));
         if tried == 0 || without == 0 || without > tried {
@@ -145,7 +148,11 @@ fn cause(diagnosis: &Value, complaints: &mut Vec<String>) {
         complaints.push("a root cause without a sentence".to_owned());
     }
     for order in list(&cause["orders"]) {
-        if order["first"]["event"].is_null() && order["second"]["event"].is_null() {
+        // What fails is no event, but it was executed.
+        let failed = diagnosis["failure"]["place"]["line"].as_u64();
+        let is_failed = |who: &Value| failed.is_some() && who["place"]["line"].as_u64() == failed;
+        let is_missing = |who: &Value| who["event"].is_null() && !is_failed(who);
+        if is_missing(&order["first"]) && is_missing(&order["second"]) {
             complaints.push("an order of two events that did not happen".to_owned());
         }
     }

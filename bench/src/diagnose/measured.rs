@@ -28,6 +28,7 @@ pub struct Diagnosis {
     pub context_switches: Switches,
     pub root_cause: Option<RootCause>,
     pub alternates: Vec<Alternate>,
+    pub notes: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -67,8 +68,6 @@ pub struct Projection {
     /// Events of the failing run.
     pub failing: Vec<IgnoredAny>,
     pub flows: Vec<IgnoredAny>,
-    /// Data flows of the whole failing run.
-    pub all_flows: u64,
 }
 
 #[derive(Deserialize)]
@@ -97,6 +96,16 @@ pub struct Timings {
     pub alternate: f64,
     pub cause: f64,
     pub total: f64,
+    /// Data flows of the run that was given.
+    pub flows_given: u64,
+    /// In the nearest order of the recorded steps alone.
+    pub flows_recorded: Option<FlowsRecorded>,
+}
+
+#[derive(Deserialize)]
+pub struct FlowsRecorded {
+    pub differ: u32,
+    pub proved: bool,
 }
 
 /// Diagnoses a trace with these flags.

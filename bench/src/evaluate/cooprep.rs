@@ -30,7 +30,7 @@ const fn row(
 const ROWS: [Paper; 13] = [
     row("BoundedBuffer", "sync/boundedbuffer", &[], 15, 525, "1 %"),
     row("BubbleSort", "atomicity/bubblesort", &[], 11, 52495, "2 %"),
-    row("BufferWriter", "data-race/bufwriter", &["10900"], 6, 130597, "35 %"),
+    row("BufferWriter", "data-race/bufwriter", &["5580"], 6, 130597, "35 %"),
     row("Deadlock", "deadlock/deadlock", &[], 4, 12, "12 %"),
     row("Manager", "atomicity/manager", &["4", "50"], 5, 2368, "28 %"),
     row("Piper", "sync/piper", &[], 8, 580, "6 %"),

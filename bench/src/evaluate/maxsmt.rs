@@ -53,8 +53,11 @@ pub fn table(lab: &Lab) -> Table {
         rows: cells,
         remarks: vec![
             "The failing schedules are ours: what is minimal beside them need not be what is minimal beside the paper's.".into(),
-            "Goals but the default one look for schedules on the recorded path. Where the default goal's is on another (`~`), they found none; \
-             whether there is none was not looked into, nor why bufwriter and garage have none."
+            "Goals but the default one look for schedules on the recorded path. Where the default goal's is on another (`~`), they found none \
+             there."
+                .into(),
+            "pfscan: two data flows differ in what is executed to its end; in the nearest order of the recorded steps, as the paper counts, one \
+             (Symbiosis, table II)."
                 .into(),
         ],
         claims: judge(&CLAIMS, &rows),
@@ -63,19 +66,19 @@ pub fn table(lab: &Lab) -> Table {
     }
 }
 
-const CLAIMS: [Claim<Row>; 4] = [
+/// Programs whose passing run does what the failing one did not come to, or whose question is not answered in time.
+const UNANSWERED: [&str; 5] = ["pbzip2 S", "pbzip2 M", "pbzip2 L", "bufwriter", "garage"];
+
+const CLAIMS: [Claim<Row>; 5] = [
     Claim {
         says: "every program has a passing schedule (the paper's heuristic fails on bank)",
         of: |rows| Seen::of_all(rows, Row::name, |row| row.nearest().is_some()),
     },
     Claim {
-        says: "no more data flows differ than in the paper's best, or it is proved that none fewer can, but of pfscan and bufwriter",
+        says: "no more data flows differ than in the paper's best, or it is proved that none fewer can; of pfscan, in recorded steps",
         of: |rows| {
-            Seen::of_all_but(rows, &["pfscan", "bufwriter"], Row::name, |row| {
-                let paper = row.paper.fewest_flows().unwrap_or(0);
-                row.nearest().is_some_and(|nearest| {
-                    nearest.distance.data_flow <= paper || nearest.minimality.proved
-                })
+            Seen::of_all(rows, Row::name, |row| {
+                row.is_within() || row.name() == "pfscan" && row.is_within_recorded()
             })
         },
     },
@@ -90,9 +93,13 @@ const CLAIMS: [Claim<Row>; 4] = [
         },
     },
     Claim {
-        says: "where the nearest schedule is on the recorded path, MaxSMT and lexico find one, too, in 20 s, but of bufwriter and garage",
+        says: "no goal finds a schedule with fewer data flows, or with as many and fewer broken segments, than the default one",
+        of: |rows| Seen::of_all(rows, Row::name, Row::is_nearest),
+    },
+    Claim {
+        says: "where the nearest schedule is on the recorded path, MaxSMT and lexico find one, too, in 20 s, but of pbzip2, bufwriter and garage",
         of: |rows| {
-            Seen::of_all_but(rows, &["bufwriter", "garage"], Row::name, |row| {
+            Seen::of_all_but(rows, &UNANSWERED, Row::name, |row| {
                 row.nearest().is_some_and(|nearest| !nearest.same_path)
                     || row.goals[1..3].iter().zip(&GOALS[1..3]).all(|(measured, goal)| {
                         measured.as_ref().is_ok_and(|measured| found(measured, goal).is_some())
@@ -105,14 +112,7 @@ const CLAIMS: [Claim<Row>; 4] = [
 const AIMS: [Claim<Row>; 3] = [
     Claim {
         says: "of every program no more data flows differ than in the paper's best, or it is proved that none fewer can",
-        of: |rows| {
-            Seen::of_all(rows, Row::name, |row| {
-                let paper = row.paper.fewest_flows().unwrap_or(0);
-                row.nearest().is_some_and(|nearest| {
-                    nearest.distance.data_flow <= paper || nearest.minimality.proved
-                })
-            })
-        },
+        of: |rows| Seen::of_all(rows, Row::name, Row::is_within),
     },
     Claim {
         says: "the default goal finds its schedule in 0.1 s",
@@ -162,6 +162,29 @@ impl Row {
         self.paper.program
     }
 
+    /// As few data flows differ as in the paper, or as can.
+    fn is_within(&self) -> bool {
+        let paper = self.paper.fewest_flows().unwrap_or(0);
+        self.nearest()
+            .is_some_and(|nearest| nearest.distance.data_flow <= paper || nearest.minimality.proved)
+    }
+
+    /// The same of the recorded steps alone.
+    fn is_within_recorded(&self) -> bool {
+        let paper = self.paper.fewest_flows().unwrap_or(0);
+        let recorded = self.local.as_ref().ok().and_then(|m| m.timings.flows_recorded.as_ref());
+        recorded.is_some_and(|of| of.differ <= paper || of.proved)
+    }
+
+    /// No goal's schedule is nearer than that of the default one.
+    fn is_nearest(&self) -> bool {
+        let rank =
+            |of: &Alternate| (!of.same_path, of.distance.data_flow, of.distance.broken_segments);
+        let goals = self.goals.iter().zip(GOALS);
+        let mut theirs = goals.filter_map(|(measured, goal)| found(measured.as_ref().ok()?, goal));
+        self.nearest().is_some_and(|nearest| theirs.all(|their| rank(nearest) <= rank(their)))
+    }
+
     /// What the default goal says, executed.
     fn nearest(&self) -> Option<&Alternate> {
         let diagnosis = &self.local.as_ref().ok()?.diagnosis;
@@ -169,9 +192,12 @@ impl Row {
     }
 }
 
-/// The schedule that a goal found itself.
+/// The schedule that a goal found itself. Where it found none, it shows what the default goal finds, and says so.
 fn found<'m>(measured: &'m Measured, goal: &str) -> Option<&'m Alternate> {
-    measured.diagnosis.alternates.first().filter(|alternate| alternate.found_by == goal)
+    let in_its_place =
+        |note: &String| note.starts_with(&format!("--goal {goal}:")) && note.ends_with("by trying");
+    let diagnosis = &measured.diagnosis;
+    diagnosis.alternates.first().filter(|_| !diagnosis.notes.iter().any(in_its_place))
 }
 
 fn cell(measured: &Result<Measured, String>, goal: &str) -> String {

@@ -137,7 +137,7 @@ pub const ROWS: [Row; 18] = [
     row("Loader", "path-dependent/loader", by_path(1, [11, 11, 1, 11, 10], "25s", [179, 21, 386, 281])).sized(&["10", "9"]),
     row("StringBuf", "atomicity/stringbuffer", by_schedule(12, "9s", [115, 1, 331, 40]).systematic(2, 10)).sized(&["90"]),
     row("TicketOrder", "path-dependent/ticketorder", by_path(47, [1, 1, 1, 1, 0], "1s", [183, 45, 354, 290])).sized(&["3", "14"]),
-    row("BufWriter", "data-race/bufwriter", by_schedule(57, "2h56m", [745, 95, 1245, 1216])).with(&["90"]).quick(),
+    row("BufWriter", "data-race/bufwriter", by_schedule(57, "2h56m", [745, 95, 1245, 1216])).with(&["53"]).quick(),
     // MCR needs 3, and so may we.
     row("Pool", "real/pool", by_path(59, [17, 5, 4, 15, 8], "1s", [73, 34, 198, 123]).systematic(3, 6)).at_most(3),
     row("Cache4j (S)", "real/cache4j", by_schedule(11, "5s", [211, 1, 541, 11])).with(&["20"]),

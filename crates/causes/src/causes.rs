@@ -150,8 +150,7 @@ pub fn causes(
 /// Not all that there is.
 fn cut_short(mut analysis: Analysis, why: &str) -> Analysis {
     let Causes { extent, notes, .. } = &mut analysis.causes;
-    if extent.complete || extent.left_out.is_empty() {
-        extent.complete = false;
+    if extent.left_out.is_empty() {
         extent.left_out.push(LeftOut::Time);
     }
     notes.push(why.to_owned());

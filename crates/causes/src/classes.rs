@@ -18,9 +18,12 @@ pub struct Worded {
 /// Puts causes together whose orders are between the same lines; simple ones come first.
 pub fn classes(causes: Vec<Worded>) -> Vec<CauseClass> {
     let mut classes: Vec<CauseClass> = Vec::new();
-    let mut by_lines: FxHashMap<Vec<(SourceLine, SourceLine)>, usize> = FxHashMap::default();
+    let mut by_lines: FxHashMap<(Vec<(SourceLine, SourceLine)>, String), usize> =
+        FxHashMap::default();
     for Worded { cause, words, bugs, inputs } in causes {
-        let lines = lines(&cause.orders);
+        // Without orders, what is said is all there is.
+        let said = if cause.orders.is_empty() { words.sentence.clone() } else { String::new() };
+        let lines = (lines(&cause.orders), said);
         if let Some(index) = by_lines.get(&lines) {
             let class = &mut classes[*index];
             class.causes.push(cause);
@@ -120,6 +123,7 @@ mod tests {
             place: Place { function: "add".into(), file: file.into(), line: 12, column },
             verb: unravel_trace::Verb::Writes,
             event: Some(thread),
+            called: None,
         };
         let order =
             CausalOrder { first: who(1), second: who(2), object: "x".to_owned(), witness: None };

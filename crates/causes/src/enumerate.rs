@@ -3,6 +3,10 @@
 //! The simplest failing run comes first (fewest context switches, then fewest steps). A core is blocked as the
 //! paper blocks it: a run is out if it keeps every order of the core, where a step that it never got to counts as after all
 //! that it did. So the failing run itself is always blocked, and unrelated failures never.
+//!
+//! Where some passing run breaks no order of a failing one, and the environment gave answers in the failing one that an ordinary
+//! system hardly ever gives (a spurious wake-up, a failing `try_lock`), these are part of the cause: then only passing runs with the
+//! same answers have to break one of its orders, if there are any.
 
 #[cfg(test)]
 mod tests;
@@ -30,6 +34,8 @@ pub struct Found {
     pub constraints: usize,
     /// All failing runs that this cause blocks and no earlier one did; the failing run is the first.
     pub blocks: Vec<usize>,
+    /// Orders alone do not make it fail: the answers of the environment in its failing run belong to it.
+    pub by_answers: bool,
 }
 
 /// All causes, and how many failing runs could not be told from passing ones by orders.
@@ -76,46 +82,75 @@ pub fn enumerate(
     }
     let common = Common::of(&kept);
     let mut cores: Vec<OrderSet> = Vec::new();
+    let mut answered: Vec<Found> = Vec::new();
     let mut open = set_aside(gathered);
     open.sort_by_cached_key(|index| {
         let course = &gathered.failing[*index].member.course;
         (course.switches(), course.steps.len())
     });
     while let Some(&failing) = open.first() {
-        let core = match result.found.len() < MOST_CAUSES {
-            true => core_of(pairs, &kept[failing], &common, gathered, failing, limit),
+        let all: Vec<usize> = (0..gathered.passing.len()).collect();
+        let mut take = |among: &[usize]| match result.found.len() + answered.len() < MOST_CAUSES {
+            true => core_of(pairs, &kept[failing], &common, gathered, (failing, among), limit),
             false => None,
         };
+        let forced = &gathered.failing[failing].member.course.forced;
+        let answers_as =
+            |course: &Course| forced.iter().all(|answer| course.forced.contains(answer));
+        let mut core = take(&all);
+        let is_alike = core.as_ref().is_some_and(|core| core.alike > 0);
+        let by_answers = is_alike && !forced.is_empty();
+        if by_answers {
+            let with: Vec<usize> = all
+                .into_iter()
+                .filter(|index| answers_as(&gathered.passing[*index].course))
+                .collect();
+            core = take(&with);
+        }
         let Some(core) = core else {
             result.left = open.len();
             break;
         };
+        // Some passing run has the same orders and the same answers.
+        let by_answers = by_answers && core.alike == 0;
         let orders = core.orders.iter().map(|order| pairs.keys(*order)).collect();
         result.untold += usize::from(core.alike > 0);
         let set: OrderSet = core.orders.iter().copied().collect();
         // An empty core would block everything; nothing is known then but this one run.
-        let (blocks, rest): (Vec<usize>, Vec<usize>) = if core.orders.is_empty() {
+        let (blocks, rest): (Vec<usize>, Vec<usize>) = if by_answers {
+            open.iter().partition(|index| {
+                set.is_subset_of(&kept[**index])
+                    && answers_as(&gathered.failing[**index].member.course)
+            })
+        } else if core.orders.is_empty() {
             (vec![failing], open[1..].to_vec())
         } else {
             open.iter().partition(|index| set.is_subset_of(&kept[**index]))
         };
         assert!(blocks.contains(&failing), "a failing run keeps the orders of its own core");
         open = rest;
-        if core.orders.is_empty() {
+        if core.orders.is_empty() && !by_answers {
             continue;
         }
-        result.found.push(Found {
+        let found = Found {
             failing,
             // Without that of the process's end.
             constraints: kept[failing].len() - 1,
             orders,
             witnesses: core.witnesses,
             blocks,
-        });
-        cores.push(set);
+            by_answers,
+        };
+        if by_answers {
+            answered.push(found);
+        } else {
+            result.found.push(found);
+            cores.push(set);
+        }
     }
-    result.iterations = result.found.len();
     leave_out_implied(&mut result.found, &cores, &kept, limit);
+    result.iterations = cores.len() + answered.len();
+    result.found.append(&mut answered);
     result
 }
 
@@ -196,16 +231,17 @@ fn core_of(
     kept: &OrderSet,
     common: &Common,
     gathered: &Gathered,
-    failing: usize,
+    (failing, among): (usize, &[usize]),
     limit: Limit<'_>,
 ) -> Option<Core> {
     let member = &gathered.failing[failing].member;
+    let passing = || among.iter().map(|index| &gathered.passing[*index]);
     let mut broken: Vec<OrderSet> =
-        gathered.passing.iter().map(|passing| kept.broken_by(&passing.kept)).collect();
+        passing().map(|passing| kept.broken_by(&passing.kept)).collect();
     if let Some(last) = member.course.steps.last() {
         // The end of the process is in nobody's way but of what would have come after it.
         let end = pairs.before_end(last.key);
-        for (set, passing) in broken.iter_mut().zip(&gathered.passing) {
+        for (set, passing) in broken.iter_mut().zip(passing()) {
             if set.is_empty() && ended_before(&passing.course, last.key) {
                 set.insert(end);
             }
@@ -221,7 +257,9 @@ fn core_of(
         let far = at(second).abs_diff(at(first)).min(0xffff) as u64;
         far << 32 | common.missing(order) as u64
     };
-    core(&broken, says, cost, limit)
+    let mut core = core(&broken, says, cost, limit)?;
+    core.witnesses.iter_mut().for_each(|witness| *witness = among[*witness]);
+    Some(core)
 }
 
 fn ended_before(course: &Course, key: Key) -> bool {

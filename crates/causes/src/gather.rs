@@ -220,7 +220,11 @@ impl Gatherer<'_> {
         let prune_spins = prune_spins && self.lab.can(Capability::PruneSpins);
         let want = Want { learn, prune_spins, ..Want::only(Detail::Outcome) };
         let run = self.lab.run_seeing(visible, scheduler, &mut watch, want);
-        (run, watch.finish())
+        let mut course = watch.finish();
+        if !run.deviated.is_empty() {
+            course.forced = run.input(self.lab.input()).forced;
+        }
+        (run, course)
     }
 
     /// Keeps a run if its class is new.

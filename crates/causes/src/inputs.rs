@@ -40,6 +40,7 @@ pub fn to_try(
         input: request.input,
         rules: request.rules,
         database: None,
+        recorded: &[],
         options,
         command: String::new(),
     };

@@ -9,11 +9,12 @@
 //! `causes.rs` is the way. `inputs.rs` says with which inputs, `gather.rs` executes every class of schedules once, or as many as there is time for; `watch.rs` keeps a
 //! run as the steps it took, `orders.rs` the orders between conflicting steps as bits. `core.rs` finds a minimal cause of one
 //! failing run, `enumerate.rs` blocks it and goes on; where not all classes are known, `sampled.rs` has each failing run diagnosed
-//! instead. `races.rs` tells races, which no order causes. `summary.rs` puts inputs together, `tell.rs` and `classes.rs` find names, and what is the same for a reader. `kept.rs`
+//! instead. `races.rs` tells races, which no order causes, `answers.rs` what the environment has to answer. `summary.rs` puts inputs together, `tell.rs` and `classes.rs` find names, and what is the same for a reader. `kept.rs`
 //! counts the classes that a repair still allows.
 //!
 //! Not modelled: weak memory; inputs other than those that were tried, which causes are said to hold for.
 
+mod answers;
 mod budgets;
 mod causes;
 mod classes;

@@ -9,8 +9,9 @@ use unravel_results::{
     CausalOrder, Cause, CauseCounts, CausedBug, Causes, CausesVerdict, EventStack, Extent,
     TriedInput,
 };
-use unravel_trace::{BugId, FailureKind, Input, LeftOut, Run, Schedule, VisibleSet};
+use unravel_trace::{BugId, FailureKind, Input, LeftOut, Run, VisibleSet};
 
+use crate::answers;
 use crate::causes::{Analysis, Task, telling};
 use crate::classes::{Worded, classes, unique};
 use crate::enumerate::{Enumerated, Found};
@@ -18,6 +19,7 @@ use crate::gather::{Effort, FailingMember, Gathered, Gatherer};
 use crate::races;
 use crate::sampled::{Diagnosed, diagnose_each, find_failures};
 use crate::tell::{Teller, schedule};
+use crate::watch::Course;
 
 /// What several inputs showed.
 #[derive(Clone, Default)]
@@ -43,7 +45,6 @@ impl Summary {
     pub fn count(&mut self, gatherer: &Gatherer<'_>, gathered: &Gathered, tried: &KnownInput) {
         let extent = &mut self.extent;
         let is_first = self.inputs.is_empty();
-        extent.complete = gathered.is_complete() && (is_first || extent.complete);
         extent.schedules += gathered.schedules;
         extent.passing += gathered.passing.len() as u64;
         extent.failing += gathered.failing.len() as u64;
@@ -149,7 +150,7 @@ impl Summary {
             .map(|member| self.bug(member, &teller, &mut simplest))
             .collect();
         for (bug, schedule) in simplest.into_iter().enumerate() {
-            let Some(run) = schedule.map(|schedule| teller.run(&schedule)) else { continue };
+            let Some(run) = schedule.map(|course| teller.run(course)) else { continue };
             match self.runs.get_mut(bug) {
                 Some(known) => *known = run,
                 None => self.runs.push(run),
@@ -185,11 +186,11 @@ impl Summary {
     }
 
     /// The number of a run's failure. The simplest schedule of each is kept, also in `simplest` if it is new.
-    fn bug(
+    fn bug<'f>(
         &mut self,
-        failing: &FailingMember,
+        failing: &'f FailingMember,
         teller: &Teller<'_, '_>,
-        simplest: &mut Vec<Option<Schedule>>,
+        simplest: &mut Vec<Option<&'f Course>>,
     ) -> usize {
         let id: BugId = failing.failure.id();
         let course = &failing.member.course;
@@ -199,7 +200,7 @@ impl Summary {
             known.as_ref().is_none_or(|bug| course.switches() < bug.schedule.context_switches());
         if is_simpler {
             simplest.resize(simplest.len().max(index + 1), None);
-            simplest[index] = Some(teller.schedule(course));
+            simplest[index] = Some(course);
         }
         match known {
             Some(bug) => {
@@ -261,10 +262,23 @@ impl Summary {
         orders.sort_by_key(|o| {
             (o.first.event.unwrap_or(u32::MAX), o.second.event.unwrap_or(u32::MAX))
         });
-        let words = describe(&failing.failure, &orders, &seen.trace);
+        let forced = &failing.member.course.forced;
+        let has_answers = |index: &usize| {
+            let course = &gathered.failing[*index].member.course;
+            forced.iter().all(|answer| course.forced.contains(answer))
+        };
+        let is_answered = !forced.is_empty() && found.blocks.iter().all(has_answers);
+        let words = match found.by_answers || is_answered {
+            true => answers::words(&seen.needs, &failing.failure, &orders, &seen.trace),
+            false => describe(&failing.failure, &orders, &seen.trace),
+        };
         let input = self.input();
         // Another input may have shown the same.
-        let is_known = |known: &Worded| is_same(&known.cause.orders, &orders);
+        let is_known = |known: &Worded| {
+            let says_so =
+                !(found.by_answers || is_answered) || known.words.sentence == words.sentence;
+            is_same(&known.cause.orders, &orders) && says_so
+        };
         if let Some(known) = self.causes.iter_mut().find(|known| is_known(known)) {
             known.cause.blocks += found.blocks.len() as u64;
             if known.inputs.last() != Some(&input) {
@@ -357,7 +371,6 @@ impl Summary {
             ));
         }
         if self.unlooked > 0 {
-            self.extent.complete = false;
             let classes = self.unlooked as u64;
             self.extent.left_out.push(LeftOut::Unexplained { classes });
         }

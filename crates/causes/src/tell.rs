@@ -3,7 +3,8 @@
 
 use rustc_hash::FxHashMap;
 use unravel_diagnose::tell_race;
-use unravel_results::{CausalOrder, EventStack, Participant, Race, RootCause};
+use unravel_execute::Laboratory;
+use unravel_results::{CausalOrder, EventStack, Needed, Participant, Race, RootCause};
 use unravel_trace::{
     Capability, Detail, EventKey, Failure, Key, Keys, Place, Run, Schedule, Trace, Verb,
     VisibleSet, Want,
@@ -41,6 +42,8 @@ struct Does {
 /// A run with its events.
 pub struct Seen {
     pub trace: Trace,
+    /// Where the environment deviates.
+    pub needs: Vec<Needed>,
     /// By step: the events that belong to it.
     events: Vec<Vec<u32>>,
     at: FxHashMap<Key, usize>,
@@ -56,9 +59,20 @@ impl<'t, 'g> Teller<'t, 'g> {
         schedule(course, &self.gatherer.words.keys, self.visible)
     }
 
-    /// Executes a schedule, keeping its events.
-    pub fn run(&mut self, schedule: &Schedule) -> Run {
-        self.gatherer.lab.replay(schedule, Detail::Events)
+    /// Executes a course once more, keeping its events.
+    pub fn run(&mut self, course: &Course) -> Run {
+        let schedule = self.schedule(course);
+        self.with_answers(course, |lab| lab.replay(&schedule, Detail::Events))
+    }
+
+    /// Does something with an environment that answers as in this course.
+    fn with_answers<T>(&mut self, of: &Course, act: impl FnOnce(&mut Laboratory<'_>) -> T) -> T {
+        let lab = &mut self.gatherer.lab;
+        let before = lab.input().forced.clone();
+        lab.force(of.forced.clone());
+        let result = act(lab);
+        lab.force(before);
+        result
     }
 
     /// What races in a schedule that ends so.
@@ -70,10 +84,13 @@ impl<'t, 'g> Teller<'t, 'g> {
     pub fn see(&mut self, course: &Course) -> Option<Seen> {
         let schedule = self.schedule(course);
         let Gatherer { lab, words, .. } = &mut *self.gatherer;
+        let before = lab.input().forced.clone();
+        lab.force(course.forced.clone());
         let mut watch = Watch::new(words);
         let want = Want { stacks: lab.can(Capability::Stacks), ..Want::only(Detail::Events) };
         let (run, _) = lab.replay_seen(&schedule, &mut watch, want);
         let again = watch.finish();
+        lab.force(before);
         // What comes with a step may be more or less where nobody looks for what is shared.
         let decided = |course: &Course| -> Vec<Key> {
             course.steps.iter().filter(|step| !step.continues).map(|step| step.key).collect()
@@ -95,7 +112,8 @@ impl<'t, 'g> Teller<'t, 'g> {
             self.told.insert(step.key, Told { events, stack });
         }
         let at = course.steps.iter().enumerate().map(|(index, step)| (step.key, index)).collect();
-        Some(Seen { trace: run.trace, events, at })
+        let needs = Needed::of(&run);
+        Some(Seen { trace: run.trace, needs, events, at })
     }
 
     /// By step the events that belong to it: the first at its site, and what its thread does until its next step.
@@ -152,6 +170,7 @@ impl<'t, 'g> Teller<'t, 'g> {
                 place: Place { function: "main".into(), ..unknown() },
                 verb: Verb::EndsProcess,
                 event: None,
+                called: None,
             };
         }
         let keys = &self.gatherer.words.keys;
@@ -166,6 +185,7 @@ impl<'t, 'g> Teller<'t, 'g> {
             place: place.unwrap_or_else(unknown),
             verb: does.map_or(Verb::GoesOn, |does| does.verb),
             event: events.and_then(|events| events.get(which).or(events.first())).copied(),
+            called: None,
         }
     }
 

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 use unravel_execute::Class;
 use unravel_trace::{
-    Alarm, Counter, Executed, Key, Keys, Observer, Observes, Op, Question, SiteId, ThreadKey,
-    Touch, touches,
+    Alarm, Counter, Executed, Forced, Key, Keys, Observer, Observes, Op, Question, SiteId,
+    ThreadKey, Touch, touches,
 };
 
 /// A run as the steps it took, in order.
@@ -15,6 +15,8 @@ pub struct Course {
     pub answers: Vec<u32>,
     /// The fingerprint of its class.
     pub class: u64,
+    /// The answers in which the environment deviated.
+    pub forced: Vec<Forced>,
 }
 
 /// One step of a thread: an event.

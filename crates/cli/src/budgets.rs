@@ -15,6 +15,8 @@ unravel_trace::budgets! {
     /// Repairs that are shown.
     MOST_REPAIRS: usize = 3;
 
+    /// `diagnose LOG` and `hunt --from` look for the recorded run so long without --time.
+    REBUILD_TIME: Duration = Duration::from_secs(60);
     /// How long schedules are tried if the user does not say.
     DIAGNOSE_TIME: Duration = Duration::from_secs(30);
 
@@ -57,6 +59,7 @@ pub fn all() -> Vec<Budget> {
         unravel_strategies::budgets(),
         unravel_execute::budgets(),
         unravel_explore::budgets(),
+        unravel_rebuild::budgets(),
         unravel_solve::budgets(),
         unravel_certify::budgets(),
         unravel_simplify::budgets(),

@@ -39,6 +39,7 @@ fn record(flags: &DbRecordFlags) -> Result<Exit, CliError> {
         input: &loaded.input,
         rules: &loaded.rules,
         database: Some(&flags.directory),
+        recorded: &[],
         options: Options {
             runs: flags.runs,
             seed: flags.seed,

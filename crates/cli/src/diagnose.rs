@@ -14,24 +14,74 @@ use unravel_diagnose::{
 };
 use unravel_execute::{Laboratory, Silence};
 use unravel_files::TraceFile;
+use unravel_rebuild::{ApartError, Expected};
 use unravel_report::{Sources, dot, json, terminal};
 use unravel_results::{Diagnosis, Status};
 use unravel_solve::{Dumping, Heeding, Solver, SolverChoice};
 use unravel_trace::Detail;
 
-use crate::budgets::DIAGNOSE_TIME;
+use crate::budgets::{DIAGNOSE_TIME, REBUILD_TIME};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::DiagnoseFlags;
 use crate::import::DATABASE;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::progress::{self, Progress};
+use crate::rebuilt::{self, Wanted};
 use crate::recorded::{self, Opened};
 use crate::style;
 use crate::timings::Stopwatch;
 
 pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
-    let file = TraceFile::read(&flags.trace)?;
+    if rebuilt::is_log(&flags.trace) {
+        return diagnose_log(flags);
+    }
+    diagnose_trace(flags, &flags.trace, Vec::new())
+}
+
+/// Rebuilds the run of a log, and diagnoses it.
+fn diagnose_log(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
+    let wanted = Wanted {
+        out: &flags.out,
+        args: &flags.args,
+        stdin: flags.stdin.as_deref(),
+        libraries: &flags.library,
+        stamps: !flags.no_stamps,
+        time: flags.time.unwrap_or(REBUILD_TIME),
+    };
+    let log = rebuilt::read(&flags.trace)?;
+    let mut opened = rebuilt::open(&flags.trace, &log, &wanted)?;
+    if opened.task.expected == (Expected::Exit { code: 0 }) {
+        return Err(CliError::PassedLog { path: flags.trace.clone() });
+    }
+    interrupt::listen();
+    let mut progress = Progress::new(!flags.json);
+    progress.show("rebuilding the recorded run");
+    let found = opened.rebuild(&wanted);
+    drop(progress);
+    let found = match found {
+        Ok(found) => found,
+        Err(error @ ApartError::NotRebuilt(_)) => {
+            return Ok(say_inconclusive(
+                flags,
+                &format!("the recorded run was not rebuilt: {error}"),
+            ));
+        }
+        Err(source) => return Err(CliError::Rebuild { path: flags.trace.clone(), source }),
+    };
+    let trace = opened.keep(&found, &flags.out)?;
+    let note = rebuilt::note(&found, &flags.trace);
+    // A process has room for one machine.
+    drop(opened);
+    diagnose_trace(flags, &trace, vec![note])
+}
+
+fn diagnose_trace(
+    flags: &DiagnoseFlags,
+    trace: &Path,
+    notes: Vec<String>,
+) -> Result<Exit, CliError> {
+    let file = TraceFile::read(trace)?;
     let paths = Paths::new(flags);
     let (mut solver, ledger) = solver(flags, &paths)?;
     let made = match &paths.smt {
@@ -48,10 +98,11 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     };
     let mut diagnosis = match made {
         Err(CliError::Diagnose(error)) if gave_up(flags, &error) => {
-            return Ok(say_inconclusive(flags, &error));
+            return Ok(say_inconclusive(flags, &error.to_string()));
         }
         made => made?,
     };
+    diagnosis.notes.splice(0..0, notes);
     if flags.certify.is_some() {
         certify(&mut diagnosis, &ledger.borrow())?;
     }
@@ -64,10 +115,7 @@ pub fn diagnose(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
         sayln!("{}", json::diagnosis(&diagnosis));
     } else {
         let replay = file.is_executable().then(|| {
-            format!(
-                "unravel replay {}",
-                unravel_results::shell_word(&flags.trace.to_string_lossy())
-            )
+            format!("unravel replay {}", unravel_results::shell_word(&trace.to_string_lossy()))
         });
         say!("{}", terminal::diagnosis(&diagnosis, &sources, style::style(), replay.as_deref()));
     }
@@ -114,9 +162,9 @@ fn gave_up(flags: &DiagnoseFlags, error: &DiagnoseError) -> bool {
     flags.paths_only && matches!(error, DiagnoseError::NoFailingSchedule(_))
 }
 
-fn say_inconclusive(flags: &DiagnoseFlags, error: &DiagnoseError) -> Exit {
+fn say_inconclusive(flags: &DiagnoseFlags, error: &str) -> Exit {
     if flags.json {
-        let status = serde_json::json!({ "kind": "inconclusive", "reason": error.to_string() });
+        let status = serde_json::json!({ "kind": "inconclusive", "reason": error });
         sayln!("{}", serde_json::json!({ "status": status }));
     } else {
         sayln!("inconclusive: {error}");
@@ -169,6 +217,7 @@ fn make(
     file: &TraceFile,
     solver: &mut dyn Solver,
 ) -> Result<Diagnosis, CliError> {
+    let usual = Options::default();
     let options = Options {
         goal: flags.goal,
         alternates: flags.alternates.max(1),
@@ -176,7 +225,8 @@ fn make(
         samples: flags.samples,
         certify: flags.certify.is_some() && flags.solver == SolverChoice::Orders,
         goal_time: flags.time.unwrap_or(DIAGNOSE_TIME),
-        ..Options::default()
+        segments_time: flags.time.map_or(usual.segments_time, |time| time / 2),
+        ..usual
     };
     let name = &file.program.name;
     let mut watch = Stopwatch::start();
@@ -225,6 +275,7 @@ fn make(
         && let Ok(diagnosis) = &diagnosis
     {
         watch.stop();
+        watch.count(&diagnosis.effort);
         let failing = &diagnosis.failing.schedule;
         let run = lab.replay(failing, Detail::Symbolic);
         if let Some(symbolic) = &run.symbolic {

@@ -41,6 +41,23 @@ pub enum CliError {
     #[error("{} was not imported with {}", db.display(), trace.display())]
     #[diagnostic(help("`unravel import` writes both: a trace, and a database of all executions"))]
     OtherFolder { db: PathBuf, trace: PathBuf },
+    #[error("{}: {source}", path.display())]
+    UnreadableLog { path: PathBuf, source: unravel_instrument::OpenError },
+    #[error("{} is a damaged log", path.display())]
+    DamagedLog { path: PathBuf },
+    #[error("{}: {source}", path.display())]
+    RefusedLog { path: PathBuf, source: unravel_rebuild::Refused },
+    #[error("{}: the recorded run passed, there is nothing to diagnose", path.display())]
+    #[diagnostic(help("`unravel hunt --from LOG…` looks for failures near runs that passed"))]
+    PassedLog { path: PathBuf },
+    #[error("{}: the recorded run failed", path.display())]
+    #[diagnostic(help("`unravel diagnose LOG` says why"))]
+    FailedLog { path: PathBuf },
+    #[error("{} is of another build than {}", path.display(), first.display())]
+    #[diagnostic(help("a hunt is about one program: leave the logs of other builds out"))]
+    OtherBuild { path: PathBuf, first: PathBuf },
+    #[error("{}: {source}", path.display())]
+    Rebuild { path: PathBuf, source: unravel_rebuild::ApartError },
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
     #[error("cannot write {}: {source}", path.display())]
@@ -56,6 +73,23 @@ pub enum CliError {
     Simplify(#[from] unravel_simplify::SimplifyError),
     #[error(transparent)]
     Engine(#[from] unravel_trace::EngineError),
+    #[error(transparent)]
+    #[diagnostic(help(
+        "a log belongs to the very program that wrote it: keep both, or record again"
+    ))]
+    Opening(#[from] unravel_instrument::OpenError),
+    #[error(transparent)]
+    Log(unravel_recording::LogError),
+    #[error(transparent)]
+    Driver(#[from] unravel_driver::DriverError),
+    #[error("{} was not built to be recorded", path.display())]
+    #[diagnostic(help(
+        "build it with CC=unravel-cc CXX=unravel-c++, or with `unravel build --record`"
+    ))]
+    NotRecorded { path: PathBuf },
+    #[error("{} is no log, and is not overwritten", path.display())]
+    #[diagnostic(help("give another file with -o"))]
+    InTheWay { path: PathBuf },
     #[error("standard input cannot be read: {0}")]
     Stdin(std::io::Error),
 }

@@ -39,6 +39,7 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
         known: config.known(),
         budget: Budget { diagnosis: flags.diagnose_time.unwrap_or(defaults.diagnosis), ..defaults },
         solver: flags.solver,
+        certify: flags.certify,
         out: flags.out.clone(),
         command: output::command(),
     };

@@ -151,7 +151,7 @@ fn systematic_json(part: &Reached) -> serde_json::Value {
         },
         "schedules": part.schedules,
         "classes": part.classes,
-        "complete": part.complete,
+        "complete": part.is_complete(),
         "preemptions": part.bound,
         "deviations": part.deviations,
         "for_all_deviations": part.is_for_all_deviations(),

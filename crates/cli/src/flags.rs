@@ -4,6 +4,7 @@ mod causes;
 mod database;
 mod hunt;
 mod program;
+mod record;
 mod search;
 mod trace;
 
@@ -13,9 +14,10 @@ pub use causes::{CausesFlags, ExtentFlags, RepairFlags};
 pub use database::{DbCommand, DbFlags, DbMergeFlags, DbRecordFlags, DbStatsFlags};
 pub use hunt::HuntFlags;
 pub use program::{BuildFlags, CompileFlags, InputFlags, ProgramFlags, RuleFlags};
+pub use record::{CcFlags, LogCommand, LogFlags, LogShowFlags, LogStatsFlags, RecordFlags};
 pub use search::{ExplainFlags, FindFlags, MergeFlags, RunFlags, SearchFlags, parse_time};
 pub use trace::{
-    DiagnoseFlags, ImportCommand, ImportFlags, ReplayFlags, ShowFlags, SimplifyFlags,
+    CertifyFlags, DiagnoseFlags, ImportCommand, ImportFlags, ReplayFlags, ShowFlags, SimplifyFlags,
     SymbiosisFlags, TraceCommand, TraceFlags,
 };
 
@@ -45,6 +47,9 @@ pub enum Command {
     /// Say why a recorded run failed, and show the nearest schedule that passes.
     #[command(after_long_help = include_str!("help/diagnose.txt"))]
     Diagnose(DiagnoseFlags),
+    /// Check certificates that `diagnose --certify=DIR` wrote, without the solver.
+    #[command(after_long_help = include_str!("help/certify.txt"))]
+    Certify(CertifyFlags),
     /// Find every cause of a program's failures, not only the first.
     #[command(after_long_help = include_str!("help/causes.txt"))]
     Causes(CausesFlags),
@@ -68,6 +73,15 @@ pub enum Command {
     /// Compile a program once, for later commands.
     #[command(after_long_help = include_str!("help/build.txt"))]
     Build(BuildFlags),
+    /// Run a program that was built by unravel-cc, and write down the paths of its threads.
+    #[command(after_long_help = include_str!("help/record.txt"))]
+    Record(RecordFlags),
+    /// Look into the log of a recorded run.
+    #[command(after_long_help = include_str!("help/log.txt"))]
+    Log(LogFlags),
+    /// Compile and link as cc would, with recording code in every object.
+    #[command(after_long_help = include_str!("help/cc.txt"))]
+    Cc(CcFlags),
     /// Make a trace of what another tool recorded.
     Import(ImportFlags),
     /// Say what is installed and what is missing.

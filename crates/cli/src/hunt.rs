@@ -1,12 +1,14 @@
 //! `unravel hunt`: failures that never happened, from runs that passed.
 
 use unravel_files::TraceFile;
-use unravel_hunt::{Bag, Options, Progress as Now, Quarry, Task};
+use unravel_hunt::{Bag, Options, Progress as Now, Quarry, Recorded, Task};
+use unravel_rebuild::{ApartError, Expected};
 use unravel_report::hunts::{self, Weight};
 use unravel_report::{Sources, html, json, terminal};
 use unravel_results::{Hunt, HuntBounds};
 use unravel_trace::{Executor, FreeInput, Nondet};
 
+use crate::budgets::REBUILD_TIME;
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -15,12 +17,16 @@ use crate::interrupt::{self, INTERRUPTED};
 use crate::output::{self, Unwritten, put};
 use crate::program::{self, Loaded};
 use crate::progress::Progress;
+use crate::rebuilt::{self, Opened, Wanted};
 use crate::{db, retyped, say, style};
 
 pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
     let config = Config::find()?;
     output::prepare(&flags.out)?;
-    let mut loaded = program::load(&flags.program, &config)?;
+    let (mut loaded, recorded, left_out) = match flags.from {
+        true => load_logs(flags)?,
+        false => (program::load(&flags.program, &config)?, Vec::new(), Vec::new()),
+    };
     // What the hunt goes without is said, whatever comes of it.
     let damage = flags.db.as_deref().map(db::damage).unwrap_or_default();
     interrupt::listen();
@@ -30,6 +36,7 @@ pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
         input: &loaded.input,
         rules: &loaded.rules,
         database: flags.db.as_deref(),
+        recorded: &recorded,
         options: options(flags),
         command: output::command(),
     };
@@ -37,6 +44,7 @@ pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
     let mut bag = unravel_hunt::hunt(&mut loaded.vm, &request, &INTERRUPTED, &mut show)?;
     drop(progress);
     bag.hunt.notes.extend(damage);
+    bag.hunt.notes.extend(left_out);
     let mut unwritten = Unwritten::default();
     unwritten.note(keep_traces(&mut bag, &loaded, flags));
     let hunt = &bag.hunt;
@@ -54,6 +62,55 @@ pub fn hunt(flags: &HuntFlags) -> Result<Exit, CliError> {
     };
     say::put(text.as_bytes());
     Ok(unwritten.end(exit(hunt)))
+}
+
+/// The program that logs are of, and those of their runs that could be rebuilt; what could not is said. All of them have to be of
+/// one build.
+fn load_logs(flags: &HuntFlags) -> Result<(Loaded, Vec<Recorded>, Vec<String>), CliError> {
+    let wanted = Wanted {
+        out: &flags.out,
+        args: &flags.program.args,
+        stdin: flags.program.input.stdin.as_deref(),
+        libraries: &flags.program.compile.library,
+        stamps: !flags.no_stamps,
+        time: REBUILD_TIME,
+    };
+    interrupt::listen();
+    let mut progress = Progress::new(!flags.quiet);
+    let (mut first, mut recorded, mut left_out) = (None, Vec::new(), Vec::new());
+    let logs = &flags.program.program;
+    for (number, path) in logs.iter().enumerate() {
+        progress.show(&format!("rebuilding run {} of {}", number + 1, logs.len()));
+        let log = rebuilt::read(path)?;
+        let opened: &mut Opened = match &mut first {
+            None => first.insert(rebuilt::open(path, &log, &wanted)?),
+            Some(opened) => {
+                opened.next(path, &log, &logs[0], &wanted)?;
+                opened
+            }
+        };
+        if opened.task.expected != (Expected::Exit { code: 0 }) {
+            return Err(CliError::FailedLog { path: path.clone() });
+        }
+        match opened.rebuild(&wanted) {
+            Ok(found) => recorded.push(Recorded {
+                input: found.run.input(&opened.input),
+                schedule: found.run.schedule,
+                from: path.display().to_string(),
+            }),
+            Err(ApartError::NotRebuilt(why)) => {
+                left_out.push(format!("{} was not rebuilt: {why}", path.display()));
+            }
+            Err(source) => return Err(CliError::Rebuild { path: path.clone(), source }),
+        }
+    }
+    drop(progress);
+    let opened = first.expect("the command line has at least one");
+    if recorded.is_empty() {
+        let (path, why) = (logs[0].clone(), left_out.swap_remove(0));
+        return Err(CliError::Rebuild { path, source: ApartError::NotRebuilt(why) });
+    }
+    Ok((opened.into_loaded(), recorded, left_out))
 }
 
 fn options(flags: &HuntFlags) -> Options {

@@ -6,6 +6,8 @@ mod say;
 mod budgets;
 mod build;
 mod causes;
+mod cc;
+mod certify;
 mod compiler_flags;
 mod completions;
 mod config;
@@ -20,11 +22,14 @@ mod flags;
 mod hunt;
 mod import;
 mod interrupt;
+mod log;
 mod merge_findings;
 mod output;
 mod plan;
 mod program;
 mod progress;
+mod rebuilt;
+mod record;
 mod recorded;
 mod regression_test;
 mod remedy;
@@ -51,6 +56,9 @@ use crate::exit::Exit;
 use crate::flags::{Cli, Command, TraceCommand};
 
 fn main() -> ExitCode {
+    if let Some((compiler, arguments)) = cc::compiler(&std::env::args_os().collect::<Vec<_>>()) {
+        return cc::compile(compiler, arguments);
+    }
     let cli = match Cli::try_parse_from(compiler_flags::accept(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
@@ -67,7 +75,10 @@ fn main() -> ExitCode {
             return end(Exit::Clean);
         }
     };
-    fix_addresses();
+    // A program that is recorded has its addresses as the system gives them.
+    if !matches!(cli.command, Command::Record(_)) {
+        fix_addresses();
+    }
     interrupt::leave_no_folders();
     let result = match cli.command {
         Command::Explain(flags) => explain::explain(&flags),
@@ -80,12 +91,16 @@ fn main() -> ExitCode {
             TraceCommand::Show(flags) => show::show(&flags),
         },
         Command::Diagnose(flags) => diagnose::diagnose(&flags),
+        Command::Certify(flags) => certify::certify(&flags),
         Command::Simplify(flags) => simplify::run(&flags),
         Command::Causes(flags) => causes::causes(&flags),
         Command::Repair(flags) => repair::repair(&flags),
         Command::Db(flags) => db::db(&flags.command),
         Command::Hunt(flags) => hunt::hunt(&flags),
         Command::Import(flags) => import::import(&flags.command),
+        Command::Record(flags) => record::record(&flags),
+        Command::Log(flags) => log::log(&flags.command),
+        Command::Cc(flags) => return cc::compile(unravel_driver::Compiler::C, flags.arguments),
         Command::Doctor(flags) => doctor::doctor(&flags),
         Command::Completions(flags) => completions::completions(&flags),
     };

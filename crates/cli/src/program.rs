@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use unravel_execute::{Judged, RaceChecked};
 use unravel_files::ProgramRef;
+use unravel_program::Locals;
 use unravel_program::build::{BuildSpec, Builder, Built};
 use unravel_trace::{Input, Limits, Nondet, Rules, Uninit};
 use unravel_vm::{Options, Vm};
@@ -71,19 +72,29 @@ pub fn open(sources: &[PathBuf], flags: Vec<String>) -> Result<(Built, ProgramRe
 }
 
 /// A built program, lowered. Bitcode that others made is read by another process first.
-pub fn lower(built: &Built, name: &str) -> Result<unravel_code::Program, CliError> {
+pub fn lower(built: &Built, name: &str, input: &Input) -> Result<unravel_code::Program, CliError> {
     let file = || built.spec.sources.first().map_or(name.to_owned(), |s| s.display().to_string());
     if built.foreign {
         unravel_program::probe(&built.bitcode)
             .map_err(|source| CliError::Damaged { program: file(), source })?;
     }
-    unravel_program::load(&built.bitcode)
+    unravel_program::load_with(&built.bitcode, locals(input))
         .map_err(|source| CliError::Load { program: file(), source })
 }
 
 /// Makes a machine for a built program, whose runs fail as the rules say.
-pub fn machine(built: &Built, name: &str, rules: &Rules) -> Result<Machine, CliError> {
-    machine_of(lower(built, name)?, built, name, rules)
+pub fn machine(
+    built: &Built,
+    name: &str,
+    input: &Input,
+    rules: &Rules,
+) -> Result<Machine, CliError> {
+    machine_of(lower(built, name, input)?, built, name, rules)
+}
+
+/// Where variables of functions have to be for runs with this input: what nobody has written is known of memory only.
+pub fn locals(input: &Input) -> Locals {
+    if input.limits.uninit.fails { Locals::InMemory } else { Locals::Promoted }
 }
 
 /// The same for a program that is not quite what was built.
@@ -106,7 +117,7 @@ pub fn load(flags: &ProgramFlags, config: &Config) -> Result<Loaded, CliError> {
     let (built, reference) = open(&flags.program, compile)?;
     let input = read_input(&flags.input, &flags.args, config)?;
     let rules = read_rules(&flags.rules, config)?;
-    let vm = machine(&built, &reference.name, &rules)?;
+    let vm = machine(&built, &reference.name, &input, &rules)?;
     Ok(Loaded { built, vm, reference, input, rules })
 }
 

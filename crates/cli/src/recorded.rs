@@ -1,12 +1,12 @@
 //! The program of a trace, as it was when the trace was recorded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use unravel_files::TraceFile;
 use unravel_program::build::{BuildSpec, Builder};
-use unravel_trace::{Outcome, Run, VisibleSet};
+use unravel_trace::{Executor, Outcome, Place, Run, SiteId, SiteTable, VisibleSet};
 
 use crate::error::CliError;
 use crate::program::{self, Machine};
@@ -15,7 +15,8 @@ use crate::run;
 /// A machine that can replay a trace.
 pub struct Opened {
     pub vm: Machine,
-    /// What counts as an event. Of a program that has changed it is learned anew, because its sites are others.
+    /// What counts as an event. Of a program that has changed these are the same accesses as in the recording; where they cannot
+    /// be told, it is learned anew, for which the program is executed a few times more.
     pub visible: VisibleSet,
     /// Whether the program is not the one that was recorded.
     pub changed: bool,
@@ -44,12 +45,16 @@ pub fn open(file: &TraceFile, instead: &[PathBuf]) -> Result<Opened, CliError> {
     if changed {
         warnln!("note: {} has changed since the trace was recorded", file.program.name);
     }
-    let program = program::lower(&built, &file.program.name)?;
+    let program = program::lower(&built, &file.program.name, &file.input)?;
     let files: Vec<Arc<str>> = program.sites.iter().map(|site| site.place.file.clone()).collect();
     let mut vm = program::machine_of(program, &built, &file.program.name, &file.rules)?;
-    let visible = match changed {
-        true => run::learn(&mut vm, &file.input)?,
-        false => file.run.schedule.visible.clone(),
+    let known = match changed {
+        true => visible_now(&file.run, vm.sites()),
+        false => Some(file.run.schedule.visible.clone()),
+    };
+    let visible = match known {
+        Some(visible) => visible,
+        None => run::learn(&mut vm, &file.input)?,
     };
     let mut recorded = file.run.clone();
     if changed && let Outcome::Failed(failure) = &mut recorded.outcome {
@@ -60,6 +65,35 @@ pub fn open(file: &TraceFile, instead: &[PathBuf]) -> Result<Opened, CliError> {
         }
     }
     Ok(Opened { vm, visible, changed, recorded })
+}
+
+/// The sites of a program that has changed which are those of a recorded run: a function as a whole may have moved, but it has to be
+/// the same up to its last such site. `None` if some site is not to be found.
+fn visible_now(recorded: &Run, sites: &SiteTable) -> Option<VisibleSet> {
+    let by_key: HashMap<(&str, u32), (SiteId, &Place)> = (0..sites.len() as u32)
+        .filter_map(|index| {
+            let site = &sites.get(SiteId(index))?.site;
+            let key = site.key.as_ref()?;
+            Some(((&*key.function, key.position), (SiteId(index), &site.place)))
+        })
+        .collect();
+    let mut visible = VisibleSet::default();
+    let mut moved: HashMap<&str, i64> = HashMap::new();
+    for (old, site) in &recorded.trace.sites {
+        if !recorded.schedule.visible.contains(*old) {
+            continue;
+        }
+        let key = site.key.as_ref()?;
+        let (now, place) = *by_key.get(&(&*key.function, key.position))?;
+        let by = i64::from(place.line) - i64::from(site.place.line);
+        let is_same =
+            place.column == site.place.column && *moved.entry(&key.function).or_insert(by) == by;
+        if !is_same {
+            return None;
+        }
+        visible.insert(now);
+    }
+    Some(visible)
 }
 
 /// The one file whose path ends most like this one; the same if there is none, or if there are several.

@@ -56,6 +56,7 @@ impl Remedy {
             built: &built,
             reference: &reference,
             rules: &rules,
+            locals: crate::program::locals(&input),
             sites,
             remaining: self.remaining,
             directory,

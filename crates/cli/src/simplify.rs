@@ -109,6 +109,7 @@ fn words(done: &Done) -> String {
     let switches = count(done.switches as u64, "context switch");
     match done.stage {
         Stage::Replaying => "replaying the failing run".to_owned(),
+        Stage::Deviations => "doing without deviations of the environment".to_owned(),
         Stage::Coarse | Stage::Tinertia => format!(
             "removing context switches: {switches} left, {} candidates executed, {} evaluated",
             done.counts.executed, done.counts.evaluated

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use unravel_diagnose::Stage;
+use unravel_results::{Effort, FlowsRecorded};
 use unravel_solve::{Evaluator, Model, StepId};
 use unravel_trace::{Schedule, Symbolic, ThreadId, Trace};
 
@@ -64,6 +65,16 @@ impl Stopwatch {
                 black_box(evaluator.evaluate(&order));
             });
             self.evaluation.insert("neighbour".into(), json!(again));
+        }
+    }
+
+    /// What the tables of the papers compare besides.
+    pub fn count(&mut self, effort: &Effort) {
+        self.evaluation.insert("flows_given".into(), effort.flows_given.into());
+        if let Some(recorded) = &effort.flows_recorded {
+            let FlowsRecorded { differ, proved } = recorded;
+            self.evaluation
+                .insert("flows_recorded".into(), json!({ "differ": differ, "proved": proved }));
         }
     }
 

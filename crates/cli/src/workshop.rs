@@ -6,6 +6,7 @@ use std::time::Duration;
 use unravel_causes::{Analysis, Budget, Task};
 use unravel_code::weave;
 use unravel_files::ProgramRef;
+use unravel_program::Locals;
 use unravel_program::build::{BuildError, BuildSpec, Builder, Built, Scratch};
 use unravel_repair::Workshop;
 use unravel_results::PatchedFile;
@@ -19,6 +20,8 @@ pub struct Variants<'a> {
     pub built: &'a Built,
     pub reference: &'a ProgramRef,
     pub rules: &'a Rules,
+    /// Where the variables of its functions are.
+    pub locals: Locals,
     /// How many sites the program has.
     pub sites: u32,
     /// How long to look for causes that measures left.
@@ -42,8 +45,8 @@ impl Workshop for Variants<'_> {
     type Machine = program::Machine;
 
     fn weave(&mut self, measures: &[weave::Measure]) -> Result<Self::Machine, String> {
-        let program =
-            unravel_program::load(&self.built.bitcode).map_err(|error| error.to_string())?;
+        let program = unravel_program::load_with(&self.built.bitcode, self.locals)
+            .map_err(|error| error.to_string())?;
         let woven = weave::weave(&program, measures).map_err(|error| error.to_string())?;
         program::machine_of(woven, self.built, &self.reference.name, self.rules)
             .map_err(|error| error.to_string())
@@ -76,7 +79,8 @@ impl Workshop for Variants<'_> {
             BuildError::Compile { stderr, .. } | BuildError::Link { stderr, .. } => stderr,
             other => other.to_string(),
         })?;
-        let program = unravel_program::load(&built.bitcode).map_err(|error| error.to_string())?;
+        let program = unravel_program::load_with(&built.bitcode, self.locals)
+            .map_err(|error| error.to_string())?;
         // A check of the unpatched source would be worth nothing.
         for file in files {
             let copy = self.copy_of(&file.path);

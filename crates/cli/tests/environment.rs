@@ -295,12 +295,26 @@ fn memory_that_nobody_has_written_is_not_zero() {
         static void *w(void *a) { assert(f(a != 0) == 0); return a; }\n\
         int main(void) { pthread_t t; pthread_create(&t, 0, w, 0); pthread_join(t, 0); return 0; }\n";
     assert_eq!(kind(&found("local", local, &[], FINDING)), "assertion");
+    assert_eq!(kind(&found("local-uninit", local, &["--uninit"], FINDING)), "uninitialised");
+    // A variable whose address nobody takes.
+    let promoted = "static void *w(void *a) { int x; if (a) x = 1; return (void *)(long)(x != 3); }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, w, 0); pthread_join(t, 0); return 0; }\n";
+    found("promoted", promoted, &[], NOTHING);
+    assert_eq!(kind(&found("promoted-uninit", promoted, &["--uninit"], FINDING)), "uninitialised");
     // Zeroed, written and masked memory is fine.
     let fine = "struct bits { unsigned a : 3, b : 5; int rest; }; static void *w(void *p) { struct bits *b = p; b->a = 1; b->b = 2;\n\
         b->rest = b->a + b->b; int *z = calloc(4, 4); assert(z[3] == 0); free(z); return 0; }\n\
         int main(void) { pthread_t t; struct bits *b = malloc(sizeof *b); pthread_create(&t, 0, w, b); pthread_join(t, 0);\n\
         assert(b->rest == 3); free(b); return 0; }\n";
     found("fine", fine, &["--uninit"], NOTHING);
+    // So are padding, arguments, arrays that are filled, and what a library function writes.
+    let passed = "#include <stdarg.h>\nstruct p { int a; char b; }; static int f(struct p p) { return p.a + p.b; }\n\
+        static int sum(int n, ...) { va_list l; int s = 0; va_start(l, n); while (n--) s += va_arg(l, int); va_end(l); return s; }\n\
+        static void *w(void *a) { struct p p; char text[32]; int many[8], n; (void)a; p.a = 1; p.b = 2;\n\
+        snprintf(text, sizeof text, \"%d\", f(p)); sscanf(text, \"%d\", &n); for (int i = 0; i < 8; i++) many[i] = n;\n\
+        assert(sum(3, many[0], many[7], n) == 9 && text[0] == '3'); return 0; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, w, 0); pthread_join(t, 0); return 0; }\n";
+    found("passed", passed, &["--uninit"], NOTHING);
 }
 
 #[test]
@@ -332,11 +346,45 @@ fn one_endless_schedule_does_not_take_all_the_time() {
     assert_eq!(kind(&found), "assertion");
 }
 
+const TIMERS: &str = "#include <signal.h>\n#include <sys/time.h>\n";
+
 #[test]
-fn a_timer_fires_in_virtual_time() {
-    let directory = directory("environment-alarm");
-    write(&directory, "p.c", include_str!("data/gaps/alarm_pair.c"));
-    let found = find(&directory, &[], FINDING);
+fn a_watchdog_that_nobody_waits_for_accuses_nobody() {
+    // Longer than any patience with work that takes no time.
+    let busy = "static atomic_int x; static void *w(void *a) { for (int i = 0; i < 20000; i++) x++; return a; }\n\
+        int main(void) { pthread_t t; alarm(60); pthread_create(&t, 0, w, 0); pthread_join(t, 0); return 0; }\n";
+    let found = found("watchdog", busy, &["--schedules", "20", "--time", "20s"], 0);
+    assert!(found["findings"].as_array().is_some_and(Vec::is_empty), "{found:#}");
+}
+
+#[test]
+fn a_watchdog_ends_who_waits_for_ever() {
+    let stuck = "int main(void) { alarm(1); pause(); return 0; }\n";
+    let found = found("watchdog-stuck", stuck, &["--time", "5s"], FINDING);
+    assert_eq!(kind(&found), "abort");
+}
+
+#[test]
+fn a_timer_whose_signal_everybody_blocks_is_no_end() {
+    let blocked = format!(
+        "{TIMERS}int main(void) {{ sigset_t s; sigemptyset(&s); sigaddset(&s, SIGALRM); sigprocmask(SIG_BLOCK, &s, 0);\n\
+        struct itimerval i = {{ {{ 0, 1000 }}, {{ 0, 1000 }} }}; setitimer(ITIMER_REAL, &i, 0);\n\
+        pthread_mutex_lock(&m); pthread_mutex_lock(&m); return 0; }}\n"
+    );
+    let found = found("blocked-timer", &blocked, &["--time", "5s"], FINDING);
+    assert_eq!(kind(&found), "deadlock");
+}
+
+#[test]
+fn handlers_share_memory_with_those_they_interrupt() {
+    // Nothing of it is atomic, and there is no other thread.
+    let plain = format!(
+        "{TIMERS}static volatile int a, b; static volatile sig_atomic_t rang;\n\
+        static void h(int n) {{ (void)n; assert(a == b); rang = 1; }}\n\
+        int main(void) {{ struct itimerval i = {{ .it_value = {{ 0, 30000 }} }}; signal(SIGALRM, h);\n\
+        setitimer(ITIMER_REAL, &i, 0); a = 1; b = 1; while (!rang) usleep(50000); return 0; }}\n"
+    );
+    let found = found("handler-shares", &plain, &["--time", "20s"], FINDING);
     assert_eq!(kind(&found), "assertion");
-    assert_eq!(needs(&found), Vec::<&str>::new());
+    assert_eq!(needs(&found), ["stall"]);
 }

@@ -143,7 +143,7 @@ fn one_program() {
         summary.schedules,
         summary.schedules as f64 / time.as_secs_f64()
     );
-    println!("{COUNTS} {} {} {}", summary.classes, failures.len(), u8::from(summary.complete));
+    println!("{COUNTS} {} {} {}", summary.classes, failures.len(), u8::from(summary.is_complete()));
 }
 
 /// One program, and the sites that its threads share.

@@ -29,13 +29,14 @@ fn with_machine<T>(
     input: &Input,
     then: impl FnOnce(&mut Vm, &VisibleSet) -> T,
 ) -> T {
+    // Also while programs are read: a machine expects that nobody else is at work in its process.
+    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let directory = directory(&format!("inputs-{test}"));
     write(&directory, "program.c", source);
     let built = Builder::from_env()
         .open(&BuildSpec::new(vec![directory.join("program.c")]))
         .expect("the program compiles");
     let program = unravel_program::load(&built.bitcode).expect("the program loads");
-    let _alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut vm = Vm::new(program, Options::default()).expect("a machine");
     let mut visible = VisibleSet::default();
     let want = Want { learn: true, ..Want::only(Detail::Outcome) };

@@ -121,7 +121,7 @@ fn explore(mut executor: impl Executor) -> Explored {
             failure = run.outcome.failure().cloned();
         }
         let summary = search.summary();
-        return Explored { failure, classes: summary.classes, complete: summary.complete };
+        return Explored { failure, classes: summary.classes, complete: summary.is_complete() };
     }
 }
 

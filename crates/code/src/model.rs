@@ -91,10 +91,23 @@ pub struct Body {
     pub unwind: Vec<(Target, Target)>,
     /// Code index of each basic block whose address is taken, in order, for [`Inst::IndirectJump`].
     pub blocks: Vec<Target>,
+    /// Terminators of the original code with several successors, by instruction index. None of woven code.
+    pub terminators: Vec<Terminator>,
     /// Locals that live in frame memory, for naming addresses.
     pub locals: Vec<Local>,
     /// Named `__VERIFIER_atomic_*`: runs without being interrupted.
     pub atomic: bool,
+}
+
+/// A branch or switch of the original code, and what it became.
+#[derive(Debug, Clone)]
+pub struct Terminator {
+    /// Its instruction.
+    pub at: Target,
+    /// Its block's position in the function.
+    pub block: u32,
+    /// Where each successor's code begins, in the order of the terminator.
+    pub successors: Box<[Target]>,
 }
 
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashSet;
 use unravel_results::{Distance, Observed};
-use unravel_trace::{Key, Keys, Rng, Symbolic, ThreadKey};
+use unravel_trace::{Detail, Key, Keys, Rng, Symbolic, ThreadKey};
 
 use crate::branches::Branches;
 use crate::budgets::{ENOUGH_PASSING, MAX_APPROACHES, MAX_DOUBLES, MAX_RANDOM, MAX_SINGLES};
@@ -37,6 +37,8 @@ pub struct Reference {
     pub lineup: Lineup,
     pub keys: Keys,
     pub branches: Branches,
+    /// How much is kept of runs that are compared with it: a run that is taken apart has more events than another.
+    pub detail: Detail,
     freed: FxHashSet<u64>,
 }
 
@@ -46,7 +48,8 @@ impl Reference {
         let freed = freed_objects(&observed.trace);
         let lineup = Lineup::new(&observed.trace, &mut keys, &freed);
         let branches = Branches::new(&observed.trace, symbolic);
-        Reference { observed, lineup, keys, branches, freed }
+        let detail = if symbolic.is_some() { Detail::Symbolic } else { Detail::Events };
+        Reference { observed, lineup, keys, branches, detail, freed }
     }
 
     /// Measures a passing run.
@@ -70,14 +73,23 @@ impl Reference {
     }
 }
 
-/// Passing runs near the failing one, nearest first, no two with the same data flow: at least `wanted` if they can be
-/// found, at most `keep`.
-pub fn nearest(
-    world: &mut dyn World,
-    reference: &mut Reference,
-    wanted: usize,
-    keep: usize,
-) -> Vec<Nearby> {
+/// What a search for passing runs is content with.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// So many runs, if they can be found.
+    pub count: usize,
+    /// At most so many.
+    pub keep: usize,
+    /// None can differ in fewer data flows: as long as none is found that differs in so few, and breaks no segment, more kinds of
+    /// change are tried.
+    pub flows: u32,
+    /// Whether that goes as far as two changes at once: they are many.
+    pub doubles: bool,
+}
+
+/// Passing runs near the failing one, nearest first, no two with the same data flow.
+pub fn nearest(world: &mut dyn World, reference: &mut Reference, wanted: Wanted) -> Vec<Nearby> {
+    let keep = wanted.keep;
     let mut found = Found { candidates: Vec::new(), seen: 0 };
     let failing = world.failing().to_vec();
     let positions = Positions::new(&failing);
@@ -87,39 +99,46 @@ pub fn nearest(
         let touch = positions.get(*second).map_or(Touch::Nothing, |at| failing[at as usize].touch);
         world.relevance().rank(&touch, world.extents())
     });
-    for order in pairs.iter().take(MAX_SINGLES) {
+    'singles: for order in pairs.iter().take(MAX_SINGLES) {
         for orders in reversals(&failing, &positions, *order) {
             if found.is_enough() || !world.may_go_on() {
-                return found.best(keep);
+                break 'singles;
             }
             found.offer(world, reference, &orders, Mode::Follow);
         }
     }
-    if found.candidates.len() >= wanted {
+    if found.has(wanted) {
         return found.best(keep);
     }
+    found.begin();
     for point in failing.iter().rev().filter(|p| p.touch != Touch::Nothing).take(MAX_SINGLES / 4) {
         if found.is_enough() || !world.may_go_on() {
-            return found.best(keep);
+            break;
         }
-        found.offer(world, reference, &[(NEVER, point.key)], Mode::Follow);
+        // What the failing run did not come to may be all that it takes.
+        let never = [(NEVER, point.key)];
+        if !found.offer(world, reference, &never, Mode::Patient) {
+            found.offer(world, reference, &never, Mode::Follow);
+        }
     }
-    if found.candidates.len() >= wanted {
+    if found.has(wanted) || !wanted.doubles && found.candidates.len() >= wanted.count {
         return found.best(keep);
     }
+    found.begin();
     let few = &pairs[..pairs.len().min(MAX_DOUBLES)];
-    for (index, first) in few.iter().enumerate() {
+    'doubles: for (index, first) in few.iter().enumerate() {
         for second in &few[..index] {
             if found.is_enough() || !world.may_go_on() {
-                return found.best(keep);
+                break 'doubles;
             }
             let orders = [(first.1, first.0), (second.1, second.0)];
             found.offer(world, reference, &orders, Mode::Follow);
         }
     }
-    if found.candidates.len() >= wanted {
+    if found.candidates.len() >= wanted.count {
         return found.best(keep);
     }
+    found.begin();
     for index in 0..MAX_RANDOM {
         if found.is_enough() || !world.may_go_on() {
             break;
@@ -145,7 +164,7 @@ pub fn nearest(
 }
 
 /// The orders of the failing run that another run turns round.
-fn reversed(pairs: &[Order], points: &[Point]) -> Vec<Order> {
+pub fn reversed(pairs: &[Order], points: &[Point]) -> Vec<Order> {
     let positions = Positions::new(points);
     let turned = pairs.iter().filter(|(first, second)| {
         let (first, second) = (positions.get(*first), positions.get(*second));
@@ -156,7 +175,7 @@ fn reversed(pairs: &[Order], points: &[Point]) -> Vec<Order> {
 
 /// As few of these orders as still make a run pass that follows the failing one otherwise: what a walk did besides, by chance,
 /// is left out. By halves, then quarters, and so on, after delta debugging. `None` if all of them together do not pass.
-fn fewest(
+pub fn fewest(
     mut orders: Vec<Order>,
     most: usize,
     mut passes: impl FnMut(&[Order]) -> bool,
@@ -237,23 +256,24 @@ fn run_ahead(from: &[Point], thread: ThreadKey, second: Key) -> Vec<Order> {
 
 struct Found {
     candidates: Vec<Nearby>,
+    /// Since a new kind of change is tried.
     seen: usize,
 }
 
 impl Found {
-    /// Tries a schedule and keeps it if it passes.
+    /// Tries a schedule and keeps it if it passes; whether it did.
     fn offer(
         &mut self,
         world: &mut dyn World,
         reference: &mut Reference,
         orders: &[Order],
         mode: Mode,
-    ) {
+    ) -> bool {
         let tried = world.steer(orders, mode);
         if tried.ending != Ending::Passed {
-            return;
+            return false;
         }
-        let Some(observed) = world.observe(&tried) else { return };
+        let Some(observed) = world.observe(&tried, reference.detail) else { return false };
         self.seen += 1;
         let candidate = reference.measure(observed, Some(tried), "local");
         let same_flow = |c: &&mut Nearby| c.lineup.edges == candidate.lineup.edges;
@@ -262,6 +282,7 @@ impl Found {
             Some(_) => {}
             None => self.candidates.push(candidate),
         }
+        true
     }
 
     /// The run that is nearest so far.
@@ -269,8 +290,22 @@ impl Found {
         self.candidates.iter().min_by_key(|candidate| rank(candidate))?.tried.clone()
     }
 
+    /// Another kind of change is tried.
+    fn begin(&mut self) {
+        self.seen = 0;
+    }
+
     fn is_enough(&self) -> bool {
         self.seen >= ENOUGH_PASSING
+    }
+
+    /// Whether there are as many as are wanted, and one of them as near as can be.
+    fn has(&self, wanted: Wanted) -> bool {
+        let best = self.candidates.iter().min_by_key(|candidate| rank(candidate));
+        self.candidates.len() >= wanted.count
+            && best.is_some_and(|best| {
+                best.distance.data_flow <= wanted.flows.max(1) && best.distance.segments == 0
+            })
     }
 
     fn best(mut self, keep: usize) -> Vec<Nearby> {

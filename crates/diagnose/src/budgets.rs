@@ -35,6 +35,12 @@ unravel_trace::budgets! {
     MOST_COMBINED: u64 = 2000;
     /// Paths of other executions in one of them. What needs more is hardly one bug.
     MOST_FOREIGN: usize = 4;
+    /// Executions whose threads are followed to where they want to go.
+    MOST_PROBED: usize = 8;
+    /// Orders that are evaluated for one.
+    MOST_PROBES: u64 = 20_000;
+    /// Paths that are tried where a thread cannot go on as it did.
+    MOST_PARTING: usize = 48;
     /// Random walks for one, before the solver is asked.
     COMBINED_WALKS: u64 = 60;
     /// Steps of all of these walks.
@@ -135,6 +141,12 @@ unravel_trace::budgets! {
     NESTED: usize = 64;
     /// Orders that are tried.
     MOST_ORDERS: usize = 24;
+    /// Events of its thread from the read to the write of one update.
+    MOST_UPDATE: u32 = 8;
+    /// Updates that are kept whole together.
+    MOST_WHOLE: usize = 8;
+    /// Waits that time out, of one run, that are tried to be patient.
+    MOST_WAITS: usize = 4;
 
     /// Reversals and delays tried against each candidate.
     MAX_MOVES: usize = 240;
@@ -147,6 +159,8 @@ unravel_trace::budgets! {
 
     /// For a goal that was asked for.
     GOAL_TIME: Duration = Duration::from_secs(20);
+    /// For the question which alternate breaks the fewest segments, unless more time is given: a reader waits that long.
+    SEGMENTS_TIME: Duration = Duration::from_secs(3);
     /// For a proof that nobody asked for: a reader does not wait for it.
     PROOF_TIME: Duration = Duration::from_millis(300);
     /// Schedules at random that attack a root cause.

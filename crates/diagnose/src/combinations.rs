@@ -110,6 +110,44 @@ impl<'d> Pool<'d> {
             && parts.iter().all(|p| sites(&p.trace, p.thread) == sites(trace, p.thread))
     }
 
+    /// Other parts of the same thread that do the same in their first `events` events and then something else: those that do about as
+    /// much as this one first.
+    pub fn parting(&self, part: PartId, events: usize) -> Vec<PartId> {
+        let own = self.get(part);
+        let parts_there = |other: &&PartId| {
+            let theirs = &self.get(**other).trace.events;
+            **other != part
+                && theirs.len() >= events
+                && theirs.get(events).map(|e| e.site)
+                    != own.trace.events.get(events).map(|e| e.site)
+                && theirs.iter().zip(&own.trace.events).take(events).all(|(a, b)| a.site == b.site)
+        };
+        let length = |part: PartId| self.get(part).trace.events.len();
+        let parting = self.by_thread.get(&own.thread).into_iter().flatten().filter(parts_there);
+        let mut parting: Vec<PartId> = parting.copied().collect();
+        parting.sort_by_key(|other| (length(*other).abs_diff(length(part)), *other));
+        parting
+    }
+
+    /// The part of a thread.
+    pub fn part_of(&self, combination: &Combination, thread: ThreadId) -> Option<PartId> {
+        combination.parts.iter().copied().find(|part| self.get(*part).thread == thread)
+    }
+
+    /// A combination with one more part replaced.
+    pub fn with(&self, from: &Combination, part: PartId) -> Option<Combination> {
+        let thread = self.get(part).thread;
+        let mut chosen: BTreeMap<ThreadId, PartId> =
+            from.parts.iter().map(|part| (self.get(*part).thread, *part)).collect();
+        chosen.insert(thread, part);
+        let parts = self.fit(&chosen)?;
+        let kept = from.foreign.iter().copied().filter(|part| parts.contains(part));
+        let new = parts.iter().copied().filter(|part| !from.parts.contains(part));
+        let mut foreign: Vec<PartId> = kept.chain(new).collect();
+        foreign.sort();
+        Some(Combination { parts, foreign, turns: from.turns.clone() })
+    }
+
     /// Combinations with so many foreign parts, given as what is replaced: those that part latest from the execution first. At most
     /// `most`; whether there are more is said.
     pub fn derived(

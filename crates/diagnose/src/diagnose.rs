@@ -5,25 +5,27 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use unravel_execute::{Laboratory, Limit};
 use unravel_results::{
-    Alternate, Diagnosis, Effort, Minimality, Observed, Pattern, RootCause, Status,
+    Alternate, Diagnosis, Effort, FlowsRecorded, Minimality, Observed, Pattern, RootCause, Status,
 };
-use unravel_solve::{Bounds, Goal as SolverGoal, Model, Solver, StepId, Weights};
+use unravel_solve::{Bounds, Model, Solver};
 use unravel_trace::{
     BugId, Capability, Detail, EngineError, FailureKind, Keys, Outcome, Run, Schedule, Trace,
 };
 
-use crate::alternate::{Nearby, Reference, nearest, rank};
+use crate::alternate::{Nearby, Reference, Wanted, nearest, rank};
 use crate::budgets::{
-    ALTERNATE_WORK, CAUSE_WORK, EVALUATION_BUDGET, GOAL_TIME, LONG_PATH, LONG_RUN, MAX_CONFIRMED,
-    PROOF_TIME, SAMPLES, SHIELD_WORK,
+    ALTERNATE_WORK, CAUSE_WORK, EVALUATION_BUDGET, GOAL_TIME, LONG_PATH, LONG_RUN, PROOF_TIME,
+    SAMPLES, SEGMENTS_TIME, SHIELD_WORK,
 };
+use crate::calls::Calls;
 use crate::execution::Execution;
 use crate::failing::{Failing, reduce_switches, usable_model};
-use crate::goals::{self, Goal, Sought};
+use crate::flows;
+use crate::goals::Goal;
 use crate::localised::{Localised, localise};
 use crate::minimal::{self, LowerBound};
 use crate::modelled::Modelled;
-use crate::pairs::immediate;
+use crate::on_path::{OnPath, Path, distinct};
 use crate::points::replay_points;
 use crate::projection::{Side, operations, project};
 use crate::race;
@@ -44,6 +46,8 @@ pub struct Options {
     pub conflict_limit: Option<u64>,
     /// For each query of the solver that makes a goal's alternate.
     pub goal_time: Duration,
+    /// For the question which alternate breaks the fewest segments, of the default goal and of `lexico` alike.
+    pub segments_time: Duration,
     /// For each proof nobody asked for.
     pub proof_time: Duration,
     /// Schedules tried at random against the root cause.
@@ -71,6 +75,7 @@ impl Default for Options {
             alternates: 1,
             conflict_limit: None,
             goal_time: GOAL_TIME,
+            segments_time: SEGMENTS_TIME,
             proof_time: PROOF_TIME,
             samples: SAMPLES,
             certify: false,
@@ -99,6 +104,8 @@ pub enum DiagnoseError {
     NotReproduced(String),
     #[error("the trace has no symbolic part and cannot be executed")]
     NotSymbolic,
+    #[error("there is no model of this run: {0}")]
+    NoModel(String),
     #[error("no failing schedule was found in the trace: {0}")]
     NoFailingSchedule(String),
     #[error(transparent)]
@@ -111,6 +118,26 @@ pub(crate) fn not_reproduced(lab: &Laboratory<'_>, run: &Run) -> DiagnoseError {
         Some(problem) => DiagnoseError::Engine(problem.clone()),
         None => DiagnoseError::NotReproduced(run.outcome.to_string()),
     }
+}
+
+/// The failing run once more, with its symbolic trace, and what threads share settled.
+fn reproduced(lab: &mut Laboratory<'_>, recorded: &Run, bug: &BugId) -> Result<Run, DiagnoseError> {
+    let settled = settle(lab, &recorded.schedule, bug);
+    let run =
+        lab.replay(settled.as_ref().unwrap_or(&recorded.schedule), lab.at_most(Detail::Symbolic));
+    match ending(&run.outcome, bug) {
+        Ending::Failed => Ok(run),
+        _ => Err(not_reproduced(lab, &run)),
+    }
+}
+
+/// The model that a diagnosis of this run asks its solver about, for whoever checks certificates.
+pub fn model_of(lab: &mut Laboratory<'_>, recorded: &Run) -> Result<Model, DiagnoseError> {
+    let bug = recorded_id(recorded).ok_or(DiagnoseError::NoFailure)?;
+    let mut failing = Failing::new(reproduced(lab, recorded, &bug)?).expect("it failed");
+    reduce_switches(lab, &mut failing, &mut Effort::default());
+    let mut notes = Vec::new();
+    usable_model(&failing, &mut notes).ok_or_else(|| DiagnoseError::NoModel(notes.join("; ")))
 }
 
 /// Diagnoses a failing run by executing its program again.
@@ -135,21 +162,19 @@ pub fn diagnose(
     {
         return Ok(diagnosis);
     }
-    let settled = settle(lab, &recorded.schedule, &bug);
-    let run =
-        lab.replay(settled.as_ref().unwrap_or(&recorded.schedule), lab.at_most(Detail::Symbolic));
-    if ending(&run.outcome, &bug) != Ending::Failed {
-        return Err(not_reproduced(lab, &run));
-    }
+    let run = reproduced(lab, recorded, &bug)?;
     if !lab.can(Capability::Symbolic) {
         let what = EngineError::Cannot(Capability::Symbolic);
         notes.push(format!("{what}: what it says was tried, and nothing is proved"));
     }
     let switches_given = run.schedule.context_switches();
+    // It was recorded with one visible set and replayed with a better one, which may be the smaller.
+    effort.flows_given = flows::count(&recorded.trace).max(flows::count(&run.trace));
     let has_timers = run.notes.contains(&unravel_trace::Note::TimerMoments);
     let mut failing = Failing::new(run).expect("it failed");
     progress(Stage::Reducing);
     reduce_switches(lab, &mut failing, &mut effort);
+    failing.calls = Calls::new(lab, &failing);
 
     if failing.failure.kind == FailureKind::DataRace
         && let Some(diagnosis) = diagnose_race(lab, program, &failing, switches_given, &effort)
@@ -165,21 +190,31 @@ pub fn diagnose(
         false => usable_model(&failing, &mut notes),
     };
     let mut reference = Reference::new(failing.observed.clone(), failing.symbolic.as_deref());
-    let mut candidates = Vec::new();
     let mut bound = Bound::default();
+    let mut on_path = OnPath::default();
     if let Some(model) = &model {
         bound.anywhere = minimal::lower_bound(model, &failing.observed.trace);
         let mut path = Path { failing: &failing, model, solver, options };
-        (candidates, bound.on_path) = path.alternates(lab, &mut reference, &mut effort, &mut notes);
+        on_path = path.alternates(lab, &mut reference, &mut effort, &mut notes);
+        bound.on_path = on_path.bound;
+        effort.flows_recorded = on_path
+            .recorded
+            .map(|differ| FlowsRecorded { differ, proved: differ <= bound.on_path.0 });
     }
+    let OnPath { mut candidates, is_nearest, .. } = on_path;
     let relevance = model.as_ref().map_or_else(Relevance::default, |model| {
         Relevance::new(model, &model.observed().unwrap_or_default())
     });
     let told_relevance = relevance.clone();
     let mut world = Execution::new(lab, &failing.observed, failing.steps(), relevance);
-    if candidates.is_empty() && options.goal == Goal::Local {
+    if candidates.is_empty() || options.goal == Goal::Local && !is_nearest {
+        // The model ends where the failing run ended, and knows no other path.
         world.lab().allow(ALTERNATE_WORK);
-        candidates = nearest(&mut world, &mut reference, options.alternates, options.alternates);
+        let count = options.alternates.max(1);
+        let wanted = Wanted { count, keep: count, flows: bound.anywhere.0, doubles: false };
+        candidates.extend(nearest(&mut world, &mut reference, wanted));
+        candidates = distinct(candidates);
+        candidates.truncate(count);
     }
     if candidates.is_empty() {
         // Far away perhaps, but it passes.
@@ -226,18 +261,20 @@ pub fn diagnose(
         }
         told
     });
-    let root_cause = root_cause.map(|mut told| {
-        if !candidates.is_empty() {
+    let root_cause = match candidates.is_empty() {
+        true => root_cause,
+        false => {
             let near = candidates.iter().map(|near| &near.observed.trace);
             let passing: Vec<&Trace> = near.chain(others.iter().flatten()).collect();
             world.lab().allow(SHIELD_WORK);
+            // What keeps it away may be known though no order of events is to blame.
+            let mut told = root_cause.clone().unwrap_or_else(RootCause::unsaid);
             match shields::explain(&mut world, &failing, &told_relevance, &passing, &mut told) {
-                Verdict::Said => {}
-                verdict => told = unproved(told, verdict),
+                Verdict::Said => Some(told),
+                verdict => root_cause.map(|told| unproved(told, verdict)),
             }
         }
-        told
-    });
+    };
     let root_cause = match candidates.is_empty() {
         // Who waits for whom is known, whether it can be avoided or not.
         true => shields::explain_blocked(&failing).or(root_cause),
@@ -267,15 +304,18 @@ pub fn diagnose(
                 "it fails under every schedule tried ({}): {}",
                 effort.executed,
                 match failing.failure.kind {
+                    _ if !world.lab().input().forced.is_empty() =>
+                        "what makes it fail is what the environment does, in whatever order the threads run",
                     _ if options.searched.passed > 0 => &searched,
                     _ if !world.lab().has_time() =>
                         "the time was up before one was found that passes",
-                    _ if !world.lab().input().forced.is_empty() =>
-                        "what makes it fail is what the environment does, in whatever order the threads run",
                     FailureKind::DataRace =>
                         "what is missing is synchronisation, not another schedule",
                     FailureKind::Deadlock | FailureKind::Livelock =>
                         "whatever the order, somebody waits for ever",
+                    _ if world.lab().passes_one_after_another() =>
+                        "all of these are near this one; with its threads one after another it passes, and `unravel explain` \
+                         searches further",
                     _ => "this looks like a sequential bug, or one that depends on the input",
                 }
             ),
@@ -383,177 +423,8 @@ fn unproved(told: RootCause, verdict: Verdict) -> RootCause {
     }
 }
 
-/// The recorded path, where the model answers.
-struct Path<'p> {
-    failing: &'p Failing,
-    model: &'p Model,
-    solver: &'p mut dyn Solver,
-    options: &'p Options,
-}
-
-impl Path<'_> {
-    /// Alternates on the recorded path, found in the model and confirmed by execution, and a bound on their
-    /// data-flow variations.
-    fn alternates(
-        &mut self,
-        lab: &mut Laboratory<'_>,
-        reference: &mut Reference,
-        effort: &mut Effort,
-        notes: &mut Vec<String>,
-    ) -> (Vec<Nearby>, LowerBound) {
-        let Some(symbolic) = &self.failing.symbolic else {
-            return (Vec::new(), LowerBound::default());
-        };
-        let trace = &self.failing.observed.trace;
-        let order = self.model.observed().expect("the run was observed");
-        let visible = self.failing.observed.schedule.visible.clone();
-        let mut world =
-            Modelled::new(self.model, trace, symbolic, order, visible, EVALUATION_BUDGET)
-                .until(lab.limit());
-        let wanted = self.options.alternates.max(1);
-        let (found, bound) = if self.options.goal == Goal::Local {
-            let near =
-                minimal::nearest(&mut world, self.model, reference, wanted + 2, MAX_CONFIRMED);
-            improved(near, &mut world, self.model, reference, self.solver, self.options, effort)
-        } else {
-            let (model, options) = (self.model, self.options);
-            published(model, &mut world, self.solver, options, reference, effort, notes)
-        };
-        effort.evaluated += world.evaluated();
-        let mut candidates: Vec<Nearby> = found
-            .into_iter()
-            .filter_map(|c| {
-                confirm(lab, &c.observed.schedule, &self.failing.bug, reference, c.goal)
-            })
-            .collect();
-        candidates.sort_by_key(rank);
-        candidates.truncate(wanted);
-        (candidates, bound)
-    }
-}
-
-/// Alternates that local search found, and what a solver can add to them: fewer variations, or a proof; then, of those with the
-/// fewest, one that breaks fewer segments.
-pub fn improved(
-    (mut candidates, mut bound): (Vec<Nearby>, LowerBound),
-    world: &mut Modelled<'_>,
-    model: &Model,
-    reference: &mut Reference,
-    solver: &mut dyn Solver,
-    options: &Options,
-    effort: &mut Effort,
-) -> (Vec<Nearby>, LowerBound) {
-    if model.len() > solver.proves_up_to() {
-        return (candidates, bound);
-    }
-    let bounds = Bounds {
-        conflicts: options.conflict_limit,
-        time: Some(options.proof_time),
-        interrupt: None,
-    };
-    let best = |all: &[Nearby]| all.first().filter(|c| c.same_path).map(|c| c.distance);
-    let known = best(&candidates).is_some_and(|best| best.data_flow <= bound.0);
-    // What is known is proved once more for a certificate; nothing else comes of it.
-    if !known || options.certify {
-        effort.queries += 1;
-        let flow = SolverGoal::Sum(Weights { data_flow: 1, segments: 0, switches: 0 });
-        let (found, proved) = minimal::by_solver(world, model, reference, solver, bounds, flow);
-        if !known {
-            candidates.extend(found);
-            candidates = distinct(candidates);
-            bound = bound.max(proved);
-        }
-    }
-    if best(&candidates).is_some_and(|best| best.segments > 0) {
-        effort.queries += 1;
-        let lexico = SolverGoal::Lexicographic;
-        let (found, _) = minimal::by_solver(world, model, reference, solver, bounds, lexico);
-        candidates.extend(found);
-        candidates = distinct(candidates);
-    }
-    (candidates, bound)
-}
-
-/// Nearest first, of each data flow the nearest only.
-fn distinct(mut candidates: Vec<Nearby>) -> Vec<Nearby> {
-    candidates.sort_by_key(rank);
-    let mut kept: Vec<Nearby> = Vec::new();
-    for candidate in candidates {
-        if !kept.iter().any(|known| known.lineup.edges == candidate.lineup.edges) {
-            kept.push(candidate);
-        }
-    }
-    kept
-}
-
-/// What a published algorithm finds.
-pub fn published(
-    model: &Model,
-    world: &mut Modelled<'_>,
-    solver: &mut dyn Solver,
-    options: &Options,
-    reference: &mut Reference,
-    effort: &mut Effort,
-    notes: &mut Vec<String>,
-) -> (Vec<Nearby>, LowerBound) {
-    let goal = options.goal;
-    let (sought, count) = seek(model, world, solver, options);
-    if goal == Goal::Pair {
-        effort.evaluated += count;
-    } else {
-        effort.queries += count;
-    }
-    match sought {
-        Sought::Found { order, fewest, stopped } => {
-            let observed = world.observe_order(&order);
-            let candidate = observed.map(|o| reference.measure(o, None, goal.name()));
-            let mut candidates: Vec<Nearby> = candidate.into_iter().collect();
-            if let Some(reason) = &stopped {
-                notes.push(format!(
-                    "--goal {goal}: the solver gave up: {reason}; the nearest by then is shown"
-                ));
-            }
-            // What it had by then may be far away. And what the criteria do not see (where a run ends, the events of another
-            // path) may be better in one that was only tried.
-            if stopped.is_some() || goal == Goal::Lexico {
-                let near = minimal::nearest(world, model, reference, options.alternates, 1);
-                candidates.extend(near.0);
-            }
-            let bound = LowerBound(fewest).max(minimal::bound_on_path(model, world.order()));
-            (candidates, bound)
-        }
-        Sought::None => {
-            notes.push(format!(
-                "--goal {goal}: no order of the recorded steps that it can reach passes"
-            ));
-            Default::default()
-        }
-        Sought::Unknown { reason } => {
-            notes.push(format!("--goal {goal}: the solver gave up: {reason}"));
-            Default::default()
-        }
-    }
-}
-
-fn seek(
-    model: &Model,
-    world: &Modelled<'_>,
-    solver: &mut dyn Solver,
-    options: &Options,
-) -> (Sought, u64) {
-    if options.goal == Goal::Pair {
-        let pairs: Vec<(StepId, StepId)> = immediate(world.failing(), world.extents())
-            .into_iter()
-            .filter_map(|(a, b)| Some((world.step(a)?, world.step(b)?)))
-            .collect();
-        return goals::by_pairs(model, world.order(), &pairs);
-    }
-    let effort = goals::Effort { conflicts: options.conflict_limit, time: options.goal_time };
-    goals::by_solver(model, world.order(), options.goal, solver, effort)
-}
-
 /// Executes a schedule; a candidate if it passes.
-fn confirm(
+pub fn confirm(
     lab: &mut Laboratory<'_>,
     schedule: &Schedule,
     bug: &BugId,
@@ -561,7 +432,7 @@ fn confirm(
     goal: &'static str,
 ) -> Option<Nearby> {
     let mut keys = Keys::default();
-    let (run, points) = replay_points(lab, schedule, &mut keys, Detail::Events);
+    let (run, points) = replay_points(lab, schedule, &mut keys, reference.detail);
     if ending(&run.outcome, bug) != Ending::Passed {
         return None;
     }
@@ -654,6 +525,16 @@ pub struct Bound {
     pub anywhere: LowerBound,
 }
 
+impl Bound {
+    /// The bound for runs on the path of this one, or on any.
+    fn of(self, candidate: &Nearby) -> LowerBound {
+        match candidate.same_path {
+            true => self.on_path.max(self.anywhere),
+            false => self.anywhere,
+        }
+    }
+}
+
 pub fn finish(candidates: Vec<Nearby>, reference: &Reference, bound: Bound) -> Vec<Alternate> {
     let failing = Side { trace: &reference.observed.trace, lineup: &reference.lineup };
     candidates
@@ -661,13 +542,9 @@ pub fn finish(candidates: Vec<Nearby>, reference: &Reference, bound: Bound) -> V
         .map(|candidate| {
             let side = Side { trace: &candidate.observed.trace, lineup: &candidate.lineup };
             let projection = project(&reference.keys, &reference.branches, failing, side);
+            let bound = bound.of(&candidate);
             let mut distance = candidate.distance;
             distance.operations = operations(&projection, failing.lineup, side.lineup);
-            let bound = if candidate.same_path {
-                bound.on_path.max(bound.anywhere)
-            } else {
-                bound.anywhere
-            };
             let gap = distance.data_flow.saturating_sub(bound.0);
             Alternate {
                 same_path: candidate.same_path,

@@ -120,8 +120,8 @@ impl World for Execution<'_, '_> {
         Tried { points, ending: ending(&run.outcome, &self.bug), schedule: run.schedule }
     }
 
-    fn observe(&mut self, tried: &Tried) -> Option<Observed> {
-        let run = self.lab.replay(&tried.schedule, Detail::Events);
+    fn observe(&mut self, tried: &Tried, detail: Detail) -> Option<Observed> {
+        let run = self.lab.replay(&tried.schedule, detail);
         let same = ending(&run.outcome, &self.bug) == tried.ending;
         same.then_some(Observed { trace: run.trace, schedule: run.schedule, outcome: run.outcome })
     }

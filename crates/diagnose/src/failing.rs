@@ -5,6 +5,7 @@ use unravel_results::{Effort, Observed};
 use unravel_solve::{Evaluator, Model, Verdict};
 use unravel_trace::{BugId, Detail, Failure, FailureKind, Run, Step, Symbolic};
 
+use crate::calls::Calls;
 use crate::modelled::schedule;
 use crate::reduce::reduce;
 use crate::world::{Ending, ending};
@@ -16,6 +17,8 @@ pub struct Failing {
     pub failure: Failure,
     pub bug: BugId,
     pub symbolic: Option<Box<Symbolic>>,
+    /// Who called its events; empty until somebody asked.
+    pub calls: Calls,
 }
 
 impl Failing {
@@ -23,7 +26,7 @@ impl Failing {
         let failure = run.outcome.failure()?.clone();
         let bug = failure.id();
         let observed = Observed { trace: run.trace, schedule: run.schedule, outcome: run.outcome };
-        Some(Failing { observed, failure, bug, symbolic: run.symbolic })
+        Some(Failing { observed, failure, bug, symbolic: run.symbolic, calls: Calls::default() })
     }
 
     pub fn steps(&self) -> &[Step] {

@@ -87,6 +87,11 @@ fn object_of(trace: &Trace, at: LocationId) -> u64 {
     trace.objects[trace.location(at).object.0 as usize].address
 }
 
+/// How many data flows a run has.
+pub fn count(trace: &Trace) -> u32 {
+    flows(trace, &freed_objects(trace)).len() as u32
+}
+
 /// The reads-from edges of a run, without duplicates, by reader.
 fn flows(trace: &Trace, freed: &FxHashSet<u64>) -> Vec<Flow> {
     let mut memory: FxHashMap<u64, u32> = FxHashMap::default();

@@ -3,6 +3,8 @@
 //! Their order is unknown. As in Symbiosis, a failing schedule is found first: by walking the steps at random within
 //! what the conditions allow, then by the solver, which also finds initial values nobody recorded.
 
+use std::time::Instant;
+
 use unravel_execute::Limit;
 use unravel_results::{Diagnosis, Effort, Observed, Status};
 use unravel_solve::{
@@ -14,12 +16,12 @@ use unravel_trace::{
 
 use crate::alternate::{Nearby, Reference};
 use crate::budgets::{WALK_STEPS, WALKS};
-use crate::diagnose::{
-    Bound, DiagnoseError, Options, Stage, cause_of, finish, improved, published,
-};
+use crate::calls::Calls;
+use crate::diagnose::{Bound, DiagnoseError, Options, Stage, cause_of, finish};
 use crate::failing::{Failing, usable_model};
 use crate::minimal;
 use crate::modelled::{Modelled, schedule};
+use crate::on_path::{modelled, published};
 use crate::reduce::reduce;
 use crate::tell::tell;
 
@@ -101,6 +103,7 @@ pub fn diagnose_order(
         failure: failure.clone(),
         bug: failure.id(),
         symbolic: Some(Box::new(symbolic)),
+        calls: Calls::default(),
     };
     let mut why = Vec::new();
     if usable_model(&failing, &mut why).is_none() {
@@ -118,7 +121,7 @@ pub fn diagnose_order(
     let mut candidates;
     let near = minimal::nearest(&mut world, &model, &mut reference, wanted, wanted);
     (candidates, bound.on_path) =
-        improved(near, &mut world, &model, &mut reference, solver, options, &mut effort);
+        modelled(near, &mut world, &model, &mut reference, solver, options, &mut effort);
     candidates.truncate(wanted);
     if options.goal != crate::goals::Goal::Local {
         (candidates, bound.on_path) =
@@ -191,7 +194,11 @@ pub fn failing_schedule(
     if let Some(observed) = model.observed() {
         return Ok(observed);
     }
+    let begun = Instant::now();
     for walk in 0..WALKS {
+        if begun.elapsed() > options.goal_time {
+            break;
+        }
         effort.evaluated += 1;
         if let Some(order) = walk_at_random(model, Rng::new(Rng::derive(3, walk))) {
             return Ok(order);

@@ -7,19 +7,21 @@
 //!   switches.
 //! - `world.rs` is where schedules are tried: `execution.rs` runs them, `modelled.rs` evaluates them. `steer.rs` keeps given orders and
 //!   otherwise follows the failing run. `points.rs` and `pairs.rs` name what can be ordered, `relevance.rs` what matters to the failure.
-//! - `alternate.rs`, `minimal.rs` (with `closure.rs`) and `goals.rs` look for passing schedules; `root_cause.rs` (with `hitting_set.rs`) for
+//! - `alternate.rs`, `minimal.rs` (with `closure.rs`) and `goals.rs` look for passing schedules, which `on_path.rs` asks in turn; `root_cause.rs` (with `hitting_set.rs`) for
 //!   the orders that all of them break, `refute.rs` has a solver attack it.
 //! - `shields.rs` (with `shields/`) says what pattern it is, by what keeps the failure away; `localised.rs` does so for long runs, with
 //!   `window.rs`, which varies their end alone.
 //! - `race.rs` is for data races, which no order causes: who holds which lock at the two accesses (`held.rs`).
-//! - `criteria.rs`, `flows.rs`, `projection.rs` and `branches.rs` compare two runs; `tell.rs` and `pattern.rs` find the words.
+//! - `criteria.rs`, `flows.rs`, `projection.rs` and `branches.rs` compare two runs, `approach.rs` brings a failing one nearer to one that passed; `tell.rs` and `pattern.rs` find the words.
 //! - `imported.rs` does all that without a program, `recorded.rs` over the paths of all executions that were recorded, put together by
-//!   `combinations.rs`. `paths_only.rs` finds a failing schedule from each thread's branches alone, with
+//!   `combinations.rs`, where `probing.rs` says which. `paths_only.rs` finds a failing schedule from each thread's branches alone, with
 //!   guided runs of the engine; `executable.rs` makes a schedule of what the solver found.
 
 mod alternate;
+mod approach;
 mod branches;
 mod budgets;
+mod calls;
 mod closure;
 mod combinations;
 mod criteria;
@@ -35,10 +37,12 @@ mod imported;
 mod localised;
 mod minimal;
 mod modelled;
+mod on_path;
 mod pairs;
 mod paths_only;
 mod pattern;
 pub mod points;
+mod probing;
 mod projection;
 mod race;
 mod recorded;
@@ -54,8 +58,9 @@ mod window;
 mod world;
 
 pub use alternate::compare;
+pub use approach::nearer;
 pub use budgets::budgets;
-pub use diagnose::{DiagnoseError, Options, Searched, Stage, diagnose};
+pub use diagnose::{DiagnoseError, Options, Searched, Stage, diagnose, model_of};
 pub use executable::Steps;
 pub use goals::{Goal, UnknownGoal};
 pub use imported::{diagnose_imported, reduce_fully};

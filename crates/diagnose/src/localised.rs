@@ -32,7 +32,7 @@ pub struct Localised {
 pub fn localise(lab: &mut Laboratory<'_>, failing: &Failing) -> Option<Localised> {
     let extents = extents(&failing.observed.trace);
     let run = Extended::new(&failing.observed.trace, &[], None);
-    let candidates = shields::candidates(&run, &Relevance::default(), &extents);
+    let candidates = shields::candidates(&run, &Relevance::default(), &failing.calls, &extents);
     let compacted = candidates
         .iter()
         .take(COMPACTED)

@@ -14,7 +14,7 @@ use unravel_solve::{
 };
 use unravel_trace::{Bug, EventKind, ExprId, Key, Node, SymbolId, Trace, WakeCause};
 
-use crate::alternate::{self, Nearby, Reference, rank};
+use crate::alternate::{self, Nearby, Reference, Wanted, rank};
 use crate::budgets::{ENOUGH_CHANGES, LONG_TRACE, MAX_CHANGES, MAX_PARTS};
 use crate::closure::is_refuted;
 use crate::modelled::Modelled;
@@ -110,12 +110,22 @@ pub fn nearest(
         candidates = found;
     }
     if candidates.is_empty() || model.len() <= LONG_TRACE {
-        candidates.extend(alternate::nearest(world, reference, wanted, keep));
+        let wanted = Wanted { count: wanted, keep, flows: bound.0, doubles: true };
+        candidates.extend(alternate::nearest(world, reference, wanted));
     }
     candidates.sort_by_key(rank);
     candidates.dedup_by(|a, b| a.lineup.edges == b.lineup.edges);
     candidates.truncate(keep);
     (candidates, bound)
+}
+
+/// What a solver says of the nearest alternate.
+pub struct Solved {
+    pub found: Option<Nearby>,
+    /// Of the goals that count data-flow variations alone or first.
+    pub bound: LowerBound,
+    /// Whether it got to its end: nothing is better by the goal.
+    pub answered: bool,
 }
 
 /// What a solver adds: the alternate that is best by a goal which counts data-flow variations alone or first, and a bound of those.
@@ -126,22 +136,23 @@ pub fn by_solver(
     solver: &mut dyn Solver,
     bounds: Bounds<'_>,
     goal: Goal,
-) -> (Option<Nearby>, LowerBound) {
+) -> Solved {
     let order: Vec<StepId> = world.order().to_vec();
     let query = Query { near: Some(&order), bounds, ..Query::new(model, Wish::Passes) };
-    let (nearest, bound) = match solver.nearest(&query, goal) {
+    let (nearest, bound, answered) = match solver.nearest(&query, goal) {
         Answer::Yes(nearest) => {
             let bound = LowerBound(nearest.cost[0]);
-            (Some(nearest), bound)
+            (Some(nearest), bound, true)
         }
         Answer::Unknown { best, .. } => {
             let bound = LowerBound(best.as_ref().map_or(0, |b| b.bound[0]));
-            (best, bound)
+            (best, bound, false)
         }
-        Answer::No => (None, LowerBound(0)),
+        Answer::No => (None, LowerBound(0), true),
     };
     let observed = nearest.and_then(|n| world.observe_order(&n.order));
-    (observed.map(|o| reference.measure(o, None, "solver")), bound)
+    let found = observed.map(|o| reference.measure(o, None, "solver"));
+    Solved { found, bound, answered }
 }
 
 /// Alternates that differ in a single reads-from edge; whether the answer "none" is proved.
@@ -369,7 +380,7 @@ fn steer_to(
         for orders in with_locks(world, orders) {
             let tried = world.steer(&orders, Mode::Follow);
             if tried.ending == Ending::Passed
-                && let Some(observed) = world.observe(&tried)
+                && let Some(observed) = world.observe(&tried, reference.detail)
             {
                 return Some(reference.measure(observed, Some(tried), "local"));
             }

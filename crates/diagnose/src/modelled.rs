@@ -5,8 +5,8 @@ use unravel_execute::Limit;
 use unravel_results::Observed;
 use unravel_solve::{Evaluator, Model, StepId, StepKind, Verdict};
 use unravel_trace::{
-    Counter, EventKind, Exprs, Key, Keys, Outcome, Schedule, Segment, SiteId, SymbolId, Symbolic,
-    Trace, Value, VisibleSet,
+    Counter, Detail, EventKind, Exprs, Key, Keys, Outcome, Schedule, Segment, SiteId, SymbolId,
+    Symbolic, Trace, Value, VisibleSet,
 };
 
 use crate::execution::extents;
@@ -167,7 +167,7 @@ impl<'m> Modelled<'m> {
         let mut next = vec![0usize; self.model.threads()];
         let mut rng = mode.rng();
         // Nothing differs before the first point that has to wait.
-        let same = if mode == Mode::Follow {
+        let same = if matches!(mode, Mode::Follow | Mode::Patient) {
             let first = orders.iter().filter_map(|(_, second)| self.positions.get(*second)).min();
             first.unwrap_or(self.order.len() as u32) as usize
         } else {
@@ -228,7 +228,7 @@ impl<'m> Modelled<'m> {
             return;
         }
         let at_random = match mode {
-            Mode::Follow => false,
+            Mode::Follow | Mode::Patient => false,
             Mode::Wander { leave, .. } => rng.below(100) < leave,
             Mode::Random { stay, .. } => {
                 let staying = options.iter().position(|s| Some(self.model.owner(*s)) == current);
@@ -291,7 +291,7 @@ impl World for Modelled<'_> {
         self.tried(ending)
     }
 
-    fn observe(&mut self, tried: &Tried) -> Option<Observed> {
+    fn observe(&mut self, tried: &Tried, _: Detail) -> Option<Observed> {
         let performed: Vec<StepId> = self.evaluator.performed().to_vec();
         debug_assert!(performed.len() <= tried.points.len(), "only the last schedule is kept");
         let trace = reordered(self.model, self.trace, self.symbolic, &self.evaluator, &performed);

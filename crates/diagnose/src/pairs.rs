@@ -1,7 +1,7 @@
 //! Pairs of conflicting points: which orders of a run could matter, and which ones another run breaks.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unravel_trace::{Key, Role};
+use unravel_trace::{Key, Role, ThreadKey};
 
 use crate::budgets::{LOOK_BACK, MAX_BROKEN, MAX_CONFLICTS, MAX_SECTION};
 use crate::points::{Extents, Point, Touch};
@@ -103,6 +103,9 @@ pub fn broken(failing: &Positions, points: &[Point], world: &dyn World) -> Vec<O
     let extents = world.extents();
     let position = |index: u32| failing.get(points[index as usize].key);
     let mut found: Vec<(u32, u32)> = Vec::new();
+    let off_path = off_path(failing, points);
+    let matters =
+        |index: &u32| world.relevance().may_matter(&points[*index as usize].touch, extents);
     for list in by_object(points, extents).values() {
         let sorted = list.windows(2).all(|w| match (position(w[0]), position(w[1])) {
             (Some(a), Some(b)) => a < b,
@@ -125,6 +128,15 @@ pub fn broken(failing: &Positions, points: &[Point], world: &dyn World) -> Vec<O
             found.extend(reversed.take(MAX_CONFLICTS).map(|before| (index, *before)));
         }
     }
+    // A run that passes differs in something that matters; if not, the slice is not to be trusted.
+    let is_slice = |(later, earlier): &(u32, u32)| matters(later) && matters(earlier);
+    if found.iter().any(is_slice) {
+        found.retain(is_slice);
+    }
+    // What a thread does only on another path says less than what led it there.
+    if found.iter().any(|(_, earlier)| !off_path[*earlier as usize]) {
+        found.retain(|(_, earlier)| !off_path[*earlier as usize]);
+    }
     // What the failure depends on first, then the nearest in this run.
     let rank = |index: &u32| world.relevance().rank(&points[*index as usize].touch, extents);
     found.sort_by_cached_key(|(later, earlier)| {
@@ -133,6 +145,20 @@ pub fn broken(failing: &Positions, points: &[Point], world: &dyn World) -> Vec<O
     found.dedup();
     found.truncate(MAX_BROKEN);
     found.into_iter().map(|(a, b)| (points[a as usize].key, points[b as usize].key)).collect()
+}
+
+/// By point: whether the failing run lacks it because its thread took another path there, not because the run ended before.
+fn off_path(failing: &Positions, points: &[Point]) -> Vec<bool> {
+    let mut own: FxHashMap<ThreadKey, usize> = FxHashMap::default();
+    points
+        .iter()
+        .map(|point| {
+            let done = own.entry(point.thread).or_default();
+            let is_known = failing.get(point.key).is_some();
+            *done += usize::from(is_known);
+            !is_known && *done < failing.of_thread(point.thread)
+        })
+        .collect()
 }
 
 /// How little an order says to a reader: orders of data before orders of locks.

@@ -96,7 +96,7 @@ fn rebuild(
             bug.kind
         )));
     }
-    let options = Options { goal_time: options.goal_time.min(SOLVER_TIME), ..options.clone() };
+    let mut options = Options { goal_time: options.goal_time.min(SOLVER_TIME), ..options.clone() };
     let mut todo: VecDeque<Vec<Guess>> = VecDeque::from([Vec::new()]);
     let mut seen: HashSet<Vec<Guess>> = HashSet::new();
     let (mut attempts, mut complete) = (0, 0);
@@ -106,6 +106,9 @@ fn rebuild(
             break;
         }
         attempts += 1;
+        if let Some(left) = lab.limit().left() {
+            options.goal_time = options.goal_time.min(left);
+        }
         let guided = lab.guided(paths, &guesses)?;
         let more = guided.others.iter().map(|other| {
             let mut all = guesses.clone();
@@ -225,6 +228,9 @@ fn relaxed(
     let executable = Executable { model: &model, trace, symbolic: &relaxed, guided };
     let mut executions = 0;
     for walk in 0..RELAXED_WALKS {
+        if !lab.may_go_on() {
+            return None;
+        }
         effort.evaluated += 1;
         let Some(order) = walk_at_random(&model, Rng::new(Rng::derive(5, walk))) else { continue };
         if let Ok(run) = executable.execute(lab, order, bug, effort) {

@@ -1,13 +1,14 @@
 //! Search over recorded paths: an imported trace beside the other executions that were recorded with it.
 //!
-//! After Cortex (thesis §5.2.2 and §5.2.3). Where no order of the execution's own steps fails, combinations with paths of
-//! other executions are tried, fewest foreign parts first, until one fails; where none of the failing paths' orders passes, the same
+//! After Cortex (thesis §5.2.2 and §5.2.3). Where no order of the execution's own steps fails, threads are followed to where they
+//! want to go while another waits ([`crate::probing`]); then combinations with paths of other executions are tried, fewest foreign parts first, until one fails; where none of the failing paths' orders passes, the same
 //! for one that passes, and the two are compared with the branches that differ (the differential path-schedule projection).
 //!
 //! Everything is *modelled*. A combination says what threads did in different executions: that the program can do all of that in one is not
 //! known, except that what each read is written by another and takes it where it went. Errs, with that, towards failures that
 //! the program does not have; and towards none where a path was never recorded.
 
+use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
 
 use unravel_database::Database;
@@ -21,12 +22,13 @@ use unravel_trace::{
 use crate::alternate::{Nearby, rank};
 use crate::budgets::{
     COMBINED_CONFLICTS, COMBINED_STEPS, COMBINED_TIME, COMBINED_WALKS, ENOUGH_ELSEWHERE,
-    MOST_COMBINED, MOST_FOREIGN,
+    MOST_COMBINED, MOST_FOREIGN, MOST_PARTING, MOST_PROBED, MOST_PROBES,
 };
-use crate::combinations::{Combination, Met, Pool};
+use crate::combinations::{Combination, Met, PartId, Pool};
 use crate::diagnose::{DiagnoseError, Options, Stage};
 use crate::imported::{Start, Wanted, diagnose_order, own_failing, walk_at_random};
 use crate::modelled::{reordered, schedule};
+use crate::probing::{Held, Probed, holds, probe};
 
 /// Diagnoses an imported trace, with all executions that the database of its folder has.
 pub fn diagnose_recorded(
@@ -101,6 +103,11 @@ impl Search<'_, '_> {
         if let Some(own) = pool.own(&recorded.trace) {
             met.is_new(own);
         }
+        for whole in pool.whole().iter().take(MOST_PROBED) {
+            if let Some(found) = self.probed(whole, recorded) {
+                return Ok(found);
+            }
+        }
         let (mut tried, mut open, mut left) = (0u64, 0u64, false);
         'all: for foreign in 0..=MOST_FOREIGN {
             for whole in pool.whole() {
@@ -132,6 +139,69 @@ impl Search<'_, '_> {
         let what =
             format!("{why}; nor does one of {tried} combinations of recorded paths ({rest})");
         Err(DiagnoseError::NoFailingSchedule(what))
+    }
+
+    /// A combination that fails with one thread held back, found by following threads to where they want to go ([`crate::probing`]).
+    fn probed(&mut self, whole: &Combination, recorded: &Run) -> Option<(Found, Combination)> {
+        let known = recorded.outcome.failure()?;
+        let mut seen: HashSet<(Vec<PartId>, ThreadId, usize, Held)> = HashSet::new();
+        let mut todo: BTreeMap<Likely, (Combination, Option<Held>)> = BTreeMap::new();
+        todo.insert(Likely::default(), (whole.clone(), None));
+        let (mut left, mut number) = (MOST_PROBES, 0);
+        while let Some((likely, (combination, held))) = todo.pop_first() {
+            let traces = self.pool.traces(&combination);
+            let Ok(combined) = combine(&traces, &combination.turns) else { continue };
+            for target in assertions(&combined, known) {
+                let symbolic = aimed(&combined, Some(target));
+                let Ok(model) = Model::new(&combined.trace, &symbolic) else { continue };
+                // The execution itself is held everywhere; what comes of that, as it was held there.
+                let ways = match held {
+                    Some(held) => vec![held],
+                    None => holds(&model),
+                };
+                for held in ways {
+                    if left == 0 || self.begun.elapsed() > self.options.goal_time * 2 / 3 {
+                        return None;
+                    }
+                    left -= 1;
+                    self.effort.evaluated += 1;
+                    let stuck = match probe(&model, Some(held)) {
+                        Probed::Fails(order) => {
+                            let failure = failure(&combined, &symbolic, known);
+                            let run = run(combined, symbolic, failure);
+                            let note = Some(self.note(&combination));
+                            return Some((Found { run, model, order, note }, combination));
+                        }
+                        Probed::Stuck(stuck) => stuck,
+                    };
+                    let many = stuck.len();
+                    for (thread, step) in stuck {
+                        if seen.insert((combination.parts.clone(), thread, step, held)) {
+                            for (rank, with) in self.elsewhere(&combination, thread, step) {
+                                number += 1;
+                                let rank = likely.rank + rank + many;
+                                todo.insert(Likely { rank, number }, (with, Some(held)));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// The combination with other paths of a thread that do the same up to a step, by rank.
+    fn elsewhere(
+        &self,
+        combination: &Combination,
+        thread: ThreadId,
+        step: usize,
+    ) -> Vec<(usize, Combination)> {
+        let Some(part) = self.pool.part_of(combination, thread) else { return Vec::new() };
+        let Some(step) = self.pool.get(part).symbolic.steps.get(step) else { return Vec::new() };
+        let others = self.pool.parting(part, step.range().end).into_iter().take(MOST_PARTING);
+        let with = others.filter_map(|other| self.pool.with(combination, other));
+        with.filter(|with| with.foreign.len() <= MOST_FOREIGN).enumerate().collect()
     }
 
     /// An order of this combination that fails, at whichever of its assertions.
@@ -228,6 +298,14 @@ impl Search<'_, '_> {
             ),
         }
     }
+}
+
+/// Which combination is probed next: one that few threads were stuck in before few of its parts were replaced by others that do about
+/// as much, then the one met first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+struct Likely {
+    rank: usize,
+    number: u64,
 }
 
 /// What is known of a question.

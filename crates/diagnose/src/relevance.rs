@@ -12,6 +12,9 @@ use crate::points::{Extents, Touch};
 pub struct Relevance {
     bug: Memory,
     path: Memory,
+    /// What any branch or address of any thread, or the failure, was computed from; `None` if nobody knows. What is only
+    /// written, or only printed, is not in it.
+    any: Option<Memory>,
 }
 
 /// Parts of memory, by eight bytes, and heap objects whose liveness matters.
@@ -31,9 +34,20 @@ impl Relevance {
             _ => None,
         };
         let branches = model.checks().iter().filter(|c| Some(c.thread) == thread).map(|c| c.holds);
+        let all = model.checks().iter().map(|c| c.holds).chain(model.bug_condition());
         Relevance {
             bug: Memory::new(model, evaluator.sources(), model.bug_condition().into_iter()),
             path: Memory::new(model, evaluator.sources(), branches),
+            any: Some(Memory::new(model, evaluator.sources(), all)),
+        }
+    }
+
+    /// Whether the failure could come another way for the sake of what is touched: a hard filter. What only one thread's other
+    /// path would read is not in the failing run, so that every branch of every thread counts, not only those of the slice.
+    pub fn may_matter(&self, touch: &Touch, extents: &Extents) -> bool {
+        match (&self.any, touch) {
+            (None, _) | (_, Touch::Sync { .. } | Touch::Nothing | Touch::Free { .. }) => true,
+            (Some(any), touch) => any.is_touched(touch, extents),
         }
     }
 

@@ -5,24 +5,29 @@
 //! ([`Shield::Order`]) should have held. Only what was tried, with the same schedules failing without, is said: the name comes from
 //! what the stretch reads and writes, and the [`Evidence`] goes with it.
 //!
-//! `stretches.rs` and `orders.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` and `ordering.rs` find pattern and words; `blocked.rs` is
-//! about runs in which nobody can go on, `vanishing.rs` tries one failure's shields on another, `recheck.rs` about a condition that nobody looks at again: there the failing run itself is the
-//! evidence.
+//! `stretches.rs`, `orders.rs` and `environment.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` (with `samples.rs`) and
+//! `ordering.rs` find pattern and words; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
+//! failure's shields on another; `blocked.rs` is about runs in which nobody can go on, `recheck.rs` about a condition that nobody
+//! looks at again: there the failing run itself is the evidence.
 
 mod blocked;
+mod environment;
 mod ground;
 mod naming;
 mod ordering;
 mod orders;
 mod recheck;
+mod samples;
 mod stretches;
 mod trial;
 mod vanishing;
+mod whole;
 
 use unravel_results::{CausalOrder, Evidence, Kept, RootCause};
 use unravel_trace::{FailureKind, Shield, Trace};
 
-use crate::budgets::MOST_SHIELDS;
+use crate::budgets::{MOST_SHIELDS, MOST_WAITS};
+use crate::calls::Calls;
 use crate::failing::Failing;
 use crate::pattern::Words;
 use crate::relevance::Relevance;
@@ -64,6 +69,10 @@ pub fn explain(
         return Verdict::NotTried;
     }
     let run = Extended::new(&failing.observed.trace, passing, failing.symbolic.as_deref());
+    if let Some((words, evidence)) = whole::describe(&mut trials, failing, relevance, passing) {
+        put(cause, words, evidence);
+        return Verdict::Said;
+    }
     let scene = Scene { failing, run, relevance, passing };
     let first = match failing.failure.kind {
         FailureKind::UseAfterFree | FailureKind::DeadStack | FailureKind::SyncMisuse => {
@@ -72,9 +81,12 @@ pub fn explain(
         _ => None,
     };
     let said = first
+        .or_else(|| scene.by_environment(&mut trials))
         .or_else(|| scene.by_early_order(&mut trials, cause))
-        .or_else(|| scene.by_stretch(&mut trials))
-        .or_else(|| scene.by_order(&mut trials, cause));
+        .or_else(|| scene.by_stretch(&mut trials, |stretch| !stretch.next_round))
+        .or_else(|| scene.by_order(&mut trials, cause))
+        // That a loop goes round without interruption is what one asks for last.
+        .or_else(|| scene.by_stretch(&mut trials, |_| true));
     let Some((words, evidence, orders)) = said else {
         return if trials.may_go_on() { Verdict::NothingHelps } else { Verdict::NotTried };
     };
@@ -140,10 +152,17 @@ impl Scene<'_> {
     }
 
     /// The stretch that should be atomic; with others of the same kind elsewhere, if the failure has more than one way.
-    fn by_stretch(&self, trials: &mut Trials<'_>) -> Option<Said> {
-        let found = self.stretches(trials, &self.run, &[], MOST_SHIELDS)?;
+    fn by_stretch(&self, trials: &mut Trials<'_>, accept: fn(&Stretch) -> bool) -> Option<Said> {
+        let found = self.stretches(trials, &self.run, &[], MOST_SHIELDS, accept)?;
         let (first, trial) = (&found.0[0], &found.1);
-        let words = naming::describe(self.failing, &self.run, first, &found.0[1..]);
+        let shields: Vec<Shield> = found.0.iter().map(|stretch| stretch.shield).collect();
+        // Without a symbolic trace another run has to show what follows from another value.
+        let other = match self.failing.symbolic {
+            Some(_) => None,
+            None => trials.passing_trace(&shields),
+        };
+        let passing: Vec<&Trace> = self.passing.iter().copied().chain(&other).collect();
+        let words = naming::describe(self.failing, &self.run, first, &found.0[1..], &passing);
         let kept = found.0.iter().map(|Stretch { shield, from, to, .. }| Kept {
             shield: *shield,
             from: from.clone(),
@@ -159,9 +178,14 @@ impl Scene<'_> {
         run: &Extended,
         kept: &[Shield],
         left: usize,
+        accept: fn(&Stretch) -> bool,
     ) -> Option<(Vec<Stretch>, Trial)> {
         let mut best: Option<(Stretch, Trial)> = None;
-        let candidates = stretches::candidates(run, self.relevance, trials.extents());
+        // Who called is known of the failing run alone.
+        let (none, own) = (Calls::default(), std::ptr::eq(run, &self.run));
+        let calls = if own { &self.failing.calls } else { &none };
+        let mut candidates = stretches::candidates(run, self.relevance, calls, trials.extents());
+        candidates.retain(accept);
         for stretch in &candidates {
             if !trials.may_go_on() {
                 return None;
@@ -189,9 +213,21 @@ impl Scene<'_> {
         let shields = [kept, &[stretch.shield]].concat();
         let other = trials.failing_trace(&shields, trial.failed_in?)?;
         let other = Extended::new(&other, self.passing, None);
-        let (mut rest, trial) = self.stretches(trials, &other, &shields, left - 1)?;
+        let (mut rest, trial) = self.stretches(trials, &other, &shields, left - 1, accept)?;
         rest.insert(0, stretch);
         Some((rest, trial))
+    }
+
+    /// A wait that should not have timed out yet, or the end of the process.
+    fn by_environment(&self, trials: &mut Trials<'_>) -> Option<Said> {
+        let waits = environment::waits(self.failing, self.passing).into_iter().take(MOST_WAITS);
+        let end = environment::end(self.failing, self.passing);
+        waits.chain(end).find_map(|late| {
+            let shields = [late.kept.shield];
+            let is_promising = trials.may_go_on() && trials.quickly(&shields).is_promising();
+            let trial = is_promising.then(|| trials.thoroughly(&shields))?;
+            trial.is_gone().then(|| (late.words, trial.evidence(vec![late.kept]), Vec::new()))
+        })
     }
 
     /// An order that should have held.

@@ -38,15 +38,27 @@ pub struct Positions {
     of: FxHashMap<Key, u32>,
     /// By thread: its last point.
     last: FxHashMap<ThreadKey, u32>,
+    /// By thread: how many it has.
+    own: FxHashMap<ThreadKey, usize>,
 }
 
 impl Positions {
     pub fn new(points: &[Point]) -> Positions {
         let numbered = || points.iter().enumerate();
+        let mut own: FxHashMap<ThreadKey, usize> = FxHashMap::default();
+        for point in points {
+            *own.entry(point.thread).or_default() += 1;
+        }
         Positions {
+            own,
             of: numbered().map(|(i, p)| (p.key, i as u32)).collect(),
             last: numbered().map(|(i, p)| (p.thread, i as u32)).collect(),
         }
+    }
+
+    /// How many points a thread has.
+    pub fn of_thread(&self, thread: ThreadKey) -> usize {
+        self.own.get(&thread).copied().unwrap_or(0)
     }
 
     pub fn get(&self, key: Key) -> Option<u32> {
@@ -91,7 +103,7 @@ impl<'a> Steer<'a> {
             counter: Counter::default(),
             executed: vec![false; keys.len()],
             points: Vec::new(),
-            patient: false,
+            patient: mode == Mode::Patient,
             threads: Vec::new(),
             keys,
         }

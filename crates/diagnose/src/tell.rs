@@ -83,6 +83,7 @@ impl Teller<'_> {
                 .and_then(|event| trace.place(event).cloned())
                 .unwrap_or_else(|| self.place(trace, site)),
             verb: found.map_or_else(|| self.verb(key), |e| e.kind.does()),
+            called: event.and_then(|index| self.failing.calls.apart(index as usize, site).cloned()),
             event,
         };
         (participant, object)

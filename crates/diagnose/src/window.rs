@@ -73,7 +73,7 @@ impl<'w, 'a> Window<'w, 'a> {
         };
         let seen = shields.iter().map(|shield| match shield {
             Shield::Order { first, .. } => count(*first),
-            Shield::Atomic { .. } => 0,
+            Shield::Atomic { .. } | Shield::Patient { .. } | Shield::Outlived => 0,
         });
         let task = Task { shields: shields.to_vec(), seen: seen.collect(), mode };
         let end = self.branches.as_mut()?.end(&task, self.lab.limit());
@@ -101,10 +101,10 @@ impl Ground for Window<'_, '_> {
         ending
     }
 
-    fn failing_trace(&mut self, shields: &[Shield], mode: Mode) -> Option<Trace> {
+    fn trace(&mut self, shields: &[Shield], mode: Mode, expected: Ending) -> Option<Trace> {
         let end = self.run(shields, mode)?;
         let run = self.lab.replay(&end.schedule, Detail::Events);
-        (ending(&run.outcome, &self.bug) == Ending::Failed).then_some(run.trace)
+        (ending(&run.outcome, &self.bug) == expected).then_some(run.trace)
     }
 
     fn extents(&self) -> &Extents {

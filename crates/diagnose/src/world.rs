@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use unravel_results::Observed;
-use unravel_trace::{BugId, Key, Keys, Outcome, Rng, Schedule};
+use unravel_trace::{BugId, Detail, Key, Keys, Outcome, Rng, Schedule};
 
 use crate::points::{Extents, Point};
 use crate::relevance::Relevance;
@@ -13,8 +13,10 @@ pub type Order = (Key, Key);
 /// How to decide where no order decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Mode {
-    /// As the failing run did.
+    /// As the failing run did; a thread that has done all that it did there goes on where it left it.
     Follow,
+    /// As the failing run did; a thread that has done all that it did there goes on once the others have, too.
+    Patient,
     /// At random, staying with a thread for `stay` of 100 points.
     Random { seed: u64, stay: u32 },
     /// As the failing run did, but for `leave` of 100 points at random.
@@ -26,7 +28,7 @@ impl Mode {
     /// follows.
     pub fn leave(self, rng: &mut Rng, options: usize, current: Option<usize>) -> Option<usize> {
         match self {
-            Mode::Follow => return None,
+            Mode::Follow | Mode::Patient => return None,
             Mode::Wander { leave, .. } if rng.below(100) >= leave => return None,
             Mode::Wander { .. } => {}
             Mode::Random { stay, .. } => {
@@ -40,7 +42,7 @@ impl Mode {
 
     pub fn rng(self) -> Rng {
         match self {
-            Mode::Follow => Rng::new(0),
+            Mode::Follow | Mode::Patient => Rng::new(0),
             Mode::Random { seed, .. } | Mode::Wander { seed, .. } => Rng::new(seed),
         }
     }
@@ -91,8 +93,8 @@ pub trait World {
     /// Runs a schedule that was found elsewhere.
     fn replay(&mut self, schedule: &Schedule) -> Tried;
 
-    /// A tried schedule again, with all its events. `None` if it does not come out the same.
-    fn observe(&mut self, tried: &Tried) -> Option<Observed>;
+    /// A tried schedule again, with its events in this detail. `None` if it does not come out the same.
+    fn observe(&mut self, tried: &Tried, detail: Detail) -> Option<Observed>;
 
     /// Whether there is time for more.
     fn may_go_on(&self) -> bool;

@@ -27,14 +27,21 @@ pub struct Class {
 /// Eight bytes of memory.
 #[derive(Clone, Debug, Default)]
 struct Granule {
-    /// The bytes that all events so far have touched, and their common history: nearly always that is all there is.
-    first: u8,
-    bytes: u8,
-    common: Cell,
-    /// The history of each byte, once events have touched different ones.
+    /// The bytes that events have touched, each time as a whole, and their histories: a word, or its two halves, is nearly
+    /// always all there is.
+    parts: [Part; 2],
+    /// The history of each byte, once events have touched others.
     cells: Option<Box<[Cell; 8]>>,
     /// Who wrote them last, as a whole.
     writer: Option<(ThreadId, SiteId)>,
+}
+
+/// Some bytes of a granule that are always touched together; none if there are no bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    first: u8,
+    bytes: u8,
+    cell: Cell,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -72,6 +79,7 @@ impl Class {
         let by = (*thread, what.site);
         let (first, second) = touched(what);
         match (first.map(|touch| Span::new(&touch)), second.map(|touch| Span::new(&touch))) {
+            (None, None) => {}
             // Nearly all events: one look at the memory.
             (Some(span), None) if span.is_short() => {
                 let granule = self.memory.entry(span.start >> 3).or_default();
@@ -79,6 +87,15 @@ impl Class {
                     from = Some(granule.source(by));
                 }
                 hash = granule.visit(&span, hash, by);
+            }
+            // A condition variable and its mutex.
+            (Some(one), Some(other)) if one.is_short() && other.is_short() => {
+                for span in [&one, &other] {
+                    hash = self.memory.entry(span.start >> 3).or_default().look(span, hash);
+                }
+                for span in [&one, &other] {
+                    self.memory.entry(span.start >> 3).or_default().leave(span, hash, by);
+                }
             }
             (first, second) => {
                 let spans: Vec<Span> =
@@ -128,6 +145,12 @@ impl Span {
         self.start >> 3 == (self.end - 1) >> 3
     }
 
+    /// Where in its granule, and how many bytes, of a short one.
+    #[inline]
+    fn within(&self) -> (u8, u8) {
+        ((self.start & 7) as u8, (self.end - self.start) as u8)
+    }
+
     /// By granule.
     fn split(self) -> impl Iterator<Item = Span> {
         let first = self.start >> 3;
@@ -162,41 +185,56 @@ impl Granule {
     /// Looks and leaves.
     #[inline]
     fn visit(&mut self, span: &Span, hash: u64, by: (ThreadId, SiteId)) -> u64 {
-        if !self.is_common(span) {
+        let Some(cell) = self.whole(span) else {
             let hash = self.look(span, hash);
             self.leave(span, hash, by);
             return hash;
-        }
-        let hash = self.common.seen(span.writes, hash);
-        self.common.leave(span.writes, hash);
+        };
+        let hash = cell.seen(span.writes, hash);
+        cell.leave(span.writes, hash);
         if span.writes {
             self.writer = Some(by);
         }
         hash
     }
 
-    /// Whether all events so far have touched just these bytes.
+    /// The history of just these bytes, if they were always touched together.
     #[inline]
-    fn is_common(&mut self, span: &Span) -> bool {
-        let (first, bytes) = ((span.start & 7) as u8, (span.end - span.start) as u8);
-        if self.bytes == 0 {
-            (self.first, self.bytes) = (first, bytes);
+    fn whole(&mut self, span: &Span) -> Option<&mut Cell> {
+        if self.cells.is_some() {
+            return None;
         }
-        (self.first, self.bytes) == (first, bytes) && self.cells.is_none()
+        let (first, bytes) = span.within();
+        let is_it = |part: &Part| part.first == first && part.bytes == bytes;
+        if is_it(&self.parts[0]) {
+            return Some(&mut self.parts[0].cell);
+        }
+        if is_it(&self.parts[1]) {
+            return Some(&mut self.parts[1].cell);
+        }
+        let meets = |part: &Part| part.first < first + bytes && first < part.first + part.bytes;
+        if self.parts.iter().any(meets) {
+            return None;
+        }
+        let part = self.parts.iter_mut().find(|part| part.bytes == 0)?;
+        *part = Part { first, bytes, cell: Cell::default() };
+        Some(&mut part.cell)
     }
 
     /// The cells of a span: one, if its bytes have the same history for sure.
     fn cells(&mut self, span: &Span) -> &mut [Cell] {
-        if self.is_common(span) {
-            return std::slice::from_mut(&mut self.common);
+        if self.whole(span).is_some() {
+            return self.whole(span).map_or(&mut [], std::slice::from_mut);
         }
-        let (first, bytes) = ((span.start & 7) as u8, (span.end - span.start) as u8);
-        if self.cells.is_none() {
-            let mut cells = [Cell::default(); 8];
-            cells[self.first as usize..][..self.bytes as usize].fill(self.common);
-            self.cells = Some(Box::new(cells));
-        }
-        let cells = self.cells.as_mut().expect("made above");
+        let parts = self.parts;
+        let cells = self.cells.get_or_insert_with(|| {
+            let mut cells = Box::new([Cell::default(); 8]);
+            for part in parts {
+                cells[part.first as usize..][..part.bytes as usize].fill(part.cell);
+            }
+            cells
+        });
+        let (first, bytes) = span.within();
         &mut cells[first as usize..][..bytes as usize]
     }
 
@@ -235,10 +273,11 @@ fn hash_of(value: &impl Hash) -> u64 {
     mix(hasher.finish(), 0)
 }
 
-/// A strong mixture of two words: sums of such hashes must not collide.
+/// A strong mixture of two words, in this order: sums of such hashes must not collide. One wide product, folded: each bit of
+/// the result depends on nearly all bits of both.
+#[inline]
 fn mix(a: u64, b: u64) -> u64 {
-    let mut z = a.rotate_left(23) ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15)
+        * u128::from(b.rotate_left(32) ^ 0xbf58_476d_1ce4_e5b9);
+    product as u64 ^ (product >> 64) as u64
 }

@@ -6,13 +6,15 @@
 //! run is inconclusive, [`Laboratory::may_go_on`] says no, and [`Laboratory::problem`] says why. Whoever opened the laboratory
 //! reports that as an error, not as a result.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use unravel_strategies::{Random, YoungestFirst};
+use unravel_strategies::{Random, RunToBlock, YoungestFirst};
 use unravel_trace::{
-    Capability, Detail, EngineError, Executor, FreeInput, Guess, Guided, Health, Input, Job, Lead,
-    Led, Observer, Outcome, Paths, Run, Schedule, Scheduler, VisibleSet, Want,
+    Capability, Detail, EngineError, Executor, Followed, Forced, FreeInput, Guess, Guided, Health,
+    Input, Job, Lead, Led, Observer, Outcome, Paths, Route, Run, Schedule, Scheduler, VisibleSet,
+    Want,
 };
 
 use crate::budgets::{EVENT_COST, LEARNING_RUNS, RUN_COST, WIDENING_ROUNDS};
@@ -85,12 +87,27 @@ impl<'a> Laboratory<'a> {
         self.input.limits.max_steps = steps;
     }
 
+    /// From now on the environment deviates in these answers, whatever a scheduler says.
+    pub fn force(&mut self, forced: Vec<Forced>) {
+        self.input.forced = forced;
+    }
+
     /// One run.
     pub fn run(&mut self, by: &mut dyn Scheduler, seen: &mut dyn Observer, want: Want) -> Run {
         let visible = std::mem::take(&mut self.visible);
         let run = self.run_seeing(&visible, by, seen, want);
         self.visible = visible;
         run
+    }
+
+    /// Whether the program passes with its threads one after another, the eldest first or the youngest: then whatever makes
+    /// it fail has to do with their order.
+    pub fn passes_one_after_another(&mut self) -> bool {
+        let each: [&mut dyn Scheduler; 2] = [&mut RunToBlock, &mut YoungestFirst];
+        each.into_iter().any(|by| {
+            let run = self.run(by, &mut (), Want::only(Detail::Outcome));
+            matches!(run.outcome, Outcome::Exited { .. })
+        })
     }
 
     /// A process with the same laboratory, and what it does there.
@@ -298,6 +315,27 @@ impl<'a> Laboratory<'a> {
         self.runs += 1;
         self.work += guided.run.steps + RUN_COST;
         Ok(guided)
+    }
+
+    /// One run whose threads keep to a route, or, without one, say which they took.
+    pub fn follow(
+        &mut self,
+        route: Option<&Arc<Route>>,
+        by: &mut dyn Scheduler,
+        seen: &mut dyn Observer,
+        want: Want,
+    ) -> Result<Followed, EngineError> {
+        let job = Job { input: &self.input, visible: &self.visible, want };
+        let guide = self.executor.guide().ok_or(EngineError::Cannot(Capability::Guided))?;
+        let followed = guide.follow(&job, route, by, seen);
+        let mut followed = followed.inspect_err(|error| self.problem = Some(error.clone()))?;
+        let run = &mut followed.run;
+        self.runs += 1;
+        self.work += run.steps + RUN_COST + run.schedule.events() * EVENT_COST;
+        if run.schedule.visible.is_empty() {
+            run.schedule.visible = self.visible.clone();
+        }
+        Ok(followed)
     }
 
     /// One run that begins as it is led, with these inputs open.

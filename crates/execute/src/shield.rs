@@ -1,5 +1,5 @@
-//! Shields: schedules in which a stretch of a thread is never interrupted, or something always waits for something else
-//! (design §14). What fails without a shield and never with it is what the shield forbids.
+//! Shields: schedules in which a stretch of a thread is never interrupted, something always waits for something else, a wait
+//! does not time out, or the process ends last (design §14). What fails without a shield and never with it is what the shield forbids.
 //!
 //! A scheduler around a scheduler, so that every strategy can be tried with and without, and nothing is woven into the program: a
 //! stretch may begin in one function and end in another.
@@ -21,6 +21,8 @@ pub struct Shielded<S> {
     inside: Vec<Option<(usize, u32)>>,
     /// By shield: how often its `first` was executed.
     seen: Vec<u32>,
+    /// By shield: who holds the lock that its stretch takes on the way.
+    holders: Vec<Option<ThreadId>>,
     /// By shield: somebody had to be let go, because nobody else could go on.
     let_go: Vec<bool>,
     violated: bool,
@@ -39,6 +41,7 @@ impl<S: Scheduler> Shielded<S> {
             shields: shields.to_vec(),
             inside: Vec::new(),
             seen: vec![0; shields.len()],
+            holders: vec![None; shields.len()],
             let_go: vec![false; shields.len()],
             violated: false,
         }
@@ -53,8 +56,14 @@ impl<S: Scheduler> Shielded<S> {
     fn held_by(&self, ready: &Ready) -> Option<usize> {
         let mark = Mark::of(&ready.pending);
         self.shields.iter().enumerate().position(|(index, shield)| match *shield {
-            Shield::Atomic { .. } => false,
+            Shield::Atomic { from, lock, .. } => {
+                from == mark
+                    && self.holders[index].is_some_and(|by| by != ready.thread)
+                    && lock.is_some()
+            }
             Shield::Order { times, then, .. } => then == mark && self.seen[index] < times,
+            Shield::Patient { at } => ready.by_time && at == mark,
+            Shield::Outlived => ready.pending.op == Op::End,
         })
     }
 
@@ -62,6 +71,22 @@ impl<S: Scheduler> Shielded<S> {
     fn ask(&mut self, view: &View<'_>, enabled: &[Ready], early: &[Ready]) -> Choice {
         let view = View { enabled, early, ..*view };
         Choice { events: 1, ..self.by.next(&view) }
+    }
+
+    /// Who has the lock that a stretch takes on its way.
+    fn hold(&mut self, index: usize, executed: &Executed<'_>) {
+        let Shield::Atomic { lock: Some(lock), .. } = self.shields[index] else { return };
+        let what = &executed.what;
+        match what.op {
+            Op::Acquire | Op::AcquireShared
+                if what.address == lock || what.mutex() == Some(lock) =>
+            {
+                self.holders[index] = Some(executed.thread);
+            }
+            Op::Release if what.address == lock => self.holders[index] = None,
+            Op::Wait if what.mutex() == Some(lock) => self.holders[index] = None,
+            _ => {}
+        }
     }
 
     fn leave(&mut self, thread: ThreadId) {
@@ -95,7 +120,9 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
             }
         }
         if held.is_empty() {
-            return self.ask(view, view.enabled, view.early);
+            let early: Vec<Ready> =
+                view.early.iter().filter(|ready| self.held_by(ready).is_none()).copied().collect();
+            return self.ask(view, view.enabled, &early);
         }
         if free.is_empty() {
             for shield in held {
@@ -143,6 +170,7 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
             }
         }
         for index in 0..self.shields.len() {
+            self.hold(index, executed);
             match self.shields[index] {
                 Shield::Atomic { from, most, .. } if from == mark => {
                     self.inside[thread.index()].get_or_insert((index, most));
@@ -217,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_stretch_is_not_interrupted_until_it_ends_or_blocks() {
-        let shields = [Shield::Atomic { from: mark(1), to: mark(3), most: 8 }];
+        let shields = [Shield::Atomic { from: mark(1), to: mark(3), most: 8, lock: None }];
         let mut shielded = Shielded::new(Last, &shields);
         assert_eq!(step(&mut shielded, &[(0, 7), (1, 1)]), 1, "it begins");
         assert_eq!(
@@ -231,8 +259,24 @@ mod tests {
     }
 
     #[test]
+    fn a_stretch_that_takes_a_lock_begins_where_it_is_free() {
+        let shields = [Shield::Atomic { from: mark(1), to: mark(3), most: 8, lock: Some(8) }];
+        let mut shielded = Shielded::new(Last, &shields);
+        let names = names();
+        let mut takes = |op: Op| {
+            let what = Pending { op, ..pending(6) };
+            let executed =
+                Executed { number: 1, thread: ThreadId(0), what, repeats: false, names: &names };
+            shielded.watch(&executed);
+            step(&mut shielded, &[(0, 7), (1, 1)])
+        };
+        assert_eq!(takes(Op::Acquire), 0, "it has to wait for who holds the lock");
+        assert_eq!(takes(Op::Release), 1);
+    }
+
+    #[test]
     fn a_stretch_that_does_not_come_to_its_end_is_left() {
-        let shields = [Shield::Atomic { from: mark(1), to: mark(3), most: 1 }];
+        let shields = [Shield::Atomic { from: mark(1), to: mark(3), most: 1, lock: None }];
         let mut shielded = Shielded::new(Last, &shields);
         let chosen: Vec<u32> =
             [1, 5, 6, 7].map(|site| step(&mut shielded, &[(1, site), (2, 9)])).to_vec();
@@ -253,6 +297,47 @@ mod tests {
         assert_eq!(step(&mut shielded, &[(0, 1), (1, 2)]), 0);
         assert_eq!(step(&mut shielded, &[(0, 9), (1, 2)]), 1, "both were there");
         assert!(!shielded.is_void());
+    }
+
+    #[test]
+    fn a_patient_wait_times_out_last_and_an_outlived_process_ends_last() {
+        let names = names();
+        let ready = |thread: u32, site: u32, op: Op, by_time: bool| Ready {
+            thread: ThreadId(thread),
+            pending: Pending { op, ..pending(site) },
+            by_time,
+        };
+        let next = |shields: &[Shield], enabled: &[Ready], early: &[Ready]| {
+            let mut shielded = Shielded::new(Early, shields);
+            let view = View {
+                enabled,
+                early,
+                names: &names,
+                current: ThreadId(0),
+                why: Why::UsedUp,
+                events: 0,
+            };
+            shielded.next(&view).thread.0
+        };
+        let patient = [Shield::Patient { at: mark(5) }];
+        let (waits, runs) = (ready(0, 5, Op::Acquire, true), ready(1, 1, Op::Write, false));
+        assert_eq!(next(&[], &[runs], &[waits]), 0, "this scheduler takes whoever is early");
+        assert_eq!(next(&patient, &[runs], &[waits]), 1, "not while others can go on");
+        assert_eq!(next(&patient, &[waits, runs], &[]), 1);
+        assert_eq!(next(&patient, &[waits], &[]), 0, "nobody else can go on");
+        let ends = ready(0, 9, Op::End, false);
+        assert_eq!(next(&[Shield::Outlived], &[runs, ends], &[]), 1);
+        assert_eq!(next(&[Shield::Outlived], &[ends], &[]), 0);
+    }
+
+    /// Whoever could only go on early, else the last.
+    struct Early;
+
+    impl Scheduler for Early {
+        fn next(&mut self, view: &View<'_>) -> Choice {
+            let ready = view.early.last().or(view.enabled.last()).expect("never empty");
+            Choice { thread: ready.thread, events: 1 }
+        }
     }
 
     #[test]

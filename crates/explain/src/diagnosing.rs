@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use unravel_certify::Certifying;
 use unravel_diagnose::{Options, Searched, Stage, diagnose};
 use unravel_execute::{Apart, Attended, Judged, Laboratory, Limit};
 use unravel_explore::Finding;
 use unravel_results::{Diagnosis, Status};
-use unravel_solve::Heeding;
+use unravel_solve::{Heeding, Solver, SolverChoice};
 use unravel_trace::{Detail, Executor, Rules, Run};
 
 use crate::explain::Task;
@@ -97,10 +98,19 @@ fn here(
     let mut lab =
         Laboratory::new(&mut executor, input, visible).until(Some(deadline), Some(interrupted));
     let name = &request.program.name;
-    let options = Options { searched: why.searched.clone(), ..Options::default() };
-    let mut solver = Heeding::new(request.solver.make(), interrupted).until(Some(deadline));
+    let certify = request.certify && request.solver == SolverChoice::Orders;
+    let options = Options { searched: why.searched.clone(), certify, ..Options::default() };
+    let (certifying, ledger) = Certifying::new(None).map_err(|error| error.to_string())?;
+    let solver: Box<dyn Solver> = match certify {
+        true => Box::new(certifying),
+        false => request.solver.make(),
+    };
+    let mut solver = Heeding::new(solver, interrupted).until(Some(deadline));
     let mut diagnosis = diagnose(&mut lab, name, &run, &mut solver, &options, progress)
         .map_err(|error| error.to_string())?;
+    if request.certify {
+        diagnosis.certified = Some(ledger.borrow().of(&diagnosis));
+    }
     diagnosis.switches_given = finding.run.schedule.context_switches();
     if interrupted.load(Ordering::Relaxed) {
         diagnosis.notes.push("interrupted: this is what was known by then".to_owned());

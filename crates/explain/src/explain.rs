@@ -32,6 +32,8 @@ pub struct Task<'a> {
     pub budget: Budget,
     /// Who proves what a diagnosis claims.
     pub solver: SolverChoice,
+    /// Have every proof of the solver checked without it.
+    pub certify: bool,
     /// Where traces go.
     pub out: PathBuf,
     /// The command that asks for this.

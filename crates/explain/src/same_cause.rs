@@ -46,7 +46,7 @@ fn is_open(bug: &ExplainedBug) -> bool {
 fn kept(bug: &ExplainedBug) -> Option<&[Kept]> {
     match bug.verdict.diagnosis()?.root_cause.as_ref()?.evidence.as_ref()? {
         Evidence::Shielded { kept, .. } => Some(kept),
-        Evidence::Shown => None,
+        Evidence::Unavoidable { .. } | Evidence::Shown => None,
     }
 }
 
@@ -65,7 +65,7 @@ fn cause(bug: &ExplainedBug) -> Option<Cause> {
     let cause: &RootCause = diagnosis.root_cause.as_ref()?;
     let line = |place: &Place| (place.file.to_string(), place.line);
     match &cause.evidence {
-        Some(Evidence::Shielded { kept, .. }) => {
+        Some(Evidence::Shielded { kept, .. } | Evidence::Unavoidable { kept, .. }) => {
             Some(Cause::Kept(kept.iter().map(|kept| (line(&kept.from), line(&kept.to))).collect()))
         }
         Some(Evidence::Shown) => Some(match &diagnosis.race {
@@ -104,7 +104,7 @@ mod tests {
     fn kept_at(line: u32) -> Kept {
         let mark = Mark { site: SiteId(line), caller: None };
         Kept {
-            shield: Shield::Atomic { from: mark, to: mark, most: 4 },
+            shield: Shield::Atomic { from: mark, to: mark, most: 4, lock: None },
             from: place(line),
             to: place(line),
         }

@@ -6,10 +6,11 @@
 use rustc_hash::FxHashSet;
 use unravel_execute::{Class, Collector};
 use unravel_results::Covered;
-use unravel_strategies::{LockOrderCollector, Profiler, SplitCollector};
-use unravel_trace::{Alarm, Executed, Observer, Observes, ReadsFrom};
+use unravel_strategies::{LockOrderCollector, Needs, Profiler, SplitCollector};
+use unravel_trace::{Alarm, Executed, Observer, Observes, ReadsFrom, Schedule};
 
 use crate::budgets::MOST_CLASSES;
+use crate::worker::Lesson;
 
 /// Everything seen by a search.
 #[derive(Clone, Debug, Default)]
@@ -54,33 +55,98 @@ impl Coverage {
     }
 }
 
-/// What is noticed in one run.
-#[derive(Clone, Debug, Default)]
+/// What is noticed while runs are executed.
+#[derive(Clone, Debug)]
 pub(crate) struct Noticed {
+    /// Of this run.
     pub class: Class,
-    pub flows: FxHashSet<ReadsFrom>,
-    /// Only where the run is to teach something.
-    pub profiler: Option<Profiler>,
-    pub conflicts: Option<Collector>,
-    pub splits: Option<SplitCollector>,
-    pub lock_orders: Option<LockOrderCollector>,
+    /// Of all runs whose purpose is coverage, since it was last emptied.
+    flows: FxHashSet<ReadsFrom>,
+    /// Some of those: most reads are like one that was just seen, and a look here costs less than one there.
+    recent: [Option<ReadsFrom>; RECENT],
+    /// Of this run, if it has another purpose.
+    pub apart: FxHashSet<ReadsFrom>,
+    purpose: Purpose,
+    teaching: Teaching,
+}
+
+/// A power of two.
+const RECENT: usize = 128;
+
+/// What a run is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// Whatever it shows counts.
+    Coverage,
+    /// Whether it counts is known when it has ended.
+    Trial,
+    /// It is to teach something, too.
+    Lesson,
+}
+
+/// What strategies want to know of a run.
+#[derive(Clone, Debug, Default)]
+struct Teaching {
+    needs: Needs,
+    profiler: Profiler,
+    conflicts: Collector,
+    splits: SplitCollector,
+    lock_orders: LockOrderCollector,
 }
 
 impl Noticed {
-    pub fn clear(&mut self, teaches: bool) {
-        self.class.clear();
-        self.flows.clear();
-        if teaches {
-            self.profiler.get_or_insert_default();
-            self.conflicts.get_or_insert_default().clear();
-            self.splits.get_or_insert_default();
-            self.lock_orders.get_or_insert_default();
-        } else {
-            self.profiler = None;
-            self.splits = None;
-            self.lock_orders = None;
-            self.conflicts = None;
+    pub fn new(needs: Needs) -> Noticed {
+        Noticed {
+            class: Class::default(),
+            flows: FxHashSet::default(),
+            recent: [None; RECENT],
+            apart: FxHashSet::default(),
+            purpose: Purpose::Coverage,
+            teaching: Teaching { needs, ..Teaching::default() },
         }
+    }
+
+    /// A new run begins.
+    pub fn begin(&mut self, purpose: Purpose) {
+        self.class.clear();
+        self.apart.clear();
+        self.purpose = purpose;
+    }
+
+    /// What the run taught.
+    pub fn lesson(&mut self, index: u64, full: bool, schedule: &Schedule) -> Lesson {
+        let names = &schedule.threads;
+        Lesson {
+            index,
+            full,
+            events: schedule.events(),
+            threads: names.len() as u64,
+            flows: self.apart.iter().copied().collect(),
+            profile: self.teaching.profiler.finish(names),
+            conflicts: self.teaching.conflicts.finish(),
+            splits: self.teaching.splits.finish(),
+            lock_orders: self.teaching.lock_orders.finish(names),
+        }
+    }
+
+    /// All that counts, since this was last asked.
+    pub fn take_flows(&mut self) -> Vec<ReadsFrom> {
+        self.recent = [None; RECENT];
+        self.flows.drain().collect()
+    }
+
+    fn count(&mut self, flow: ReadsFrom) {
+        let write = flow.write.map_or(0, |site| site.0);
+        let recent = &mut self.recent[(flow.read.0 ^ write << 3) as usize % RECENT];
+        if *recent != Some(flow) {
+            *recent = Some(flow);
+            self.flows.insert(flow);
+        }
+    }
+
+    /// What was kept apart counts.
+    pub fn count_apart(&mut self) {
+        self.flows.extend(&self.apart);
     }
 }
 
@@ -90,16 +156,36 @@ impl Observer for Noticed {
     }
 
     fn observe(&mut self, executed: &Executed<'_>) -> Option<Alarm> {
-        self.flows.extend(self.class.add(executed));
-        if let Some(profiler) = &mut self.profiler {
-            profiler.observe(executed);
+        let flow = self.class.add(executed);
+        match self.purpose {
+            Purpose::Coverage => {
+                if let Some(flow) = flow {
+                    self.count(flow);
+                }
+            }
+            Purpose::Trial => self.apart.extend(flow),
+            Purpose::Lesson => {
+                self.apart.extend(flow);
+                self.teaching.observe(executed);
+            }
         }
-        if let Some(splits) = &mut self.splits {
-            splits.observe(executed);
+        None
+    }
+}
+
+impl Teaching {
+    fn observe(&mut self, executed: &Executed<'_>) {
+        if self.needs.profile {
+            self.profiler.observe(executed);
         }
-        if let Some(lock_orders) = &mut self.lock_orders {
-            lock_orders.observe(executed);
+        if self.needs.conflicts {
+            self.conflicts.observe(executed);
         }
-        self.conflicts.observe(executed)
+        if self.needs.splits {
+            self.splits.observe(executed);
+        }
+        if self.needs.lock_orders {
+            self.lock_orders.observe(executed);
+        }
     }
 }

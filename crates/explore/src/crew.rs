@@ -37,7 +37,7 @@ struct LaneState {
 
 impl LaneState {
     fn is_over(&self) -> bool {
-        self.lost || self.summary.as_ref().is_some_and(|s| s.complete)
+        self.lost || self.summary.as_ref().is_some_and(Reached::is_complete)
     }
 }
 
@@ -331,7 +331,6 @@ impl LaneState {
     fn told(&self) -> Option<Reached> {
         let mut summary = self.summary.clone()?;
         if self.lost {
-            summary.complete = false;
             summary.left_out.push(LeftOut::Killed);
         }
         Some(summary)

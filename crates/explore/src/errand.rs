@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use rustc_hash::{FxHashSet, FxHasher};
+use rustc_hash::FxHasher;
 use unravel_execute::{Laboratory, Replay, judge};
 use unravel_results::{Tally, Unfollowed};
 use unravel_strategies::{
@@ -13,13 +13,13 @@ use unravel_strategies::{
 };
 use unravel_trace::{
     BugId, Capability, Detail, Executor, FailureKind, Input, LeftOut, Method, Nondet, Note,
-    Outcome, Reached, ReadsFrom, Rng, Rules, Run, Scheduler, Uninit, VisibleSet, Want,
+    Outcome, Reached, Rng, Rules, Run, Scheduler, Uninit, VisibleSet, Want,
 };
 
 use crate::budgets::{OUTPUTS, PASSING};
-use crate::coverage::Noticed;
+use crate::coverage::{Noticed, Purpose};
 use crate::search::{Finding, Plan};
-use crate::worker::{Ended, Lane, Lesson, Order, Range, Report, Work};
+use crate::worker::{Ended, Lane, Order, Range, Report, Work};
 
 /// The worker, and what it keeps from order to order.
 pub(crate) struct Errands<'a> {
@@ -49,7 +49,6 @@ struct Errand {
     milliseconds: Option<u64>,
     /// Bugs that need not be reported.
     seen: Vec<BugId>,
-    flows: FxHashSet<ReadsFrom>,
     report: Report,
 }
 
@@ -67,7 +66,7 @@ impl<'a> Errands<'a> {
             current,
             all,
             knowledge: Knowledge::default(),
-            noticed: Noticed::default(),
+            noticed: Noticed::new(plan.strategy.needs()),
             explorers: Vec::new(),
         }
     }
@@ -83,7 +82,6 @@ impl<'a> Errands<'a> {
             started: Instant::now(),
             milliseconds: order.milliseconds,
             seen: order.known,
-            flows: FxHashSet::default(),
             report: Report::default(),
         };
         match order.work {
@@ -95,7 +93,7 @@ impl<'a> Errands<'a> {
             Work::Confirm { index, run } => errand.report.findings.push(self.confirm(index, *run)),
         }
         let problem = self.lab.problem().map(ToString::to_string);
-        Report { flows: errand.flows.into_iter().collect(), problem, ..errand.report }
+        Report { flows: self.noticed.take_flows(), problem, ..errand.report }
     }
 
     /// Executes the samples among these runs that are this shard's.
@@ -116,7 +114,7 @@ impl<'a> Errands<'a> {
                 full && index < OUTPUTS && self.plan.exit_codes && self.lab.can(Capability::Output);
             let skip_rounds = self.lab.can(Capability::PruneSpins);
             let want = Want { learn, output, skip_rounds, ..Want::only(Detail::Outcome) };
-            self.noticed.clear(teaches);
+            self.noticed.begin(if teaches { Purpose::Lesson } else { Purpose::Coverage });
             self.current.store(index, Ordering::Relaxed);
             let by = &mut *scheduler;
             let run = match other_input(self.lab.input(), index) {
@@ -143,7 +141,7 @@ impl<'a> Errands<'a> {
                 continue;
             }
             let Some(mut scheduler) = explorer.search.scheduler() else { break };
-            self.noticed.clear(false);
+            self.noticed.begin(Purpose::Trial);
             let skip_rounds = self.lab.can(Capability::PruneSpins);
             let prune_spins = method == Method::Exhaustive && skip_rounds;
             let learn = self.lab.can(Capability::Learn);
@@ -161,7 +159,7 @@ impl<'a> Errands<'a> {
             }
             if counted == Counted::New {
                 errand.report.classes.push(self.noticed.class.value());
-                errand.flows.extend(&self.noticed.flows);
+                self.noticed.count_apart();
             }
             if self.take(index, run, errand) {
                 errand.report.next = index + 1;
@@ -180,7 +178,6 @@ impl<'a> Errands<'a> {
         let spins = method == Method::Exhaustive && !self.lab.can(Capability::PruneSpins);
         let missing = [(blind, Capability::Learn), (spins, Capability::PruneSpins)];
         for (_, capability) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
-            summary.complete = false;
             summary.left_out.push(LeftOut::Lacking(capability));
         }
     }
@@ -230,23 +227,12 @@ impl<'a> Errands<'a> {
         report.learned.merge(&run.learned);
         if !full {
             report.classes.push(self.noticed.class.value());
-            errand.flows.extend(&self.noticed.flows);
         }
         if is_common(index) {
-            let names = &run.schedule.threads;
-            let profiler = self.noticed.profiler.as_mut();
-            let lock_orders = self.noticed.lock_orders.as_mut();
-            report.lessons.push(Lesson {
-                index,
-                full,
-                events: run.schedule.events(),
-                threads: names.len() as u64,
-                flows: self.noticed.flows.iter().copied().collect(),
-                profile: profiler.map(|p| p.finish(names)).unwrap_or_default(),
-                conflicts: self.noticed.conflicts.take().map(|c| c.finish()).unwrap_or_default(),
-                splits: self.noticed.splits.as_mut().map(|s| s.finish()).unwrap_or_default(),
-                lock_orders: lock_orders.map(|l| l.finish(names)).unwrap_or_default(),
-            });
+            report.lessons.push(self.noticed.lesson(index, full, &run.schedule));
+            if !full {
+                self.noticed.count_apart();
+            }
         }
     }
 

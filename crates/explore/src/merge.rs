@@ -117,8 +117,7 @@ fn explored(parts: &[(PathBuf, ShardFile)], all_there: bool) -> Explored {
             let theirs = part.explored.systematic.iter();
             theirs.clone().any(|s| (s.method, s.deviations) == (group.method, group.deviations))
         };
-        if group.complete && !parts.iter().all(|(_, part)| has(part)) {
-            group.complete = false;
+        if group.is_complete() && !parts.iter().all(|(_, part)| has(part)) {
             group.left_out.push(LeftOut::PartsMissing);
         }
     }
@@ -129,8 +128,7 @@ fn explored(parts: &[(PathBuf, ShardFile)], all_there: bool) -> Explored {
     // Without all fingerprints: those of the part that saw most, which is what is sure.
     covered.classes = classes.map_or(most_classes, |classes| classes.len() as u64);
     if !(same_visible && all_there) {
-        for part in systematic.iter_mut().filter(|part| part.complete) {
-            part.complete = false;
+        for part in systematic.iter_mut().filter(|part| part.is_complete()) {
             part.left_out.push(match all_there {
                 true => LeftOut::PartsDiffer,
                 false => LeftOut::PartsMissing,

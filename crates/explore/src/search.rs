@@ -459,7 +459,8 @@ impl<'a> State<'a> {
             let before = self.coverage.common.len();
             self.coverage.common.extend(&lesson.flows);
             if lesson.full {
-                shares.credit(shares.arm(lesson.index), self.coverage.common.len() - before);
+                let flows = self.coverage.common.len() - before;
+                shares.credit(shares.arm(lesson.index), flows, lesson.events);
             }
         }
         shares.divide();

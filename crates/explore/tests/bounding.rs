@@ -53,7 +53,7 @@ fn every_schedule_is_executed_once() {
         let (_, schedules) = brute_force(&mut toy, 1_000_000).expect("a small program");
         let mut search = Bounding::new(None, 0, 1);
         let found = runs(&mut toy, &mut search);
-        assert!(search.summary().complete);
+        assert!(search.summary().is_complete());
         assert_eq!(found.len() as u64, schedules);
         assert_eq!(keys(&found).len() as u64, schedules, "a schedule twice");
     }
@@ -82,7 +82,7 @@ fn fewer_preemptions_come_first() {
         let mut search = Bounding::new(Some(bound), 0, 1);
         let found = runs(&mut toy.clone(), &mut search);
         let summary = search.summary();
-        assert!(summary.complete && summary.bound == Some(bound), "{summary:?}");
+        assert!(summary.is_complete() && summary.bound == Some(bound), "{summary:?}");
         found.iter().any(|run| matches!(run.outcome, Outcome::Failed(_)))
     };
     // The writer must be preempted after its first write; the rest follows.

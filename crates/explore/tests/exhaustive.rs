@@ -28,7 +28,7 @@ fn joined(bodies: Vec<Vec<Act>>) -> Toy {
 /// How many classes exhaustive search finds, none twice, all of them complete.
 fn classes(mut toy: Toy) -> u64 {
     let (ends, summary) = explore(&mut toy, &mut Exhaustive::new(0, 1));
-    assert!(summary.complete, "{summary:?}");
+    assert!(summary.is_complete(), "{summary:?}");
     assert!(ends.values().all(|times| *times == 1), "a class twice: {ends:?}");
     assert_eq!(summary.classes, ends.len() as u64);
     summary.classes
@@ -191,7 +191,7 @@ fn compare(seed: u64, timed: bool) {
             let mut whole = BTreeSet::new();
             for lane in 0..lanes {
                 let (ends, summary) = explore(&mut toy, &mut Exhaustive::new(lane, lanes));
-                assert!(summary.complete, "{toy:?}: {summary:?}");
+                assert!(summary.is_complete(), "{toy:?}: {summary:?}");
                 assert!(lanes > 1 || summary.schedules <= 3 * schedules + 3, "{toy:?}");
                 for ((end, class), times) in ends {
                     let new = whole.insert((end.clone(), class)) && times == 1;

@@ -3,19 +3,21 @@
 //! What threads share is learnt first, from a few runs that may switch anywhere; what the database was made with joins it.
 //! A run that fails by itself is put aside: it needs no hunting, but is reported.
 //!
-//! The first phase of Cortex (thesis §5.2.1). Deviates: runs are executed here, not collected in production, and traces are
-//! concolic ones, made in the same run, not rebuilt afterwards from logged paths.
+//! The first phase of Cortex (thesis §5.2.1). Runs come from production if there are logs of it (`unravel-rebuild` makes
+//! schedules of them), else they are executed here. Deviates: traces are concolic ones, made in an execution, not rebuilt from
+//! logged paths alone.
 
 use std::time::Instant;
 use unravel_strategies::Production;
 
 use unravel_database::{Database, DatabaseError};
-use unravel_execute::Lesson;
+use unravel_execute::{Lesson, Recount};
 use unravel_results::RunsSeen;
 use unravel_trace::{FreeInput, Input, Nondet, Outcome, Rng, ThreadId, VisibleSet};
 
 use crate::budgets::MOST_TRIES;
 use crate::execute::{Performed, Stage};
+use crate::hunt::Recorded;
 
 /// How many runs to look at, and from which seed on.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +70,37 @@ impl Stage<'_> {
                 Outcome::Exited { .. } => {
                     seen.passing += 1;
                     keep(database, performed, format!("seed {number}"))?;
+                }
+                Outcome::Failed(_) => {
+                    seen.failing += 1;
+                    self.put_aside(performed);
+                }
+                Outcome::Discarded | Outcome::Inconclusive { .. } => seen.unusable += 1,
+            }
+        }
+        Ok(seen)
+    }
+}
+
+impl Stage<'_> {
+    /// Executes runs that passed somewhere else once more, with all visible that is known to be shared.
+    pub fn collect_recorded(
+        &mut self,
+        database: &mut Database,
+        recorded: &[Recorded],
+        go_on: &mut dyn FnMut(&RunsSeen) -> bool,
+    ) -> Result<RunsSeen, DatabaseError> {
+        let mut seen = RunsSeen::default();
+        for Recorded { schedule, input, from } in recorded {
+            if !go_on(&seen) || !self.lab.may_go_on() {
+                break;
+            }
+            let performed = self.perform(input, &mut Recount::new(schedule));
+            seen.executed += 1;
+            match performed.run.outcome {
+                Outcome::Exited { .. } => {
+                    seen.passing += 1;
+                    keep(database, performed, from.clone())?;
                 }
                 Outcome::Failed(_) => {
                     seen.failing += 1;

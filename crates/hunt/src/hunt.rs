@@ -12,13 +12,15 @@ use unravel_results::{
     Attempt, Exposed, Hunt, HuntBounds, HuntEffort, HuntEnd, HuntGap, HuntStop, RunsSeen,
 };
 use unravel_solve::{Heeding, Solver, SolverChoice};
-use unravel_trace::{EngineError, Executor, FreeInput, Input, Nondet, Rules, Run, VisibleSet};
+use unravel_trace::{
+    EngineError, Executor, FreeInput, Input, Nondet, Rules, Run, Schedule, VisibleSet,
+};
 
 use crate::budgets::{DEPTH, EPOCHS, FLIPS, RUNS, TELLING_SHARE, TICK, TIME, TRACES};
 use crate::collect::Wanted;
 use crate::execute::Stage;
 use crate::search::{Caught, Limits, Search};
-use crate::tell::{by_itself, diagnose_caught, tell};
+use crate::tell::{approach, by_itself, diagnose_caught, tell};
 
 /// What to hunt for.
 #[derive(Clone, Debug)]
@@ -29,8 +31,19 @@ pub struct Task<'a> {
     /// Where runs are kept, and known ones found; `None` for this hunt alone.
     pub database: Option<&'a Path>,
     pub options: Options,
+    /// Runs that passed somewhere else, and were rebuilt. If there are any, the hunt starts from them, and lets no others pass.
+    pub recorded: &'a [Recorded],
     /// The command that asks for this.
     pub command: String,
+}
+
+/// A run that passed somewhere else.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    pub schedule: Schedule,
+    pub input: Input,
+    /// Where it comes from.
+    pub from: String,
 }
 
 /// How far to look.
@@ -198,7 +211,7 @@ pub fn here(
     let mut progress = |now| told(Told::Progress(now));
     let mut solver = Heeding::new(options.solver.make(), interrupted).until(Some(end));
     let searched = search(executor, request, &mut solver, deadline, interrupted, &mut progress)?;
-    let Searched { mut stage, database, seen, end: hunted, effort, caught, journal } = searched;
+    let Searched { mut stage, database, seen, end: hunted, effort, mut caught, journal } = searched;
     database.finish()?;
     let mut hunt = Hunt { runs: seen, effort, journal, ..empty(request, hunted, Duration::ZERO) };
     let mut runs = Vec::new();
@@ -210,7 +223,8 @@ pub fn here(
         }
     }
     let by_itself = exposed.len();
-    for caught in &caught {
+    for caught in &mut caught {
+        approach(&mut stage, caught);
         let (told, quarry) = tell(&mut stage, caught);
         exposed.push(told);
         runs.push(quarry);
@@ -279,7 +293,10 @@ pub fn search<'a>(
         learned: VisibleSet::default(),
         failed: Vec::new(),
     };
-    let known = visible(&mut stage, &database, begun + options.time / 4);
+    let mut known = visible(&mut stage, &database, begun + options.time / 4);
+    for recorded in request.recorded {
+        known.merge(&recorded.schedule.visible);
+    }
     stage.lab.see(known);
     let wanted =
         Wanted { runs: options.runs, seed: options.seed, vary_input: free != FreeInput::None };
@@ -297,13 +314,17 @@ pub fn search<'a>(
     let mut last = Instant::now();
     let (seen, hunted) = loop {
         let known_before = usable(&database, stage.lab.visible());
-        let mut seen = stage.collect(&mut database, wanted, &mut |seen| {
+        let mut go_on = |seen: &RunsSeen| {
             if last.elapsed() > TICK {
                 last = Instant::now();
                 progress(Progress::Running(*seen));
             }
             !interrupted.load(Ordering::Relaxed) && Instant::now() < collecting
-        })?;
+        };
+        let mut seen = match request.recorded {
+            [] => stage.collect(&mut database, wanted, &mut go_on)?,
+            recorded => stage.collect_recorded(&mut database, recorded, &mut go_on)?,
+        };
         database.flush()?;
         seen.distinct = usable(&database, stage.lab.visible());
         seen.known_before = known_before;

@@ -28,5 +28,5 @@ mod values;
 mod walk;
 
 pub use budgets::budgets;
-pub use hunt::{Bag, HereError, HuntError, Options, Progress, Quarry, Task, here, hunt};
+pub use hunt::{Bag, HereError, HuntError, Options, Progress, Quarry, Recorded, Task, here, hunt};
 pub use inputs::{Few, KnownInput, inputs};

@@ -5,11 +5,11 @@
 
 use std::time::{Duration, Instant};
 
-use unravel_diagnose::{Options, compare, diagnose};
+use unravel_diagnose::{Options, compare, diagnose, nearer};
 use unravel_execute::Limit;
 use unravel_results::{Derived, Diagnosis, Exposed, How, Observed};
 use unravel_solve::Solver;
-use unravel_trace::{Detail, Run};
+use unravel_trace::{Detail, Run, Schedule};
 
 use crate::budgets::DIAGNOSIS;
 use crate::execute::{Performed, Stage};
@@ -55,6 +55,29 @@ pub fn by_itself(stage: &mut Stage<'_>) -> Vec<Plain> {
     found
 }
 
+/// Replaces what was caught by a run with the same failure that is nearer to the one it was derived from, if there is one.
+pub fn approach(stage: &mut Stage<'_>, caught: &mut Caught) {
+    let origin = &caught.combination.origin;
+    let Performed { run, input, .. } = &caught.performed;
+    let Some(bug) = run.outcome.failure().map(|failure| failure.id()) else { return };
+    if origin.input != *input {
+        return;
+    }
+    let mut lab = stage.lab.annex(input.clone(), run.schedule.visible.clone());
+    let Some(schedule) = nearer(&mut lab, &origin.schedule, &run.schedule, &bug) else { return };
+    let mut flows = |schedule: &Schedule| {
+        let failing = stage.again(schedule, input, Detail::Symbolic);
+        let passing = stage.again(&origin.schedule, input, Detail::Symbolic);
+        let derived = compare(&observed(&failing), failing.symbolic.as_deref(), observed(&passing));
+        (derived.projection.flows.len(), failing)
+    };
+    let (before, _) = flows(&run.schedule);
+    let (after, nearer) = flows(&schedule);
+    if after < before && nearer.outcome.is_same_bug(&run.outcome) {
+        caught.performed.run = Run { schedule, ..nearer };
+    }
+}
+
 /// Tells what was caught, but not why it fails.
 pub fn tell(stage: &mut Stage<'_>, caught: &Caught) -> (Exposed, Quarry) {
     let Caught { performed, combination, attempt, flipped, synthesised, time } = caught;
@@ -62,7 +85,8 @@ pub fn tell(stage: &mut Stage<'_>, caught: &Caught) -> (Exposed, Quarry) {
     let flips = combination.turned.clone();
     let failing = stage.again(&performed.run.schedule, &performed.input, Detail::Symbolic);
     let origin = &combination.origin;
-    let passing = stage.again(&origin.schedule, &origin.input, Detail::Events);
+    // In the same detail: a run that is taken apart has more events.
+    let passing = stage.again(&origin.schedule, &origin.input, Detail::Symbolic);
     let derived = compare(&observed(&failing), failing.symbolic.as_deref(), observed(&passing));
     let exposed = Exposed {
         how: if flips.is_empty() { How::BySchedule } else { How::ByPath },
@@ -81,7 +105,7 @@ pub fn tell(stage: &mut Stage<'_>, caught: &Caught) -> (Exposed, Quarry) {
         trace: None,
         time: *time,
     };
-    // As any other command records it: a run that is taken apart has more events.
+    // As any other command records it.
     let again = stage.again(&performed.run.schedule, &performed.input, Detail::Events);
     let run = Run { schedule: performed.run.schedule.clone(), ..again };
     (exposed, Quarry { run, input: performed.input.clone() })

@@ -17,7 +17,7 @@ pub fn headline(causes: &Causes) -> String {
     let all = extent.passing + extent.failing;
     match causes.verdict {
         CausesVerdict::NothingFails => nothing_fails(causes),
-        CausesVerdict::Sequential if extent.complete => {
+        CausesVerdict::Sequential if extent.is_complete() => {
             let with = inputs::with_which(causes, &sequential(causes));
             let with = with.map_or_else(String::new, |with| format!("{with} it "));
             format!(
@@ -52,7 +52,7 @@ fn nothing_fails(causes: &Causes) -> String {
         let first = extent.left_out.first().map(notes::left_out);
         let why = first.unwrap_or_else(|| "no run came to its end".to_owned());
         format!("{program}: inconclusive: {why} ({pace})")
-    } else if extent.complete {
+    } else if extent.is_complete() {
         let all = count(extent.passing + extent.failing, "class of schedules");
         format!(
             "{program}: no failure: all {all}{} explored, in {pace} ({size})",
@@ -92,7 +92,7 @@ pub fn extent(causes: &Causes) -> String {
     let (number, classes) =
         (grouped(all), if all == 1 { "class of schedules" } else { "classes of schedules" });
     let steps = bound(extent);
-    if extent.complete {
+    if extent.is_complete() {
         let all = if all == 1 { "the only".to_owned() } else { format!("all {number}") };
         return match causes.inputs.len() {
             0 => format!("complete: {all} {classes} of this input, {steps}"),

@@ -1,7 +1,6 @@
 //! What a failure needs of its environment, in words, the same in all reports.
 
 use unravel_results::Needed;
-use unravel_trace::Deviation;
 
 use crate::words::count;
 
@@ -11,30 +10,11 @@ pub fn sentence(needed: &[Needed]) -> Option<String> {
     if needed.is_empty() {
         return None;
     }
-    let mut parts: Vec<String> = needed.iter().take(SHOWN).map(one).collect();
+    let mut parts: Vec<String> = needed.iter().take(SHOWN).map(Needed::to_string).collect();
     if needed.len() > SHOWN {
         parts.push(format!("{} more such", needed.len() - SHOWN));
     }
     Some(format!("needs {}", parts.join(", and ")))
-}
-
-fn one(needed: &Needed) -> String {
-    let who = &needed.thread;
-    let at = needed.place.as_ref().map_or(String::new(), |place| format!(" at {}", place.short()));
-    match needed.kind {
-        Deviation::Stall => format!("others to be late when the sleep of {who}{at} is over"),
-        Deviation::EarlyTimeout => format!("the wait of {who}{at} to time out just then"),
-        Deviation::SpuriousWakeup => format!("{who} to wake{at} without a signal"),
-        Deviation::WeakFailure => {
-            format!(
-                "the weak compare-exchange of {who}{at} to fail although the value is the expected one"
-            )
-        }
-        Deviation::TryLockFailure => {
-            format!("the try_lock of {who}{at} to fail although the mutex is free")
-        }
-        Deviation::NoMemory => format!("an allocation of {who}{at} to fail"),
-    }
 }
 
 /// `without deviations of the environment`, `with at most 1 deviation of it`.

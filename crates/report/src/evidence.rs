@@ -41,6 +41,9 @@ fn kept(cause: &RootCause) -> Option<String> {
         Evidence::Shielded { tried, failed_without, .. } => Some(format!(
             "with what should hold, none of {tried} schedules fails so; without it, {failed_without} of the same do"
         )),
+        Evidence::Unavoidable { tried, .. } => {
+            Some(format!("with every update whole, all of {tried} schedules fail so"))
+        }
         Evidence::Shown => None,
     }
 }

@@ -27,7 +27,9 @@ pub fn note(note: &Note) -> String {
         Note::HeldBack => {
             "a thread that changed nothing for long was held back until others changed something"
         }
-        Note::TimerMoments => "timers fire when nothing else can happen; other moments were not tried",
+        Note::TimerMoments => {
+            "a timer that would end the process fires only when nothing else can happen; other moments were not tried"
+        },
         Note::StepBound => "a run was given up at its bound of steps (--max-steps)",
         Note::ClockOrder => {
             "what threads see of the clock depends on how long others work, which was not varied"

@@ -113,7 +113,7 @@ pub fn not_looked_at(explored: &Explored) -> String {
     let mut what = vec!["weaker memory than sequential consistency"];
     let parts = explored.systematic.iter();
     let could_deviate = parts.clone().any(|part| part.could_deviate);
-    let for_all = parts.clone().any(|part| part.complete && part.is_for_all_deviations());
+    let for_all = parts.clone().any(|part| part.is_complete() && part.is_for_all_deviations());
     if could_deviate && !for_all {
         what.push("further deviations of the environment");
     }
@@ -126,7 +126,7 @@ pub fn not_looked_at(explored: &Explored) -> String {
 fn completely(explored: &Explored) -> Option<String> {
     let of = |method| explored.systematic.iter().find(|s: &&Reached| s.method == method);
     // Whatever ended the search: what is complete stays so.
-    let is_over = |s: &&Reached| s.complete && (s.could_deviate || explored.is_exhausted());
+    let is_over = |s: &&Reached| s.is_complete() && (s.could_deviate || explored.is_exhausted());
     let part = explored.part.as_ref().map_or(String::new(), |part| format!(" of part {part}"));
     if let Some(plain) = of(Method::Exhaustive).filter(is_over) {
         let classes = count(plain.classes, "class of schedules");
@@ -134,7 +134,7 @@ fn completely(explored: &Explored) -> Option<String> {
             return Some(format!("all {classes}{part} explored"));
         }
         let bounds = explored.systematic.iter().filter(|s| s.method == Method::Exhaustive);
-        let deeper = bounds.skip(1).map(|s| match s.complete {
+        let deeper = bounds.skip(1).map(|s| match s.is_complete() {
             true => format!("; {}: all {}", deviations::bound(s.deviations), s.classes),
             false => format!("; {}: {}, not all", deviations::bound(s.deviations), s.classes),
         });

@@ -99,6 +99,14 @@ pub fn pattern_name(pattern: Pattern) -> String {
     pattern.to_string().replace(' ', "-")
 }
 
+/// `bank.c:12`, or `bank.c:12, called at bank.c:53` where that tells it apart.
+pub fn at_called(who: &Participant) -> String {
+    match &who.called {
+        Some(call) => format!("{}, called at {}", at(&who.place), at(call)),
+        None => at(&who.place),
+    }
+}
+
 /// What is said of an event that a thread waits for in vain.
 pub const WAITS: &str = "waits here for ever";
 /// What is said of an event that a run lacks.
@@ -124,8 +132,8 @@ pub fn absent(who: &Participant, failure: Option<&Failure>) -> &'static str {
 
 /// An access that fails is the last thing of its thread, and no event: it never had an effect.
 fn is_what_failed(who: &Participant, failure: &Failure) -> bool {
-    use FailureKind::{DataRace, DoubleFree, NullDereference, UseAfterFree};
-    matches!(failure.kind, UseAfterFree | NullDereference | DoubleFree | DataRace)
+    use FailureKind::{DataRace, DoubleFree, NullDereference, SyncMisuse, UseAfterFree};
+    matches!(failure.kind, UseAfterFree | NullDereference | DoubleFree | DataRace | SyncMisuse)
         && who.key.thread == failure.thread
         && failure.place().is_some_and(|p| p.file == who.place.file && p.line == who.place.line)
 }
@@ -146,8 +154,8 @@ pub fn lines_to_look_at(
         take(alternate, &projection.alternate);
     }
     let orders = diagnosis.root_cause.iter().flat_map(|cause| &cause.orders);
-    places
-        .extend(orders.flat_map(|o: &CausalOrder| [o.first.place.clone(), o.second.place.clone()]));
+    let ends = orders.flat_map(|o: &CausalOrder| [&o.first, &o.second]);
+    places.extend(ends.flat_map(|who| [Some(who.place.clone()), who.called.clone()]).flatten());
     let race = diagnosis.race.iter().flat_map(|race| &race.accesses);
     places.extend(race.map(|access| access.who.place.clone()));
     places.extend(diagnosis.failure.place().cloned());

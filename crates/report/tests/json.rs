@@ -37,6 +37,7 @@ fn names_are_resolved() {
             "place": { "function": "worker", "file": "src/bank.c", "line": 12, "column": 5 },
             "occurrence": 0,
             "event": 4,
+            "called": null,
         })
     );
     let alternate = &document["alternates"][0];
@@ -226,6 +227,7 @@ fn causes_say_who_comes_before_whom_and_where() {
             "place": { "function": "worker", "file": "src/bank.c", "line": 10, "column": 5 },
             "occurrence": 0,
             "event": 3,
+            "called": null,
         })
     );
     assert_eq!(

@@ -59,8 +59,6 @@ pub struct CausedBug {
 /// How far the exploration went, and what it rests on.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Extent {
-    /// Whether all classes of schedules were executed, of the inputs that were tried. If not, `left_out` says why.
-    pub complete: bool,
     pub schedules: u64,
     /// Classes of interleavings, of which so many pass and so many fail.
     pub passing: u64,
@@ -74,7 +72,16 @@ pub struct Extent {
     /// The environment deviated so often at most; whether it could have done so more often.
     pub deviations: u32,
     pub could_deviate: bool,
+    /// What is missing.
     pub left_out: Vec<LeftOut>,
+}
+
+impl Extent {
+    /// Whether all classes of schedules were executed, of the inputs that were tried, and are accounted for: nothing was left out.
+    /// Every claim about all causes is made from this.
+    pub fn is_complete(&self) -> bool {
+        self.schedules > 0 && self.left_out.is_empty()
+    }
 }
 
 /// The columns of ConcBugAssist's table 5.2.

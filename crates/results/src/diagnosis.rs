@@ -122,6 +122,9 @@ pub struct Participant {
     pub verb: Verb,
     /// Index in the failing trace; `None` if the failing run ended before it.
     pub event: Option<u32>,
+    /// The call that led there, if others lead to the same place.
+    #[serde(default)]
+    pub called: Option<Place>,
 }
 
 impl Participant {
@@ -136,6 +139,7 @@ impl Participant {
             place: trace.place(event)?.clone(),
             verb: event.kind.does(),
             event: Some(index as u32),
+            called: None,
         })
     }
 }
@@ -172,8 +176,16 @@ pub enum Pattern {
     DoubleFree,
     /// Two threads are inside of what a lock written by hand should keep apart.
     BrokenLock,
+    /// A wait times out before what it waits for has come, and its thread goes on all the same.
+    Timeout,
+    /// The process ends before another thread has done what is expected of it.
+    EarlyExit,
+    /// It fails whenever every update counts: whatever passes has lost one.
+    PassesByLostUpdate,
     /// Nothing orders two accesses, of which one writes.
     DataRace,
+    /// What may fail, or end for no reason, is taken for granted.
+    TakenForGranted,
     /// Several orders of several objects have to come together.
     Compound,
 }
@@ -220,7 +232,11 @@ impl fmt::Display for Pattern {
             Pattern::MissedRecheck => "missed recheck",
             Pattern::DoubleFree => "double free",
             Pattern::BrokenLock => "broken lock",
+            Pattern::Timeout => "timeout",
+            Pattern::EarlyExit => "early exit",
+            Pattern::PassesByLostUpdate => "passes by lost update",
             Pattern::DataRace => "data race",
+            Pattern::TakenForGranted => "taken for granted",
             Pattern::Compound => "compound",
         })
     }
@@ -231,6 +247,8 @@ impl fmt::Display for Pattern {
 pub enum Evidence {
     /// With these kept, no schedule failed so; the same schedules without did.
     Shielded { kept: Vec<Kept>, tried: u64, failed_without: u64 },
+    /// With these kept, every schedule that was tried failed so.
+    Unavoidable { kept: Vec<Kept>, tried: u64 },
     /// The failing run shows it: who waits for whom at its end, what was there again when a thread was woken.
     Shown,
 }
@@ -366,4 +384,17 @@ pub struct Effort {
     pub executed: u64,
     pub solver: Option<String>,
     pub queries: u64,
+    /// Data flows of the run that was given.
+    pub flows_given: u32,
+    /// Data flows that differ in the nearest order of the recorded steps alone, whether or not that passes when it is executed to its
+    /// end: as the papers count, whose runs end where the failing one did.
+    pub flows_recorded: Option<FlowsRecorded>,
+}
+
+/// The nearest order of the recorded steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FlowsRecorded {
+    pub differ: u32,
+    /// No order of the recorded steps passes with fewer.
+    pub proved: bool,
 }

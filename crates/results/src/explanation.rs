@@ -1,7 +1,11 @@
 //! What `explain` says of a program. The room `explain` makes it, reports print it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
-use unravel_trace::{BugId, Deviation, Failure, KnownBug, Place, Run, ThreadName};
+use unravel_trace::{
+    BugId, Deviated, Deviation, Event, Failure, KnownBug, Place, Run, SiteId, ThreadName,
+};
 
 use crate::{Diagnosis, Explored, Repairs};
 
@@ -64,18 +68,48 @@ pub struct Needed {
 impl Needed {
     /// What a run had of its environment.
     pub fn of(run: &Run) -> Vec<Needed> {
-        let place = |site| {
+        let place = |site: SiteId| {
             let sites = &run.trace.sites;
             sites.iter().find(|(id, _)| *id == site).map(|(_, site)| site.place.clone())
+        };
+        // Of what headers of the system do, the user knows the call.
+        let own = |deviated: &Deviated| {
+            let is_it =
+                |event: &&Event| event.thread == deviated.thread && event.site == deviated.site;
+            place(run.trace.events.iter().find(is_it)?.caller?)
         };
         run.deviated
             .iter()
             .map(|deviated| Needed {
                 kind: deviated.kind,
                 thread: run.schedule.threads[deviated.thread.index()].clone(),
-                place: place(deviated.site),
+                place: own(deviated).or_else(|| place(deviated.site)),
             })
             .collect()
+    }
+}
+
+/// `the wait of T1 at pool.c:31 to time out just then`, after "needs".
+impl fmt::Display for Needed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let who = &self.thread;
+        let at =
+            self.place.as_ref().map_or(String::new(), |place| format!(" at {}", place.short()));
+        match self.kind {
+            Deviation::Stall => {
+                write!(f, "others to be late when the sleep or timer of {who}{at} is over")
+            }
+            Deviation::EarlyTimeout => write!(f, "the wait of {who}{at} to time out just then"),
+            Deviation::SpuriousWakeup => write!(f, "{who} to wake{at} without a signal"),
+            Deviation::WeakFailure => write!(
+                f,
+                "the weak compare-exchange of {who}{at} to fail although the value is the expected one"
+            ),
+            Deviation::TryLockFailure => {
+                write!(f, "the try_lock of {who}{at} to fail although the mutex is free")
+            }
+            Deviation::NoMemory => write!(f, "an allocation of {who}{at} to fail"),
+        }
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Course {
     pub answers: Vec<Vec<u32>>,
     /// All answers, in the order of the run.
     pub choices: Vec<u32>,
+    /// How often the environment deviates.
+    pub deviations: usize,
 }
 
 impl Course {

@@ -44,7 +44,7 @@ pub(crate) fn prove(
     if budget.suffix.is_some() {
         return local(Unproved::Suffix);
     }
-    if trial.deviates {
+    if trial.deviations > 0 {
         return local(Unproved::Deviations);
     }
     if trial.bug.kind == FailureKind::Livelock {

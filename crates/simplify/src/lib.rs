@@ -1,6 +1,7 @@
 //! Room `simplify`: the same failure with as few context switches as possible, so that a person can follow it.
 //!
-//! In stages, a file each: [`coarse`] merges the turns of long runs window by window, [`tinertia`] merges and removes turns one
+//! A failure that needs less of its environment is simpler than one with fewer switches, so [`deviations`] come first. Then, in
+//! stages, a file each: [`coarse`] merges the turns of long runs window by window, [`tinertia`] merges and removes turns one
 //! by one, mostly by evaluation ([`foresight`]), [`exact`] searches all schedules with fewer switches and so finds a better
 //! one or proves that there is none. Everything that is claimed was executed.
 //!
@@ -13,6 +14,7 @@
 mod budgets;
 mod coarse;
 mod course;
+mod deviations;
 mod exact;
 mod foresight;
 mod recording;
@@ -63,6 +65,8 @@ impl Default for Budget {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
     Replaying,
+    /// Doing without what an ordinary environment hardly ever does.
+    Deviations,
     /// Merging the turns of whole windows.
     Coarse,
     /// Merging and removing turns.
@@ -191,7 +195,7 @@ pub fn simplify(
     let mut trial = Trial {
         lab: Laboratory::new(executor, run.input(input), visible).until(budget.until, None),
         bug,
-        deviates: !run.deviated.is_empty(),
+        deviations: run.deviated.len(),
         counts: Counts::default(),
         stage: Stage::Replaying,
         switches: run.schedule.context_switches(),
@@ -205,6 +209,10 @@ pub fn simplify(
     let (replayed, course) = trial.replay(&schedule, Detail::Outcome);
     let Some(mut course) = course else { return Err(no_more(&trial, replayed)) };
     let before = course.switches();
+    if budget.suffix.is_none() {
+        trial.stage = Stage::Deviations;
+        course = deviations::fewer(&mut trial, course);
+    }
     if let Some(suffix) = budget.suffix {
         trial.fixed = course.turns_within(course.events().saturating_sub(suffix));
     }

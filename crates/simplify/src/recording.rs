@@ -50,6 +50,7 @@ impl Recording {
             forced: self.forced,
             answers: self.answers,
             choices: run.schedule.choices.clone(),
+            deviations: run.deviated.len(),
             threads,
         };
         course.points.resize(course.threads.len(), Vec::new());

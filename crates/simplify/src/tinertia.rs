@@ -48,7 +48,7 @@ impl Pass {
 /// The same failure, locally minimal.
 pub(crate) fn tinertia(trial: &mut Trial<'_>, course: Course) -> Course {
     // Where the environment deviates is not modelled.
-    let blind = !trial.lab.input().forced.is_empty();
+    let blind = trial.deviations > 0;
     let confirmed = course.clone();
     let mut tinertia =
         Tinertia { trial, course, confirmed, is_confirmed: true, modelled: None, blind, walked: 0 };

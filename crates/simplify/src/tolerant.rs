@@ -15,6 +15,15 @@ use unravel_trace::{
 use crate::budgets::AHEAD;
 use crate::course::{AS_FAR_AS_IT_CAN, Candidate, Course, Turn};
 
+/// Which threads go on before their time has come, where a candidate has them go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Early {
+    Allowed,
+    /// All but this one, by its number.
+    AllBut(usize),
+    Never,
+}
+
 /// Follows a candidate as far as the program fits it.
 #[derive(Debug)]
 pub(crate) struct Tolerant<'a> {
@@ -31,12 +40,15 @@ pub(crate) struct Tolerant<'a> {
     /// By thread of this run: how many questions it was asked.
     asked: Vec<usize>,
     current: ThreadId,
+    early: Early,
+    /// How often a thread was to go on early.
+    hurried: usize,
     /// The number of the last event: accesses inside an atomic section have that of its beginning.
     last: u64,
 }
 
 impl<'a> Tolerant<'a> {
-    pub fn new(course: &'a Course, candidate: &'a Candidate) -> Tolerant<'a> {
+    pub fn new(course: &'a Course, candidate: &'a Candidate, early: Early) -> Tolerant<'a> {
         Tolerant {
             course,
             candidate,
@@ -46,6 +58,8 @@ impl<'a> Tolerant<'a> {
             found: vec![None; course.threads.len()],
             asked: Vec::new(),
             current: ThreadId::MAIN,
+            early,
+            hurried: 0,
             last: 0,
         }
     }
@@ -78,6 +92,17 @@ impl<'a> Tolerant<'a> {
         let candidate = view.ready(thread)?;
         if passed >= turn.upto {
             return None;
+        }
+        if !view.is_enabled(thread) {
+            self.hurried += 1;
+            let refused = match self.early {
+                Early::Allowed => false,
+                Early::AllBut(number) => self.hurried == number + 1,
+                Early::Never => true,
+            };
+            if refused {
+                return None;
+            }
         }
         if self.turn < self.candidate.same {
             return Some(Choice { thread, events: turn.upto - passed });

@@ -5,14 +5,14 @@ use unravel_trace::{BugId, Detail, Observer, Run, Schedule, Scheduler, VisibleSe
 
 use crate::course::{Candidate, Course};
 use crate::recording::Recording;
-use crate::tolerant::Tolerant;
+use crate::tolerant::{Early, Tolerant};
 use crate::{Counts, Progress, Stage};
 
 pub(crate) struct Trial<'a> {
     pub lab: Laboratory<'a>,
     pub bug: BugId,
-    /// The environment deviates in the run that is simplified.
-    pub deviates: bool,
+    /// The environment deviates so often at most.
+    pub deviations: usize,
     pub counts: Counts,
     pub stage: Stage,
     /// Context switches of the best run so far.
@@ -34,7 +34,7 @@ impl Trial<'_> {
     }
 
     pub fn is_the_bug(&self, run: &Run) -> bool {
-        is_bug(run, &self.bug)
+        is_bug(run, &self.bug) && run.deviated.len() <= self.deviations
     }
 
     /// Executes a schedule as it is, with so much detail as the engine can keep up to this. `None` for the course if it does not fail so.
@@ -49,9 +49,19 @@ impl Trial<'_> {
 
     /// Executes a candidate tolerantly: what happened, if it is the same bug.
     pub fn attempt(&mut self, course: &Course, candidate: &Candidate) -> Option<Course> {
+        self.attempt_in(course, candidate, Early::Allowed)
+    }
+
+    /// The same with less haste.
+    pub fn attempt_in(
+        &mut self,
+        course: &Course,
+        candidate: &Candidate,
+        early: Early,
+    ) -> Option<Course> {
         self.count();
         let mut recording = Recording::default();
-        let mut tolerant = Tolerant::new(course, candidate);
+        let mut tolerant = Tolerant::new(course, candidate, early);
         let run = self.run(&mut tolerant, &mut recording, Want::only(Detail::Outcome));
         self.is_the_bug(&run).then(|| recording.finish(&run))
     }

@@ -231,7 +231,6 @@ impl Systematic for Bounding {
     fn summary(&self) -> unravel_trace::Reached {
         let mut summary = self.count.summary(Method::Bounded, self.ended, self.bound());
         if let Some(dropped) = self.dropped {
-            summary.complete = false;
             summary
                 .left_out
                 .push(LeftOut::Preemptions { from: dropped, kept: MOST_DEVIATIONS as u64 });

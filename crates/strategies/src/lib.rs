@@ -62,7 +62,7 @@ pub use rounds::Rounds;
 pub use run_to_block::{RunToBlock, next_in_order};
 pub use segments::Segments;
 pub use splits::{Split, SplitCollector, Splits};
-pub use strategy::{Strategy, UnknownStrategy};
+pub use strategy::{Needs, Strategy, UnknownStrategy};
 pub use systematic::{Counted, Systematic};
 pub use uniform::Uniform;
 pub use youngest_first::YoungestFirst;

@@ -4,7 +4,7 @@
 //! the sampling strategies take turns, and the systematic ones get slots in between: a third of the first runs, then a fifth, and
 //! half once sampling has had its chance, so that small programs are explored completely. How often a sampling
 //! strategy has its turn depends on how many new pairs of a write and a read it brought to light in the runs that
-//! learn. Which run is whose depends on its number and on what all shards know, never on time.
+//! learn, and on how many events these had: arms share events, not runs. Which run is whose depends on its number and on what all shards know, never on time.
 
 use serde::{Deserialize, Serialize};
 use unravel_trace::Method;
@@ -31,6 +31,9 @@ const EARLY: [usize; LEARNING as usize] = [5, 5, 0, 2, 0, 0, 2, 1];
 const TURNS: [(u32, u32); ARMS.len()] =
     [(2, 4), (3, 6), (2, 4), (1, 2), (1, 2), (1, 2), (2, 4), (1, 1), (1, 2), (1, 1)];
 
+/// The most that a run counts for: two to this power of the cheapest.
+const DEAREST: u32 = 5;
+
 /// How often each of [`ARMS`] has its turn.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Shares {
@@ -44,6 +47,15 @@ struct Credit {
     runs: u32,
     /// New pairs of a write and a read.
     flows: u32,
+    /// Events of those runs.
+    events: u64,
+}
+
+impl Credit {
+    /// Events of a run.
+    fn cost(&self) -> u64 {
+        (self.events / u64::from(self.runs.max(1))).max(1)
+    }
 }
 
 impl Shares {
@@ -61,10 +73,21 @@ impl Shares {
     }
 
     /// Counts what a run that learns brought to light.
-    pub fn credit(&mut self, arm: usize, flows: usize) {
+    pub fn credit(&mut self, arm: usize, flows: usize, events: u64) {
         let credit = &mut self.credits[arm];
         credit.runs += 1;
         credit.flows += flows as u32;
+        credit.events = credit.events.saturating_add(events);
+    }
+
+    /// By arm: as so many runs of the cheapest count one of it, in powers of two, so that it does not change with every event.
+    fn dearness(&self) -> [u32; ARMS.len()] {
+        let known = self.credits.iter().filter(|credit| credit.runs > 0);
+        let cheapest = known.map(Credit::cost).min().unwrap_or(1);
+        self.credits.map(|credit| match credit.runs {
+            0 => 0,
+            _ => (credit.cost() / cheapest).max(1).ilog2().min(DEAREST),
+        })
     }
 
     /// Divides the turns of the next epoch anew.
@@ -79,6 +102,10 @@ impl Shares {
                 best => least + (f64::from(most - least) * y / best).round() as u32,
             })
             .collect();
+        // Arms share events, not runs: one whose runs are four times as long has a quarter of the turns.
+        let dearness = self.dearness();
+        let dearest = dearness.iter().copied().max().unwrap_or(0);
+        let turns: Vec<u32> = turns.iter().zip(dearness).map(|(n, d)| n << (dearest - d)).collect();
         self.turns.clear();
         for nth in 1..=turns.iter().copied().max().unwrap_or(0) {
             let has_turn = (0..ARMS.len()).filter(|arm| turns[*arm] >= nth);
@@ -121,10 +148,25 @@ mod tests {
     }
 
     #[test]
+    fn arms_share_events_not_runs() {
+        let mut shares = Shares::default();
+        for arm in 0..ARMS.len() {
+            shares.credit(arm, 0, if arm == 0 { 4_000 } else { 1_000 });
+        }
+        shares.divide();
+        let turns = |arm| shares.turns.iter().filter(|turn| **turn == arm).count();
+        assert_eq!((turns(0), turns(2)), (2, 8), "both have at least two turns, of as many events");
+        let mut even = Shares::default();
+        (0..ARMS.len()).for_each(|arm| even.credit(arm, 0, 1_000 + arm as u64));
+        even.divide();
+        assert_eq!(even.turns.len(), TURNS.iter().map(|(least, _)| *least as usize).sum::<usize>());
+    }
+
+    #[test]
     fn what_brings_more_has_more_turns() {
         let mut shares = Shares::default();
         for arm in 0..ARMS.len() {
-            shares.credit(arm, if arm == 2 { 9 } else { 0 });
+            shares.credit(arm, if arm == 2 { 9 } else { 0 }, 100);
         }
         shares.divide();
         let turns = |arm| shares.turns.iter().filter(|turn| **turn == arm).count();

@@ -41,6 +41,15 @@ pub enum Strategy {
     Exhaustive,
 }
 
+/// What a strategy has to be told of the program, of all that runs can teach: nothing else is collected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Needs {
+    pub profile: bool,
+    pub conflicts: bool,
+    pub splits: bool,
+    pub lock_orders: bool,
+}
+
 impl Strategy {
     /// The strategies that a test tries each of.
     pub const EACH: [Strategy; 14] = [
@@ -128,6 +137,33 @@ impl Strategy {
                     arm => arm.scheduler(seed, index, knowledge, full),
                 },
             },
+        }
+    }
+
+    /// What its schedulers look up in a [`Knowledge`].
+    pub fn needs(self) -> Needs {
+        let none = Needs::default();
+        match self {
+            Strategy::Uniform | Strategy::Segments => Needs { profile: true, ..none },
+            Strategy::RaceDirected => Needs { conflicts: true, ..none },
+            Strategy::AtomicityDirected => Needs { splits: true, ..none },
+            Strategy::DeadlockDirected => Needs { lock_orders: true, ..none },
+            Strategy::Portfolio => {
+                ARMS.iter().map(|arm| arm.needs()).fold(none, |all, needs| Needs {
+                    profile: all.profile || needs.profile,
+                    conflicts: all.conflicts || needs.conflicts,
+                    splits: all.splits || needs.splits,
+                    lock_orders: all.lock_orders || needs.lock_orders,
+                })
+            }
+            Strategy::RunToBlock
+            | Strategy::RoundRobin
+            | Strategy::Random
+            | Strategy::Pct(_)
+            | Strategy::Pos
+            | Strategy::Rounds
+            | Strategy::Bounded(_)
+            | Strategy::Exhaustive => none,
         }
     }
 

@@ -89,7 +89,6 @@ impl Count {
             schedules: self.runs,
             classes: self.classes,
             is_over: ended,
-            complete: ended && self.left_out.is_empty(),
             deviations: self.deviations,
             deviated: self.deviated,
             could_deviate: self.could_deviate,

@@ -6,12 +6,13 @@
 //! program.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Detail, FreeInput, Guess, Guided, Input, Lead, Led, Observer, Observes, Paths, Place, Run,
-    Scheduler, SiteTable, VisibleSet, Want,
+    Detail, Followed, FreeInput, Guess, Guided, Input, Lead, Led, Observer, Observes, Paths, Place,
+    Route, Run, Scheduler, SiteTable, VisibleSet, Want,
 };
 
 /// One execution: with which input, counting accesses at which sites as events, keeping what.
@@ -120,6 +121,16 @@ pub trait Guide {
 
     /// Leads every thread along the branches it begins with, and lets it go on from there. No failure is expected.
     fn lead(&mut self, job: &Job<'_>, lead: &Lead, guesses: &[Guess]) -> Result<Led, EngineError>;
+
+    /// An ordinary run, with values and under a scheduler, that ends where a thread leaves its route. Without a route, says
+    /// which one it took.
+    fn follow(
+        &mut self,
+        job: &Job<'_>,
+        route: Option<&Arc<Route>>,
+        by: &mut dyn Scheduler,
+        seen: &mut dyn Observer,
+    ) -> Result<Followed, EngineError>;
 }
 
 /// What an engine may be able to do.

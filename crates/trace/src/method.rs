@@ -1,5 +1,7 @@
 //! What systematic searches do, and what is counted of runs.
 
+use std::hash::{Hash, Hasher};
+
 use serde::{Deserialize, Serialize};
 
 use crate::{LeftOut, SiteId};
@@ -14,13 +16,21 @@ pub enum Method {
 }
 
 /// A read, and the write it took its value from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct ReadsFrom {
     /// `None`: what was there at first.
     pub write: Option<SiteId>,
     pub read: SiteId,
     /// By the same thread.
     pub own: bool,
+}
+
+/// In one word, not field by field: a search asks for every read whether it is new.
+impl Hash for ReadsFrom {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let write = self.write.map_or(0, |site| u64::from(site.0) + 1);
+        state.write_u64(write << 32 ^ u64::from(self.read.0) << 1 ^ u64::from(self.own));
+    }
 }
 
 /// How far a systematic search came.
@@ -33,8 +43,6 @@ pub struct Reached {
     pub classes: u64,
     /// It came to its end, whatever it left out.
     pub is_over: bool,
-    /// Everything there is was explored (of bounded search: up to a bound that the user gave).
-    pub complete: bool,
     /// Runs had so many deviations at most, and those that were executed did.
     pub deviations: u32,
     pub deviated: u32,
@@ -49,6 +57,12 @@ pub struct Reached {
 }
 
 impl Reached {
+    /// Whether everything there is was explored (of bounded search: up to a bound that the user gave): it came to its end, and
+    /// nothing was left out. Every claim about all schedules is made from this.
+    pub fn is_complete(&self) -> bool {
+        self.is_over && self.left_out.is_empty()
+    }
+
     /// Whether runs with more deviations than the bound allows are all the same as runs within it.
     pub fn is_for_all_deviations(&self) -> bool {
         !self.could_deviate || self.deviated < self.deviations
@@ -58,7 +72,6 @@ impl Reached {
     pub fn with(mut self, other: Reached) -> Reached {
         self.schedules += other.schedules;
         self.classes += other.classes;
-        self.complete &= other.complete;
         self.is_over &= other.is_over;
         self.deviated = self.deviated.max(other.deviated);
         self.could_deviate |= other.could_deviate;

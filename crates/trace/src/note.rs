@@ -22,7 +22,7 @@ pub enum Note {
     ClockOrder,
     /// The run was cut short at its bound of steps.
     StepBound,
-    /// A timer was set. It fires when nothing else can happen, or when others have worked for long.
+    /// A timer was set whose signal would end the process. It fires only when nothing else can happen.
     TimerMoments,
     /// Functions that no source and no library has, each with the places that call it. A run ends inconclusive there.
     Missing(Vec<MissingFunction>),

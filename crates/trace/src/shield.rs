@@ -26,18 +26,24 @@ impl Mark {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Shield {
     /// From the event at one mark to that at the other, a thread is not interrupted; for `most` events if it does not get
-    /// there.
-    Atomic { from: Mark, to: Mark, most: u32 },
+    /// there. If it takes a lock on the way, it begins only where nobody else holds that: as if it were taken there.
+    Atomic { from: Mark, to: Mark, most: u32, lock: Option<u64> },
     /// `then` waits until `first` was executed so many times, or can come no more.
     Order { first: Mark, times: u32, then: Mark },
+    /// A wait at this place does not time out as long as anybody else can go on.
+    Patient { at: Mark },
+    /// The process does not end as long as another thread can go on.
+    Outlived,
 }
 
 impl Shield {
-    /// The two places that it is about.
-    pub fn marks(&self) -> [Mark; 2] {
+    /// The places that it is about.
+    pub fn marks(&self) -> Vec<Mark> {
         match *self {
-            Shield::Atomic { from, to, .. } => [from, to],
-            Shield::Order { first, then, .. } => [first, then],
+            Shield::Atomic { from, to, .. } => vec![from, to],
+            Shield::Order { first, then, .. } => vec![first, then],
+            Shield::Patient { at } => vec![at],
+            Shield::Outlived => Vec::new(),
         }
     }
 }

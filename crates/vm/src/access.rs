@@ -2,7 +2,8 @@
 
 use unravel_trace::{EventKind, Op, SiteId};
 
-use crate::machine::{DEFINED, LEARN, Machine, POINT, TELL, WATCH};
+use crate::machine::Machine;
+use crate::site_tables::{DEFINED, LEARN, POINT, TELL, WATCH};
 use crate::thread::Need;
 
 impl Machine {
@@ -59,8 +60,8 @@ impl Machine {
     /// threads did that it has not joined.
     fn learn(&mut self, address: u64, bytes: u64, write: bool, site: SiteId) {
         if self.alive > 1 || self.unjoined > 0 {
-            let current = self.current as u32;
-            self.sharing.access(address, bytes, write, current, site);
+            let who = self.accessor();
+            self.sharing.access(address, bytes, write, who, site);
         } else {
             self.sharing.revisit(address, bytes, site);
         }

@@ -18,9 +18,10 @@ use unravel_trace::{EventKind, Op, SiteId};
 
 use crate::error::VmError;
 use crate::guard;
-use crate::machine::{LEARN, Machine};
+use crate::machine::Machine;
 use crate::memory::{Fault, in_arena};
 use crate::resolve::Resolved;
+use crate::site_tables::LEARN;
 use crate::thread::Need;
 
 /// See [`MachineCode`].
@@ -175,8 +176,8 @@ impl Machine {
         for operand in operands {
             if flags & LEARN != 0 {
                 let bytes = operand.bytes.min(LOOK);
-                let current = self.current as u32;
-                self.sharing.access(operand.address, bytes, true, current, site);
+                let who = self.accessor();
+                self.sharing.access(operand.address, bytes, true, who, site);
             }
             // An operand may be declared larger than it is, and an address in a register may be behind the end
             // of an object: there `rep movsb` copies nothing.

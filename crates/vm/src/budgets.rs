@@ -12,6 +12,11 @@ unravel_trace::budgets! {
     /// before, as natively, and cost nothing.
     FRESH: usize = 4096;
 
+    /// Events without effect after which a thread on a recorded route may leave a busy wait earlier than it did.
+    IDLE_ROUNDS: u32 = 2;
+    /// Branches of the longest round of a busy wait that is recognised in a recorded route.
+    LONGEST_ROUND: usize = 16;
+
     /// Other values offered after an attempt.
     MOST_OTHERS: usize = 48;
 

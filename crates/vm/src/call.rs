@@ -63,6 +63,7 @@ impl Machine {
             let mut varargs = 0;
             if callee.signature.variadic {
                 (varargs, top) = crate::native::push_varargs(site, body.params.len(), at.fp, top);
+                self.define(caller_top, top - caller_top);
             }
             (*thread).frames.push(Frame {
                 function,
@@ -98,6 +99,7 @@ impl Machine {
             if body.frame_bytes > 0 {
                 let fresh = (body.frame_bytes as usize).min(FRESH);
                 (base as *mut u8).write_bytes(self.limits.uninit.pattern, fresh);
+                self.leave_undefined(base, u64::from(body.frame_bytes));
             }
             if body.atomic {
                 self.enter_atomic();

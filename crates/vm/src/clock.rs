@@ -109,17 +109,12 @@ impl State {
         self.deadlines(&[]).map(|(_, deadline)| deadline).min()
     }
 
-    /// Events since time last passed.
-    pub fn worked(&self) -> u64 {
-        self.events - self.clock.passed_at
-    }
-
-    /// Adds those whose deadline comes first to who can go on.
-    pub fn add_earliest(&mut self) {
+    /// Adds those whose deadline comes first, of these, to who can go on.
+    pub fn add_earliest(&mut self, of: impl Fn(&State, usize) -> bool) {
         let mut ready = std::mem::take(&mut self.ready);
-        if let Some(earliest) = self.deadlines(&ready).map(|(_, deadline)| deadline).min() {
-            let first: Vec<usize> = self
-                .deadlines(&ready)
+        let deadlines = || self.deadlines(&ready).filter(|(index, _)| of(self, *index));
+        if let Some(earliest) = deadlines().map(|(_, deadline)| deadline).min() {
+            let first: Vec<usize> = deadlines()
                 .filter(|(_, deadline)| *deadline == earliest)
                 .map(|(index, _)| index)
                 .collect();
@@ -139,7 +134,7 @@ impl State {
             return;
         }
         let able = self.ready.len();
-        self.add_earliest();
+        self.add_earliest(|state, index| !state.is_watchdog(index));
         if self.ready.len() > able {
             self.ready.drain(..able);
             self.work_took_time = true;
@@ -150,7 +145,8 @@ impl State {
     pub fn collect_early(&mut self) {
         let mut early = std::mem::take(&mut self.early);
         early.clear();
-        early.extend(self.deadlines(&self.ready).map(|(index, _)| self.ready_by_time(index)));
+        let deadlines = self.deadlines(&self.ready).filter(|(index, _)| !self.is_watchdog(*index));
+        early.extend(deadlines.map(|(index, _)| self.ready_by_time(index)));
         self.could_deviate |= !early.is_empty();
         self.early = early;
     }
@@ -185,8 +181,7 @@ impl Machine {
     /// The current thread sleeps.
     pub fn sleep(&mut self, nanoseconds: u64, site: SiteId) {
         let until = self.clock.now.saturating_add(nanoseconds.min(3600 * SECOND));
-        let alone = self.alive <= 1 && !self.timers.armed;
-        if alone || self.concolic.guide.is_on() {
+        if self.alive <= 1 || self.concolic.guide.is_on() {
             self.clock.now = until;
             if self.alive > 1 {
                 self.yield_point(site);
@@ -237,9 +232,6 @@ impl Machine {
         let changes = thread.changes;
         thread.looks = Looks { last: now, place, changes, ..thread.looks };
         self.compare_looks();
-        if self.timers.armed {
-            self.take_timers(site);
-        }
         now
     }
 

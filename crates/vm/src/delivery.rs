@@ -114,8 +114,8 @@ impl State {
     /// Those signals.
     fn arriving(&self, index: usize) -> u64 {
         let thread = &self.threads[index];
-        // Nothing comes before a thread's first event.
-        if thread.ended || thread.atomic > 0 || thread.last_event == 0 {
+        // Nothing comes before a thread's first event, and nothing to a timer.
+        if thread.ended || thread.atomic > 0 || thread.last_event == 0 || thread.timer.is_some() {
             return 0;
         }
         let awaited = match thread.need {
@@ -208,6 +208,12 @@ impl Machine {
         self.wait_for_turn(pending, Need::Nothing);
     }
 
+    /// The point before the thread of a timer does what it is for, once its time has come.
+    pub fn expiry_point(&mut self, timer: ThreadId, site: SiteId, need: Need) {
+        let pending = self.pending(Op::Release, OBJECT, 1, site, need);
+        self.wait_for_turn(Pending { operand: Operand::Thread(timer), ..pending }, need);
+    }
+
     /// The point before the current thread waits for a signal of a set.
     pub fn signal_point(&mut self, set: u64, site: SiteId) {
         self.point(Op::Acquire, OBJECT, 1, site, Need::Signal(set));
@@ -285,6 +291,7 @@ impl Machine {
         let info = top.next_multiple_of(16);
         self.memory.set_stack_top(slot, info + INFO_BYTES);
         write_info(info, sent);
+        self.define(info, INFO_BYTES);
         self.call_address(action.handler, &[number as u64, info, CONTEXT]);
         self.memory.set_stack_top(slot, top);
         let thread = &mut self.threads[me];

@@ -80,7 +80,11 @@ impl Machine {
         let Some(thread) = (index < self.thread_count).then(|| &self.threads[index]) else {
             return Vec::new();
         };
-        let own = thread.frames.last().and_then(|f| self.site_at(f.function, thread.at.pc, 0));
+        let own = match (thread.timer, thread.frames.last()) {
+            // Where it was set first.
+            (Some(_), None) => Some(thread.pending.site),
+            (_, frame) => frame.and_then(|f| self.site_at(f.function, thread.at.pc, 0)),
+        };
         own.into_iter().chain(self.callers_of(index)).collect()
     }
 
@@ -301,20 +305,21 @@ impl Machine {
 
     fn waits(&self, of: impl Fn(&Thread) -> bool) -> Vec<Related> {
         self.threads_of_run()
-            .filter(|t| !t.ended && of(t))
+            .filter(|t| !t.ended && t.timer.is_none() && of(t))
             .map(|t| Related { message: self.describe_wait(t), stack: self.stack_of(t.id.index()) })
             .collect()
     }
 
     pub fn deadlock(&mut self) -> ! {
-        if self.threads_of_run().any(|t| matches!(t.need, Need::Signal(_) | Need::Never)) {
+        let awaits = |t: &Thread| matches!(t.need, Need::Signal(_) | Need::Never);
+        if self.threads_of_run().any(|t| t.timer.is_none() && awaits(t)) {
             self.note(Note::SignalsIgnored);
         }
         let related = self.waits(|_| true);
         let cycle = self.cycle();
         // Those who wait for the end of a thread wait because of the others.
         let stuck: Vec<usize> = (0..self.thread_count)
-            .filter(|t| !self.threads[*t].ended)
+            .filter(|t| !self.threads[*t].ended && self.threads[*t].timer.is_none())
             .filter(|t| !matches!(self.threads[*t].need, Need::Ended(_)))
             .collect();
         let message = match (cycle.len(), stuck.len()) {

@@ -9,9 +9,10 @@ use unravel_trace::{Deviation, EventKind, FailureKind, Op};
 
 use crate::arith;
 use crate::budgets::FRESH;
-use crate::machine::{Machine, POINT, RECORD, State, WATCH};
+use crate::machine::{Machine, State};
 use crate::models::Flow;
 use crate::resolve::Resolved;
+use crate::site_tables::{POINT, RECORD, WATCH};
 use crate::thread::{Cursor, Frame, Need, Thread};
 
 /// Room left at the end of a stack for native callees' needs and error reports.
@@ -30,19 +31,21 @@ impl Machine {
     pub unsafe fn interpret(&mut self) -> Result<(), Uncaught> {
         // SAFETY: as promised above.
         unsafe {
-            if self.concolic.is_on() {
-                self.interpret_as::<true>()
-            } else {
-                self.interpret_as::<false>()
+            match (self.concolic.is_on(), self.follower.is_some()) {
+                (true, _) => self.interpret_as::<true, false>(),
+                (false, true) => self.interpret_as::<false, true>(),
+                (false, false) => self.interpret_as::<false, false>(),
             }
         }
     }
 
-    /// With `SYMBOLIC`, shadows follow (see [`crate::symbolic`]).
+    /// With `SYMBOLIC`, shadows follow (see [`crate::symbolic`]); with `ROUTE`, threads keep to theirs (see [`crate::follow`]).
     ///
     /// # Safety
     /// As for `interpret`.
-    unsafe fn interpret_as<const SYMBOLIC: bool>(&mut self) -> Result<(), Uncaught> {
+    unsafe fn interpret_as<const SYMBOLIC: bool, const ROUTE: bool>(
+        &mut self,
+    ) -> Result<(), Uncaught> {
         // What the loop uses all the time, without the way through the handle. Pointers, because others run at points.
         let state: *mut State = self.state().as_ptr();
         let thread: *mut Thread = self.threads.pointer(self.current);
@@ -93,7 +96,12 @@ impl Machine {
             ($holds:expr, $when:expr, $then:expr, $other:expr) => {{
                 let taken =
                     if SYMBOLIC { ((*state).concolic.direction != 0) == $when } else { $holds };
-                jump!(if taken { $then } else { $other })
+                let to = if taken { $then } else { $other };
+                if ROUTE {
+                    save!();
+                    self.keep_to_route(to);
+                }
+                jump!(to)
             }};
         }
         macro_rules! check {
@@ -461,6 +469,7 @@ impl Machine {
                         (*state).memory.set_stack_top(slot, at + size);
                         let pattern = (*state).limits.uninit.pattern;
                         (at as *mut u8).write_bytes(pattern, (size as usize).min(FRESH));
+                        self.leave_undefined(at, size);
                         reg!(dst) = at;
                     }
                     Inst::CopyToFrame { offset, src, bytes } => {
@@ -471,6 +480,7 @@ impl Machine {
                             self.shadow_copy(from, to as u64, u64::from(bytes));
                         }
                         std::ptr::copy(from as *const u8, to, bytes as usize);
+                        self.define(to as u64, u64::from(bytes));
                     }
 
                     Inst::Jump { to } => jump!(to),
@@ -499,6 +509,10 @@ impl Machine {
                         } else {
                             switch.cases.get(&reg!(value)).copied().unwrap_or(switch.default)
                         };
+                        if ROUTE {
+                            save!();
+                            self.keep_to_route(to);
+                        }
                         jump!(to)
                     }
                     Inst::IndirectJump { ptr } => {

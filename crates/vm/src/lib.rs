@@ -6,6 +6,7 @@
 //! - `machine.rs` is the state of a run, with the reason that sharing it between fibers is sound; `handle.rs` is how they reach it.
 //!   `interpret.rs` is the loop, `call.rs` enters and leaves functions, `thread.rs` is a green thread.
 //! - `access.rs` and `point.rs` are where the scheduler decides; `sharing.rs` learns what is shared, `sites.rs` lists the sites.
+//! - `follow.rs` lets threads keep to recorded routes.
 //! - `memory.rs` is the arena. `sync.rs` and `models/` are the library functions that schedule, block, allocate or share, a file a
 //!   family; `native.rs` is all others, through `interface.rs` (libffi), with `host.rs` for what they share with this process,
 //!   `handover.rs` for the memory they get, `guard.rs` for crashes in them, `watchdog.rs` for calls that do not come back,
@@ -45,6 +46,7 @@ mod clock;
 mod delivery;
 mod error;
 mod failure;
+mod follow;
 mod foreign;
 mod guard;
 mod handle;
@@ -61,6 +63,7 @@ mod pure;
 mod record;
 mod resolve;
 mod sharing;
+mod site_tables;
 mod sites;
 mod spin_rounds;
 mod stacks;
@@ -71,10 +74,12 @@ mod undefined;
 mod watchdog;
 mod whereabouts;
 
+use std::sync::Arc;
+
 use unravel_code::Program;
 use unravel_trace::{
-    Capabilities, EngineError, Executor, Guess, Guide, Guided, Health, Job, Lead, Led, Observer,
-    Paths, Run, Scheduler, SiteTable, Whereabouts, user_place,
+    Capabilities, EngineError, Executor, Followed, Guess, Guide, Guided, Health, Job, Lead, Led,
+    Observer, Paths, Route, Run, Scheduler, SiteTable, Whereabouts, user_place,
 };
 
 pub use budgets::budgets;
@@ -95,13 +100,15 @@ pub struct Options {
 pub struct Vm {
     machine: machine::OwnedMachine,
     sites: SiteTable,
+    /// The route that was last followed, in terms of lowered code.
+    plan: Option<Arc<follow::Plan>>,
 }
 
 impl Vm {
     pub fn new(mut program: Program, options: Options) -> Result<Vm, VmError> {
         sites::name_sites(&mut program, &options.program_name);
         let sites = sites::sites(&program);
-        Ok(Vm { machine: machine::OwnedMachine::new(program, options)?, sites })
+        Ok(Vm { machine: machine::OwnedMachine::new(program, options)?, sites, plan: None })
     }
 
     pub fn program(&self) -> &Program {
@@ -168,5 +175,21 @@ impl Guide for Vm {
 
     fn lead(&mut self, job: &Job<'_>, lead: &Lead, guesses: &[Guess]) -> Result<Led, EngineError> {
         self.machine.run_led(job, lead, guesses)
+    }
+
+    fn follow(
+        &mut self,
+        job: &Job<'_>,
+        route: Option<&Arc<Route>>,
+        by: &mut dyn Scheduler,
+        seen: &mut dyn Observer,
+    ) -> Result<Followed, EngineError> {
+        if let Some(route) = route
+            && !self.plan.as_ref().is_some_and(|plan| plan.is_of(route))
+        {
+            self.plan = Some(Arc::new(self.machine.plan(route)));
+        }
+        let plan = route.and(self.plan.clone());
+        self.machine.run_following(job, plan, by, seen)
     }
 }

@@ -49,39 +49,12 @@ use crate::native::Natives;
 use crate::record::Recorder;
 use crate::resolve::{Resolved, resolve_externals};
 use crate::sharing::Sharing;
+use crate::site_tables::{AccessWish, KeptTables};
 use crate::symbolic::Concolic;
 use crate::sync::SyncObjects;
 use crate::thread::*;
 use crate::undefined::Undefined;
 use crate::{Options, guard};
-
-/// Bits of [`Machine::site_flags`]: what an access at a site does besides accessing.
-pub(crate) const POINT: u8 = 1;
-/// See whether memory that is read was written.
-pub(crate) const DEFINED: u8 = 32;
-/// No point, but whoever looks is told: inside atomic sections, and where one thread is left.
-pub(crate) const TELL: u8 = 64;
-pub(crate) const LEARN: u8 = 2;
-pub(crate) const RECORD: u8 = 4;
-/// Notice every store that changes memory, shared or not.
-pub(crate) const WATCH: u8 = 8;
-
-/// One table of flags for each state the machine can be in, a byte a site.
-#[derive(Debug, Default)]
-pub(crate) struct SiteTables {
-    /// One thread alive, and there never were more.
-    first: Vec<u8>,
-    /// One thread alive: what it does is recorded, if anything is.
-    alone: Vec<u8>,
-    /// One thread alive, in a loop that seems to get nowhere.
-    alone_watched: Vec<u8>,
-    /// Several threads.
-    shared: Vec<u8>,
-    /// Several threads, inside an atomic section.
-    atomic: Vec<u8>,
-    /// Several threads, none of which seems to get anywhere.
-    watched: Vec<u8>,
-}
 
 /// All state of the machine, reached through a [`Machine`].
 pub(crate) struct State {
@@ -95,6 +68,8 @@ pub(crate) struct State {
     pub natives: Natives,
     pub recorder: Recorder,
     pub concolic: Concolic,
+    /// In runs whose threads keep to a route, or leave one behind.
+    pub follower: Option<Box<crate::follow::Follower>>,
 
     /// Threads of this run in order of creation, then recycled ones.
     pub threads: Threads,
@@ -110,9 +85,9 @@ pub(crate) struct State {
     registers: Vec<*mut u64>,
     stacks: Vec<DefaultStack>,
 
-    tables: SiteTables,
+    tables: KeptTables,
+    /// The present one of them.
     pub site_flags: *const u8,
-    visible: VisibleSet,
 
     pub budget: u32,
     pub events: u64,
@@ -218,6 +193,7 @@ impl OwnedMachine {
             natives,
             recorder: Recorder::default(),
             concolic: Concolic::default(),
+            follower: None,
             threads: Threads::default(),
             thread_count: 0,
             names: Vec::new(),
@@ -228,9 +204,8 @@ impl OwnedMachine {
             slots_in_use: (0..SLOTS as usize).map(|s| s == crate::native::ARGUMENTS_SLOT).collect(),
             registers: vec![std::ptr::null_mut(); SLOTS as usize],
             stacks: Vec::new(),
-            tables: SiteTables::default(),
+            tables: KeptTables::default(),
             site_flags: std::ptr::null(),
-            visible: VisibleSet::default(),
             budget: 0,
             events: 0,
             segments: Vec::new(),
@@ -388,7 +363,10 @@ impl Machine {
             threads: self.names.clone(),
             segments: self.segments.clone(),
             choices: self.choices.clone(),
-            visible: if failed_or_kept { self.visible.clone() } else { VisibleSet::default() },
+            visible: match failed_or_kept {
+                true => self.tables.visible().clone(),
+                false => VisibleSet::default(),
+            },
         };
         let requests = self.requests(&outcome);
         let mut trace = self.recorder.take();
@@ -526,60 +504,29 @@ impl Machine {
     }
 
     fn set_tables(&mut self, visible: &VisibleSet, want: Want) {
-        let learn = if want.learn { LEARN } else { 0 };
-        let record = if want.detail >= Detail::Events { RECORD } else { 0 };
-        let sites = self.program.sites.len() + 1;
-        let tell = if self.tells { TELL } else { 0 };
-        let defined = if self.limits.uninit.fails { DEFINED } else { 0 };
-        let wanted = POINT | record | learn | tell | defined;
-        if self.visible == *visible
-            && self.tables.shared.len() == sites
-            && self.tables.first[sites - 1] == wanted
-        {
-            self.update_flags();
-            return;
-        }
-        self.visible = visible.clone();
-        self.tables.shared = vec![learn | defined; sites];
-        self.tables.atomic = vec![learn | defined; sites];
-        self.tables.first = vec![defined; sites];
-        self.tables.alone = vec![learn | defined; sites];
-        self.tables.alone_watched = vec![WATCH | learn | defined; sites];
-        let State { program, tables, .. } = &mut **self;
-        for (index, access) in program.accesses.iter().enumerate() {
-            let atomic = access.kind == unravel_code::AccessKind::Atomic;
-            let site = SiteId(index as u32);
-            // With company: without it, other tables hold.
-            if PointRule::of(Op::Read, atomic).is_one(site, visible, 2) {
-                tables.shared[index] |= POINT | record;
-                tables.atomic[index] |= record | tell;
-                tables.alone[index] |= record | tell;
-                tables.alone_watched[index] |= record | tell;
-            }
-        }
-        self.tables.watched = self.tables.shared.iter().map(|flags| flags | WATCH).collect();
-        // The entry behind the last site says what the tables were made for.
-        self.tables.first[sites - 1] = wanted;
+        let wish = AccessWish { want, tells: self.tells, defined: self.limits.uninit.fails };
+        let state = &mut **self;
+        state.tables.set(&state.program, visible, wish);
         self.update_flags();
     }
 
     /// Chooses the table that fits the number of threads and the current thread's atomic section.
     pub fn update_flags(&mut self) {
         let table = if self.alive <= 1 && self.stagnation.is_watched() {
-            &self.tables.alone_watched
+            &self.tables.now.alone_watched
         } else if self.thread_count <= 1 {
-            &self.tables.first
+            &self.tables.now.first
         } else if self.alive <= 1 {
-            &self.tables.alone
+            &self.tables.now.alone
         } else if self.threads[self.current].atomic > 0 {
-            &self.tables.atomic
+            &self.tables.now.atomic
         } else if self.stagnation.is_watched()
             || self.prune_spins
             || self.threads[self.current].looks_for_spin
         {
-            &self.tables.watched
+            &self.tables.now.watched
         } else {
-            &self.tables.shared
+            &self.tables.now.shared
         };
         self.site_flags = table.as_ptr();
     }
@@ -645,6 +592,7 @@ impl Machine {
             );
         }
         self.threads[index].locals = base;
+        self.define(base, size);
         self.memory.set_stack_top(slot, (base + size).next_multiple_of(64));
         self.update_flags();
         id

@@ -51,7 +51,9 @@ impl Stagnation {
 impl Machine {
     /// Waits at a point until the pending event may be executed, and counts it as executed.
     pub fn point(&mut self, op: Op, address: u64, bytes: u32, site: SiteId, need: Need) {
-        self.wait_for_turn(self.pending(op, address, bytes, site, need), need);
+        // Nearly all events come this way. Inlined, or what is pending would be written in parts and read back as a whole,
+        // for which a processor waits.
+        self.wait_here(self.pending(op, address, bytes, site, need), need);
     }
 
     /// The point before a library function looks at memory in one go with all that it does.
@@ -87,6 +89,7 @@ impl Machine {
     }
 
     /// An event of the current thread, as schedulers see it.
+    #[inline(always)]
     pub fn pending(&self, op: Op, address: u64, bytes: u32, site: SiteId, need: Need) -> Pending {
         let operand = match (op, need) {
             (_, Need::Wake { mutex, .. }) => Operand::Mutex(mutex),
@@ -111,6 +114,11 @@ impl Machine {
     }
 
     pub fn wait_for_turn(&mut self, pending: Pending, need: Need) {
+        self.wait_here(pending, need);
+    }
+
+    #[inline(always)]
+    fn wait_here(&mut self, pending: Pending, need: Need) {
         if self.concolic.guide.is_on() {
             return self.guided_point(pending, need);
         }
@@ -119,6 +127,7 @@ impl Machine {
     }
 
     /// True if a signal arrives instead of the event.
+    #[inline(always)]
     fn wait_once(&mut self, pending: Pending, need: Need) -> bool {
         let me = self.current;
         let limit = self.patience();
@@ -132,7 +141,8 @@ impl Machine {
             self.look_for_spin(me);
         }
         if self.skip_rounds {
-            repeats = enabled_already && self.repeats_round(&pending, need);
+            repeats = enabled_already
+                && self.repeats_round(pending.op, pending.site, pending.address, need);
             waits = !self.prune_spins && !repeats && self.look_for_old_state();
         }
         let thread = &self.threads[me];
@@ -147,7 +157,7 @@ impl Machine {
             && enabled_already
             && idle < limit
             && !waits
-            && !((self.anyone_timed || self.timers.armed) && self.time_is_overdue())
+            && !(self.anyone_timed && self.time_is_overdue())
             && !self.turn_is_long()
         {
             self.budget -= 1;
@@ -171,14 +181,12 @@ impl Machine {
             thread.timed = false;
         }
         thread.idle += 1;
-        let idle = thread.idle;
-        if self.prune_spins && idle == LONG_SPIN {
-            self.note(Note::HeldBack);
-        }
-        let thread = &mut self.threads[me];
         thread.jumps = 0;
         thread.empty_loops = 0;
         thread.last_event = events;
+        if thread.idle == LONG_SPIN && self.prune_spins {
+            self.note(Note::HeldBack);
+        }
         interrupted
     }
 
@@ -272,16 +280,6 @@ impl Machine {
         }
     }
 
-    /// Time changed something that all can see: who was spinning may go on.
-    pub fn made_progress_by_time(&mut self) {
-        self.progress += 1;
-        self.shared_progress += 1;
-        if self.stagnation.watched {
-            self.stagnation.clear();
-            self.update_flags();
-        }
-    }
-
     /// A `sched_yield`, a sleep, a spin hint: others first.
     pub fn yield_point(&mut self, site: SiteId) {
         if !self.prune_spins {
@@ -296,10 +294,7 @@ impl Machine {
     /// Called on every backward jump's overflow: a loop that runs long without an event.
     pub fn long_loop(&mut self, site: SiteId) {
         let loops = self.threads[self.current].empty_loops + 1;
-        if self.alive <= 1 && self.timers.armed {
-            self.let_timer_come();
-            self.take_timers(site);
-        } else if self.alive <= 1 {
+        if self.alive <= 1 {
             self.look_for_endless_loop();
         } else if self.threads[self.current].atomic == 0 {
             self.yield_point(site);
@@ -444,12 +439,9 @@ impl Machine {
 
     fn collect_ready(&mut self) {
         self.collect_enabled();
-        if self.timers.armed {
-            self.run_timers();
-        }
         if self.anyone_timed {
             if self.ready.is_empty() {
-                self.add_earliest();
+                self.add_earliest(|_, _| true);
             } else {
                 self.let_work_take_time();
             }
@@ -487,14 +479,10 @@ impl Machine {
             return true;
         }
         if self.anyone_timed {
-            self.add_earliest();
+            self.add_earliest(|_, _| true);
         }
         if spinning < self.ready.len() {
             self.ready.drain(..spinning);
-            return true;
-        }
-        if self.timers.armed && self.let_timer_come() {
-            self.collect_enabled();
             return true;
         }
         self.take_turns();

@@ -4,8 +4,9 @@ use rustc_hash::FxHashMap;
 use unravel_code::Program;
 use unravel_trace::*;
 
-use crate::machine::{Machine, RECORD};
+use crate::machine::Machine;
 use crate::memory::stack_slot;
+use crate::site_tables::RECORD;
 
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {

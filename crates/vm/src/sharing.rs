@@ -6,6 +6,8 @@
 //! other threads have ended (the assertion after the joins). What was shared in earlier runs does not count: a run
 //! teaches the same whatever its process did before.
 //!
+//! What a signal handler and the code that it interrupts both touch counts as well.
+//!
 //! Errs on the side of too many: memory reused for another purpose, or ordered by a join, still counts.
 
 use unravel_code::layout::{ARENA_BASE, ARENA_SIZE};
@@ -13,6 +15,7 @@ use unravel_trace::{SiteId, VisibleSet};
 
 use crate::budgets::{MAX_GRANULES, MAX_VISITS};
 use crate::error::VmError;
+use crate::machine::State;
 use crate::memory::{in_arena, map_table, unmap};
 
 /// Who last read or wrote a granule, packed: thread 15 bits, "several threads did" 1, run 16.
@@ -32,6 +35,17 @@ impl Last {
     /// Whether some other thread than this did it, in this run.
     fn by_other(self, thread: u32, run: u16) -> bool {
         self.0 as u16 == run && (self.several() || self.thread() != thread)
+    }
+}
+
+/// Whoever handles a signal is not who was interrupted, for what they share.
+const HANDLER: u32 = 1 << 14;
+
+impl State {
+    /// Who accesses memory now.
+    pub fn accessor(&self) -> u32 {
+        let is_handler = !self.threads[self.current].set_aside.is_empty();
+        self.current as u32 | if is_handler { HANDLER } else { 0 }
     }
 }
 

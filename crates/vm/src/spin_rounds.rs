@@ -44,6 +44,12 @@ impl Round {
         (self.hinted, self.repeated, self.waits) = (false, 0, None);
     }
 
+    /// The thread did something that is no look: what it has read before counts no more.
+    #[inline]
+    pub fn forget(&mut self) {
+        (self.progress, self.waits) = (u64::MAX, None);
+    }
+
     /// Whether the thread would do nothing new.
     pub fn waits(&self, progress: u64) -> bool {
         self.waits == Some(progress)
@@ -52,24 +58,34 @@ impl Round {
 
 impl Machine {
     /// Whether the current thread, about to do this, repeats a round of a busy wait in library code.
-    pub(crate) fn repeats_round(&mut self, pending: &Pending, need: Need) -> bool {
+    #[inline]
+    pub(crate) fn repeats_round(&mut self, op: Op, site: SiteId, address: u64, need: Need) -> bool {
+        let is_hint = op == Op::Yield && need == Need::Nothing;
+        if is_hint || op == Op::Read {
+            return self.repeats_look(is_hint, site, address);
+        }
+        let me = self.current;
+        self.threads[me].round.forget();
+        false
+    }
+
+    fn repeats_look(&mut self, is_hint: bool, site: SiteId, address: u64) -> bool {
         let me = self.current;
         if self.alive <= 1 || self.threads[me].atomic > 0 {
             return false;
         }
         let progress = self.shared_progress;
-        let is_hint = pending.op == Op::Yield && need == Need::Nothing;
         let round = &mut self.threads[me].round;
-        if round.progress != progress || !(is_hint || pending.op == Op::Read) {
+        if round.progress != progress {
             round.clear();
             round.progress = progress;
             return false;
         }
-        let what = (pending.site, pending.address);
+        let what = (site, address);
         let is_known = round.seen.contains(&what);
         if is_hint {
             // The hint itself concerns nobody: it belongs to the look before it.
-            let site = self.program.sites.get(pending.site.index());
+            let site = self.program.sites.get(site.index());
             let in_library = site.is_some_and(|site| site.place.is_system());
             let round = &mut self.threads[me].round;
             round.hinted |= in_library && !round.seen.is_empty();
@@ -89,7 +105,14 @@ impl Machine {
     }
 
     /// Notes whether the current thread is back in a state it was in with nothing changed in between. True if so.
+    #[inline]
     pub(crate) fn look_for_old_state(&mut self) -> bool {
+        let thread = &self.threads[self.current];
+        // Only who looks for a spin remembers states.
+        (thread.idle >= SPIN_LOOK || thread.looks_for_spin) && self.compare_with_old_states()
+    }
+
+    fn compare_with_old_states(&mut self) -> bool {
         let me = self.current;
         let (progress, alone) = (self.progress, self.alive <= 1);
         let thread = &mut self.threads[me];

@@ -105,6 +105,8 @@ pub(crate) struct Thread {
     /// Its `pthread_t`.
     pub handle: u64,
     pub children: u32,
+    /// The timer that it is the thread of, if any.
+    pub timer: Option<usize>,
     /// What `pthread_setname_np` called it.
     pub label: Option<String>,
 
@@ -238,6 +240,7 @@ impl Thread {
             slot: 0,
             handle: 0,
             children: 0,
+            timer: None,
             label: None,
             frames: Vec::with_capacity(32),
             at: Cursor::NOWHERE,

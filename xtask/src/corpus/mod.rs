@@ -19,12 +19,11 @@ use crate::error::Error;
 use crate::tally::Tally;
 use crate::workspace;
 
-pub use case::name;
+pub use answer::Outcome;
+pub use case::{Case, name};
 pub use caused::{Cause, Causes, Order, Repair, Repairs};
 pub use claims::{Failing, Measured, Searched};
 pub use hunted::{Exposed, Hunt};
-
-use case::Case;
 
 /// How much is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,6 +12,12 @@ pub struct HuntFlags {
     /// Let so many runs pass first, and start from them.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub runs: u64,
+    /// PROGRAM is the logs of recorded runs that passed: start from those, and let no others pass.
+    #[arg(long, conflicts_with_all = ["runs", "seed"])]
+    pub from: bool,
+    /// Of logs: let sync operations come in any order, not only in the recorded one.
+    #[arg(long, requires = "from")]
+    pub no_stamps: bool,
     /// Keep the runs in this database, and start from those that are there, too.
     #[arg(long, value_name = "DIR")]
     pub db: Option<PathBuf>,

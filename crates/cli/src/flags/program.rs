@@ -38,7 +38,7 @@ pub struct InputFlags {
     /// Give a run up after this many loop iterations and calls.
     #[arg(long, value_name = "N")]
     pub max_steps: Option<u64>,
-    /// Reading heap memory that nobody has written is a failure, and what such memory holds varies.
+    /// Reading memory that nobody has written is a failure, and what such memory holds varies.
     #[arg(long)]
     pub uninit: bool,
     /// Let at most so many allocations of a run fail.
@@ -92,6 +92,9 @@ pub struct BuildFlags {
     /// Where to write the result (default: the first source's name with `.unravel`).
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Build a native program that `unravel record` can run (default: the first source's name without its ending).
+    #[arg(long)]
+    pub record: bool,
     /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,

@@ -57,6 +57,9 @@ pub struct ExplainFlags {
         hide_env_values = true
     )]
     pub solver: SolverChoice,
+    /// Have every proof of the solver checked without the solver, and say so.
+    #[arg(long)]
+    pub certify: bool,
     /// Directory for the page, the traces and the other files.
     #[arg(long, value_name = "DIR", default_value = "unravel-out")]
     pub out: PathBuf,

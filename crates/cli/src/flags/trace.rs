@@ -39,9 +39,24 @@ pub struct ReplayFlags {
 
 #[derive(Debug, Args)]
 pub struct DiagnoseFlags {
-    /// A failing trace that `explain`, `find`, `run` or `import` wrote.
+    /// A failing trace that `explain`, `find`, `run` or `import` wrote, or the log of a recorded run that failed.
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
+    /// Of a log: arguments of the program, if the log does not have them.
+    #[arg(last = true, value_name = "ARG")]
+    pub args: Vec<String>,
+    /// Of a log: file to use as standard input.
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Of a log: use a native library.
+    #[arg(short = 'l', value_name = "LIBRARY")]
+    pub library: Vec<String>,
+    /// Of a log: let sync operations come in any order, not only in the recorded one.
+    #[arg(long)]
+    pub no_stamps: bool,
+    /// Of a log: directory for the kept module and the trace.
+    #[arg(long, value_name = "DIR", default_value = "unravel-out")]
+    pub out: PathBuf,
     /// Another build of the program.
     #[arg(long, value_name = "PROGRAM")]
     pub program: Vec<PathBuf>,
@@ -88,6 +103,22 @@ pub struct DiagnoseFlags {
     /// Print what the stages took to standard error, for benchmarks.
     #[arg(long, hide = true)]
     pub timings: bool,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CertifyFlags {
+    /// The failing trace that was diagnosed.
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// What `diagnose TRACE --certify=DIR` wrote to DIR.
+    #[arg(value_name = "CERTIFICATE", required = true)]
+    pub certificates: Vec<PathBuf>,
+    /// Another build of the program.
+    #[arg(long, value_name = "PROGRAM")]
+    pub program: Vec<PathBuf>,
     /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,

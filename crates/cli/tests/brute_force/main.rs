@@ -156,7 +156,7 @@ fn one_program() {
         if all.ends.iter().any(|end| !end.starts_with("exited")) {
             println!("{SAID} fails");
         }
-        if found.reached.complete {
+        if found.reached.is_complete() {
             println!("{SAID} complete {bound}");
         }
         let missed: Vec<&String> = all.ends.difference(&found.ends).collect();
@@ -169,7 +169,7 @@ fn one_program() {
                 found.reached
             );
         }
-        if found.reached.complete && found.reached.is_for_all_deviations() {
+        if found.reached.is_complete() && found.reached.is_for_all_deviations() {
             settled.get_or_insert(found.ends);
         }
     }

@@ -1,10 +1,11 @@
 //! Small random programs with threads, as C sources.
 //!
 //! Two or three threads with two to five operations each: atomics, sections under a lock, tried and timed locks, condition
-//! variables, semaphores, sleeps, and assertions that hold in some orders only. Waits are bounded or not. `main` joins
+//! variables, semaphores, sleeps, short loops, waits by looking at memory or at the clock, signals, timers, and assertions that hold in
+//! some orders only. Waits are bounded or not. `main` joins
 //! the threads and returns what is left as its exit code, with what each thread saw last, so that two searches that see the
-//! same codes have seen the same ends. Each operation has a line of its own: a line says which one failed. There are no
-//! loops, so every run ends or is stuck.
+//! same codes have seen the same ends. Each operation has a line of its own: a line says which one failed. Loops end, or only look:
+//! every run ends or is stuck.
 
 use unravel_trace::Rng;
 
@@ -12,8 +13,11 @@ const HEAD: &str = "\
 #define _GNU_SOURCE
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/time.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +28,12 @@ static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 static pthread_rwlock_t w = PTHREAD_RWLOCK_INITIALIZER;
 static mtx_t k;
 static sem_t s;
+static pthread_t first;
+static void handle(int number)
+{
+	(void)number;
+	y = 2;
+}
 static struct timespec in_ms(long ms)
 {
 	struct timespec at;
@@ -32,6 +42,12 @@ static struct timespec in_ms(long ms)
 	at.tv_sec += at.tv_nsec / 1000000000L;
 	at.tv_nsec %= 1000000000L;
 	return at;
+}
+static int is_before(const struct timespec *end)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec < end->tv_sec || (now.tv_sec == end->tv_sec && now.tv_nsec < end->tv_nsec);
 }
 ";
 
@@ -54,6 +70,7 @@ pub fn program(rng: &mut Rng) -> String {
         source += "\treturn (void *)r;\n}\n";
     }
     source += "int main(void)\n{\n\tpthread_t t[3];\n\tvoid *r[3] = { 0, 0, 0 };\n";
+    source += "\tfirst = pthread_self();\n\tsignal(SIGUSR1, handle);\n\tsignal(SIGALRM, handle);\n";
     source += &format!("\tsem_init(&s, 0, {});\n\tmtx_init(&k, mtx_plain);\n", rng.below(2));
     for number in 0..threads {
         source += &format!("\tpthread_create(&t[{number}], 0, t{number}, 0);\n");
@@ -97,7 +114,7 @@ fn operation(rng: &mut Rng) -> Operation {
     let lock = if rng.below(5) == 0 { "n" } else { "m" };
     let ms = 1 + rng.below(3);
     let inside = *rng.pick(&["g++;", "g = 1;", "r = g;"]);
-    let (source, events) = match rng.below(38) {
+    let (source, events) = match rng.below(43) {
         0 | 1 => (format!("r = {a};"), 1),
         2 | 3 => (format!("{a} = {value};"), 1),
         4 | 5 => (format!("r = atomic_fetch_add(&{a}, 1);"), 1),
@@ -164,6 +181,21 @@ fn operation(rng: &mut Rng) -> Operation {
             3,
         ),
         30 => (format!("pthread_rwlock_rdlock(&w); r = {a}; pthread_rwlock_unlock(&w);"), 3),
+        31 => (format!("for (int i = 0; i < 2; i++) r += atomic_fetch_add(&{a}, 1);"), 2),
+        32 => (format!("for (int i = 0; i < 2 && {a} == 0; i++) sched_yield();"), 4),
+        33 => (format!("while ({a} == 0) sched_yield();"), 2),
+        34 => (format!("{{ struct timespec u = in_ms({ms}); while (is_before(&u)) ; }}"), 2),
+        35 => (
+            format!("{{ struct timespec u = in_ms({ms}); while ({a} == 0 && is_before(&u)) ; }}"),
+            4,
+        ),
+        36 => ("pthread_kill(first, SIGUSR1);".into(), 2),
+        37 => (
+            format!(
+                "{{ struct itimerval i = {{ .it_value = {{ 0, {ms}000 }} }}; setitimer(ITIMER_REAL, &i, 0); }}"
+            ),
+            4,
+        ),
         _ => assertion(rng),
     };
     (source, events)

@@ -70,7 +70,8 @@ impl<'w> BodyWeaver<'w> {
         old: &'w Body,
         spans: &'w [Vec<usize>],
     ) -> BodyWeaver<'w> {
-        let new = Body { code: Vec::new(), places: Vec::new(), ..old.clone() };
+        let (code, places, terminators) = Default::default();
+        let new = Body { code, places, terminators, ..old.clone() };
         let (moved, addresses, detours) = Default::default();
         BodyWeaver { program, objects, guards, old, spans, new, moved, addresses, detours }
     }

@@ -11,8 +11,8 @@ use crate::world::{Ending, Mode, World};
 pub trait Ground {
     fn end(&mut self, shields: &[Shield], mode: Mode) -> Ending;
 
-    /// The events of a schedule, if it fails.
-    fn failing_trace(&mut self, shields: &[Shield], mode: Mode) -> Option<Trace>;
+    /// The events of a schedule, if it ends so.
+    fn trace(&mut self, shields: &[Shield], mode: Mode, expected: Ending) -> Option<Trace>;
 
     fn extents(&self) -> &Extents;
 
@@ -27,9 +27,9 @@ impl Ground for Execution<'_, '_> {
         self.run_shielded(shields, mode, Detail::Outcome).0
     }
 
-    fn failing_trace(&mut self, shields: &[Shield], mode: Mode) -> Option<Trace> {
+    fn trace(&mut self, shields: &[Shield], mode: Mode, expected: Ending) -> Option<Trace> {
         let (ending, trace) = self.run_shielded(shields, mode, Detail::Events);
-        (ending == Ending::Failed).then_some(trace)
+        (ending == expected).then_some(trace)
     }
 
     fn extents(&self) -> &Extents {

@@ -6,23 +6,37 @@ use unravel_trace::{
     Symbolic, Trace, Value,
 };
 
+use super::samples::Samples;
 use super::stretches::{Extended, Stretch, lock_like};
+use crate::calls::{self, Calls};
 use crate::failing::Failing;
 use crate::held::held;
 use crate::pattern::Words;
 use crate::points::{Extents, Touch};
 
 /// `others` are stretches that have to be atomic, too.
-pub fn describe(failing: &Failing, run: &Extended, stretch: &Stretch, others: &[Stretch]) -> Words {
+pub fn describe(
+    failing: &Failing,
+    run: &Extended,
+    stretch: &Stretch,
+    others: &[Stretch],
+    passing: &[&Trace],
+) -> Words {
     let trace = &run.trace;
-    let seen = Seen::new(failing, run, stretch);
+    let seen = Seen::new(failing, run, stretch, passing);
     let pattern = seen.pattern();
     let sentence = seen.sentence(pattern);
-    let to = match seen.ends_in_next_round() {
+    let to = match stretch.next_round {
         true => format!("{} of the next round", stretch.to.short()),
         false => stretch.to.short(),
     };
     let mut advice = atomic(&stretch.from, &stretch.to, &to, &seen.rivals());
+    if let (Some(first), last) =
+        (seen.called(seen.begin, seen.end), seen.called(seen.end, seen.begin))
+    {
+        let last = last.map_or_else(String::new, |last| format!(" to {}", last.short()));
+        advice += &format!(" (in {}: {}{last})", first.function, first.short());
+    }
     if pattern == Pattern::EarlyPublication {
         let (first, then) = (stretch.to.short(), stretch.from.short());
         advice =
@@ -44,7 +58,7 @@ pub fn describe(failing: &Failing, run: &Extended, stretch: &Stretch, others: &[
 
 /// The orders that a stretch is about: it begins before a rival comes, and ends after it.
 pub fn orders(failing: &Failing, run: &Extended, stretch: &Stretch) -> Vec<CausalOrder> {
-    let seen = Seen::new(failing, run, stretch);
+    let seen = Seen::new(failing, run, stretch, &[]);
     let Some(rival) = seen.rival().filter(|_| stretch.end < run.real) else { return Vec::new() };
     let order = |first: usize, second: usize, object: usize| {
         Some(CausalOrder {
@@ -60,7 +74,7 @@ pub fn orders(failing: &Failing, run: &Extended, stretch: &Stretch) -> Vec<Causa
 }
 
 /// `bank.c:53 to bank.c:54`.
-fn span(from: &Place, to: &Place) -> String {
+pub fn span(from: &Place, to: &Place) -> String {
     match SourceLine::from(from) == SourceLine::from(to) {
         true => from.short(),
         false => format!("{} to {}", from.short(), to.short()),
@@ -86,12 +100,20 @@ struct Seen<'s> {
     failed_at: Option<Place>,
     begin: usize,
     end: usize,
+    calls: &'s Calls,
+    /// Runs that show what follows from another value, where there is no symbolic trace.
+    passing: &'s [&'s Trace],
     /// Events of others in between that conflict with its begin or its end.
     between: Vec<usize>,
 }
 
 impl<'s> Seen<'s> {
-    fn new(failing: &'s Failing, run: &'s Extended, stretch: &Stretch) -> Seen<'s> {
+    fn new(
+        failing: &'s Failing,
+        run: &'s Extended,
+        stretch: &Stretch,
+        passing: &'s [&'s Trace],
+    ) -> Seen<'s> {
         let trace = &run.trace;
         let extents: Extents = crate::execution::extents(trace);
         let (begin, end) = (stretch.begin, stretch.end);
@@ -113,24 +135,20 @@ impl<'s> Seen<'s> {
             failed_at: failing.failure.place().cloned(),
             begin,
             end,
+            calls: &failing.calls,
+            passing,
             between,
         }
     }
 
-    fn event(&self, index: usize) -> &'s Event {
-        &self.trace.events[index]
+    /// Where the function that does both of two events calls the first of them.
+    fn called(&self, event: usize, other: usize) -> Option<&'s Place> {
+        let is_real = event < self.run.real && other < self.run.real;
+        self.calls.beside(event, other).filter(|_| is_real)
     }
 
-    /// Whether the thread comes to the stretch's end once more: it stands before the begin, in a loop around both.
-    fn ends_in_next_round(&self) -> bool {
-        let (begin, end) = (self.event(self.begin), self.event(self.end));
-        let line = |event: &Event| self.trace.place(event).map(|at| (at.file.clone(), at.line));
-        let stands_before = match (line(begin), line(end)) {
-            (Some((file, from)), Some((other, to))) => file == other && to < from,
-            _ => false,
-        };
-        let alike = |event: &Event| event.thread == end.thread && event.site == end.site;
-        stands_before && self.trace.events[..self.begin].iter().any(alike)
+    fn event(&self, index: usize) -> &'s Event {
+        &self.trace.events[index]
     }
 
     fn same_location(&self) -> bool {
@@ -190,10 +208,16 @@ impl<'s> Seen<'s> {
 
     /// Whether what the end writes is computed from what the beginning read.
     fn flows(&self) -> bool {
-        let Some(symbolic) = self.symbolic else { return true };
+        let Some(symbolic) = self.symbolic else {
+            let samples = Samples::new(self.run, self.begin, self.end, self.passing);
+            return samples.flows();
+        };
         let read = self.symbols(self.begin);
         // What it would have written is not known of what it never did.
-        let Some(shadow) = symbolic.shadows.get(self.end) else { return true };
+        // One that reads and writes in one step goes by what it finds.
+        let Some(shadow) = symbolic.shadows.get(self.end) else {
+            return !matches!(self.event(self.end).kind, EventKind::ReadModifyWrite { .. });
+        };
         let first = (shadow.first + shadow.reads) as usize;
         symbolic.accesses[first..first + shadow.writes as usize].iter().any(|access| {
             symbolic.exprs.symbols(access.value).iter().any(|symbol| read.contains(symbol))
@@ -203,7 +227,10 @@ impl<'s> Seen<'s> {
     /// Whether what the beginning read decides, by a branch or an address, what its thread does before the end or whether the
     /// failure comes.
     fn decides(&self, by: impl Fn(ConditionKind) -> bool) -> bool {
-        let Some(symbolic) = self.symbolic else { return false };
+        let Some(symbolic) = self.symbolic else {
+            let samples = Samples::new(self.run, self.begin, self.end, self.passing);
+            return samples.decides();
+        };
         let read = self.symbols(self.begin);
         let thread = self.event(self.begin).thread;
         let depends =
@@ -296,7 +323,13 @@ impl<'s> Seen<'s> {
             EventKind::ReadModifyWrite { old, new, .. } => format!(" from {old} to {new}"),
             _ => String::new(),
         };
-        format!("{} {}{value} at {place}", event.kind.does(), name(self.trace, index))
+        let called = match (index == self.begin, index == self.end) {
+            (true, _) => self.called(index, self.end),
+            (_, true) => self.called(index, self.begin),
+            _ => self.calls.apart(index, event.site),
+        };
+        let called = calls::said(called);
+        format!("{} {}{value} at {place}{called}", event.kind.does(), name(self.trace, index))
     }
 
     fn sentence(&self, pattern: Pattern) -> String {

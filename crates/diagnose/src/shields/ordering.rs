@@ -1,9 +1,10 @@
 //! The words for an order that should have held.
 
 use unravel_results::Pattern;
-use unravel_trace::{EventKind, Value, Verb};
+use unravel_trace::{EventKind, FailureKind, Value, Verb};
 
 use super::orders::{End, Wanted};
+use crate::calls;
 use crate::failing::Failing;
 use crate::pattern::Words;
 
@@ -14,6 +15,21 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
     let (here, there) = (then.place.short(), first.place.short());
     let did = |end: &End| format!("{} {}{what} at {}", end.thread, end.verb, end.place.short());
     let (sentence, advice) = match pattern {
+        _ if gives_away_local(failing, wanted) => {
+            let failed = failing.failure.place().map_or_else(|| there.clone(), |at| at.short());
+            (
+                format!(
+                    "{} hands out the address of a local variable ({object}) at {here}; {} uses it at {failed} when the function \
+                     that it belongs to has returned",
+                    then.thread, failing.failure.thread
+                ),
+                format!(
+                    "what is handed to another thread at {here} has to live as long as that uses it: wait for {} before the \
+                     function returns, or keep it elsewhere",
+                    failing.failure.thread
+                ),
+            )
+        }
         Pattern::EarlyFree => (
             format!(
                 "{} while {}{} still needs it at {there}",
@@ -53,6 +69,21 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
     Words { pattern, sentence, advice, region: vec![first.place.clone(), then.place.clone()] }
 }
 
+/// Whether a thread writes a pointer that the failing thread reads there, and what it pointed to was a local variable.
+fn gives_away_local(failing: &Failing, wanted: &Wanted) -> bool {
+    let trace = &failing.observed.trace;
+    let Some(EventKind::Write { at, value }) = wanted.then.event.map(|i| &trace.events[i].kind)
+    else {
+        return false;
+    };
+    failing.failure.kind == FailureKind::DeadStack
+        && *value != Value::Word(0)
+        && trace.events.iter().any(|event| {
+            *trace.thread_name(event.thread) == failing.failure.thread
+                && matches!(&event.kind, EventKind::Read { at: from, value: got } if from == at && got == value)
+        })
+}
+
 /// Where a thread got what was taken from it: the last it saw of it before.
 fn got_it(failing: &Failing, wanted: &Wanted) -> String {
     let trace = &failing.observed.trace;
@@ -60,7 +91,7 @@ fn got_it(failing: &Failing, wanted: &Wanted) -> String {
     let Some(at) = trace.events[freed].kind.location() else { return String::new() };
     let object = &trace.objects[trace.location(at).object.0 as usize];
     let inside = object.address..object.address + object.bytes.max(1);
-    let last = trace.events[..freed].iter().rfind(|event| {
+    let last = trace.events[..freed].iter().rposition(|event| {
         let points = match &event.kind {
             EventKind::Read { value: Value::Word(word), .. } => inside.contains(word),
             _ => false,
@@ -68,8 +99,23 @@ fn got_it(failing: &Failing, wanted: &Wanted) -> String {
         let touches = event.kind.location().is_some_and(|at| inside.contains(&trace.address(at)));
         *trace.thread_name(event.thread) == wanted.first.thread && (points || touches)
     });
-    let place = last.and_then(|event| trace.place(event));
-    place.map_or_else(String::new, |place| format!(", which was at {},", place.short()))
+    let Some(last) = last else { return String::new() };
+    let Some(place) = trace.place(&trace.events[last]) else { return String::new() };
+    let called = calls::said(match used(failing, &wanted.first) {
+        Some(used) => failing.calls.beside(last, used),
+        None => failing.calls.apart(last, trace.events[last].site),
+    });
+    format!(", which was at {}{called},", place.short())
+}
+
+/// The event that still needs it.
+fn used(failing: &Failing, end: &End) -> Option<usize> {
+    let trace = &failing.observed.trace;
+    let is_it = |index: &usize| {
+        let event = &trace.events[*index];
+        *trace.thread_name(event.thread) == end.thread && trace.place(event) == Some(&end.place)
+    };
+    end.event.or_else(|| (0..trace.events.len()).rev().find(is_it))
 }
 
 fn verb_of(end: &End, what: &str) -> String {
@@ -85,6 +131,7 @@ fn pattern(failing: &Failing, wanted: &Wanted) -> Pattern {
     });
     let creator = then.thread.is_ancestor_of(&first.thread);
     match then.verb {
+        _ if gives_away_local(failing, wanted) => Pattern::EarlyFree,
         _ if creator && !joins => Pattern::MissingJoin,
         Verb::Frees | Verb::Destroys => Pattern::EarlyFree,
         Verb::Signals | Verb::Broadcasts => Pattern::LostWakeUp,

@@ -6,6 +6,7 @@ use unravel_trace::{EventKind, FailureKind, Mark, Place, Shield, ThreadName, Tra
 use super::naming::writes;
 use crate::budgets::MOST_ORDERS;
 use crate::failing::Failing;
+use crate::held::held;
 
 /// `first` should come before `then`.
 #[derive(Clone, Debug)]
@@ -30,11 +31,15 @@ pub struct End {
 pub fn candidates(failing: &Failing, cause: &RootCause, passing: Option<&Trace>) -> Vec<Wanted> {
     let trace = &failing.observed.trace;
     let mut pairs: Vec<(End, End, String)> = Vec::new();
+    pairs.extend(misuse(failing, passing));
     pairs.extend(use_before_free(failing));
     for order in &cause.orders {
         let end = |who: &Participant| End::of(who, trace, passing);
         let pair = (end(&order.second), end(&order.first), order.object.clone());
+        let outside =
+            before_lock(&pair.1, trace).map(|then| (pair.0.clone(), then, pair.2.clone()));
         pairs.push(in_sections(&pair, trace, passing).unwrap_or(pair));
+        pairs.extend(outside);
     }
     let mut wanted: Vec<Wanted> = Vec::new();
     for (first, then, object) in pairs {
@@ -128,6 +133,44 @@ fn section<'t>(trace: &'t Trace, end: &End) -> Option<Vec<(usize, &'t Trace)>> {
     Some(accesses.map(|index| (index, trace)).collect())
 }
 
+/// What happens with a lock held waits before the lock: who waited inside would keep others from doing what it waits for.
+fn before_lock(then: &End, failing: &Trace) -> Option<End> {
+    let event = then.event?;
+    let thread = failing.events[event].thread;
+    let outermost = held(failing).into_iter().find(|h| h.thread == thread && h.at(event))?;
+    let mark = Mark::of_event(failing, &failing.events[outermost.taken]);
+    Some(End { mark, ..then.clone() })
+}
+
+/// Of a sync object that is destroyed in use, or used destroyed: the use, and who destroys it. What failed is no event, but a run
+/// that passes has it.
+fn misuse(failing: &Failing, passing: Option<&Trace>) -> Option<(End, End, String)> {
+    if failing.failure.kind != FailureKind::SyncMisuse {
+        return None;
+    }
+    let (trace, passing) = (&failing.observed.trace, passing?);
+    let (thread, place) = (&failing.failure.thread, failing.failure.place()?);
+    let failed = passing.events.iter().position(|event| {
+        passing.thread_name(event.thread) == thread && passing.place(event) == Some(place)
+    })?;
+    let at = passing.events[failed].kind.location()?;
+    let (address, name) = (passing.address(at), passing.location(at).name.clone());
+    let absent = |index: usize| Some(End { event: None, ..End::at(passing, index)? });
+    if let EventKind::SyncDestroy { .. } = passing.events[failed].kind {
+        let used = passing.events[..failed].iter().rposition(|event| {
+            let same = event.kind.location().is_some_and(|at| passing.address(at) == address);
+            same && passing.thread_name(event.thread) != thread
+        })?;
+        return Some((absent(used)?, absent(failed)?, name));
+    }
+    let destroyed = trace.events.iter().rposition(|event| match event.kind {
+        EventKind::SyncDestroy { at } => trace.address(at) == address,
+        _ => false,
+    })?;
+    (trace.thread_name(trace.events[destroyed].thread) != thread)
+        .then(|| Some((absent(failed)?, End::at(trace, destroyed)?, name)))?
+}
+
 /// Of a use of memory that was given back: the use, and who gave it back.
 fn use_before_free(failing: &Failing) -> Option<(End, End, String)> {
     if !matches!(failing.failure.kind, FailureKind::UseAfterFree | FailureKind::SyncMisuse) {
@@ -211,6 +254,38 @@ impl Wanted {
         related
             && !is_update
             && !joined
+            && !self.is_interrupted(failing, used)
             && (is_unset || frees || self.then.thread.is_ancestor_of(&self.first.thread))
+    }
+
+    /// Whether the thread sees later what the other has done since it looked, at this or, since the other began, at the same:
+    /// then it was interrupted.
+    fn is_interrupted(&self, failing: &Trace, used: usize) -> bool {
+        let thread = |event: &unravel_trace::Event| failing.thread_name(event.thread);
+        let at = failing.events[used].kind.location();
+        let begun = failing.events.iter().position(|event| match event.kind {
+            EventKind::Fork { child } => *failing.thread_name(child) == self.first.thread,
+            _ => false,
+        });
+        let looks = |event: &unravel_trace::Event| {
+            *thread(event) == self.then.thread && event.kind.location() == at
+        };
+        let looked =
+            begun.and_then(|begun| (begun..used).find(|index| looks(&failing.events[*index])));
+        let sees = |from: usize, same: bool| {
+            let later = || failing.events[from..].iter().enumerate();
+            let written = later().filter(|(_, event)| {
+                *thread(event) == self.first.thread
+                    && writes(&event.kind)
+                    && (!same || event.kind.location() == at)
+            });
+            written.into_iter().any(|(index, event)| {
+                later().skip(index + 1).any(|(_, other)| {
+                    *thread(other) == self.then.thread
+                        && other.kind.location() == event.kind.location()
+                })
+            })
+        };
+        sees(used, false) || looked.is_some_and(|looked| sees(looked, true))
     }
 }

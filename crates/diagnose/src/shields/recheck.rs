@@ -5,9 +5,10 @@
 //! not wait again, as it would if it looked; and the failure is its own, or depends on that value.
 
 use unravel_results::Pattern;
-use unravel_trace::{EventKind, LocationId, Place, Trace, Value, WakeCause};
+use unravel_trace::{EventKind, LocationId, Place, Trace, WakeCause};
 
 use super::naming::writes;
+use super::samples::written;
 use crate::failing::Failing;
 use crate::pattern::Words;
 use crate::points::{Extents, Touch};
@@ -99,12 +100,4 @@ fn told(trace: &Trace, missed: &Missed) -> Option<Words> {
         ),
         region: vec![check.clone(), wait.clone()],
     })
-}
-
-fn written(kind: &EventKind) -> Option<&Value> {
-    match kind {
-        EventKind::Write { value, .. } => Some(value),
-        EventKind::ReadModifyWrite { new, .. } => Some(new),
-        _ => None,
-    }
 }

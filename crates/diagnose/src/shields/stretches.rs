@@ -7,6 +7,7 @@ use unravel_trace::{
 };
 
 use crate::budgets::{MOST_GAPS, MOST_STRETCHES, MOST_TOUCHES, MOST_WIDTH, NESTED, STRETCH_ENDS};
+use crate::calls::Calls;
 use crate::held::{Held, held};
 use crate::points::{Extents, Touch};
 use crate::relevance::Relevance;
@@ -22,6 +23,8 @@ pub struct Stretch {
     pub length: u32,
     /// It begins with a lock written by hand.
     pub takes_lock: bool,
+    /// It ends in the next round of a loop around both.
+    pub next_round: bool,
     pub from: Place,
     pub to: Place,
 }
@@ -164,10 +167,21 @@ fn counted(symbolic: &Symbolic) -> FxHashSet<u64> {
 
 /// The likeliest first: what no lock protects before what one does, what the failure depends on before other data, short
 /// before long.
-pub fn candidates(run: &Extended, relevance: &Relevance, extents: &Extents) -> Vec<Stretch> {
+pub fn candidates(
+    run: &Extended,
+    relevance: &Relevance,
+    calls: &Calls,
+    extents: &Extents,
+) -> Vec<Stretch> {
     let trace = &run.trace;
     let guards = lock_like(run);
     let all_held = held(trace);
+    // What the failing run did not come to is not in the model, which cannot say what depends on it.
+    let unreached: FxHashSet<u64> = trace.events[run.real..]
+        .iter()
+        .filter_map(|event| event.kind.location())
+        .map(|at| trace.address(at))
+        .collect();
     let mut found: FxHashMap<(Mark, Mark), (Rank, Stretch)> = FxHashMap::default();
     for thread in 0..trace.threads.len() {
         let thread = ThreadId(thread as u32);
@@ -182,6 +196,14 @@ pub fn candidates(run: &Extended, relevance: &Relevance, extents: &Extents) -> V
                     let (a, b) = (&trace.events[own[begin]], &trace.events[own[end]]);
                     let Some((from, to)) = trace.place(a).zip(trace.place(b)) else { continue };
                     if own[begin..=end].iter().any(|index| waits(&trace.events[*index].kind)) {
+                        continue;
+                    }
+                    let may_matter = |event: &Event| {
+                        let at = event.kind.location();
+                        at.is_some_and(|at| unreached.contains(&trace.address(at)))
+                            || relevance.may_matter(&Touch::of_event(trace, event), extents)
+                    };
+                    if !may_matter(a) || !may_matter(b) {
                         continue;
                     }
                     let relevance = |event: &Event| match event
@@ -200,11 +222,17 @@ pub fn candidates(run: &Extended, relevance: &Relevance, extents: &Extents) -> V
                     };
                     let marks = (Mark::of_event(trace, a), Mark::of_event(trace, b));
                     let stretch = Stretch {
-                        shield: Shield::Atomic { from: marks.0, to: marks.1, most: length * 2 + 4 },
+                        shield: Shield::Atomic {
+                            from: marks.0,
+                            to: marks.1,
+                            most: length * 2 + 4,
+                            lock: taken_inside(trace, &own[begin..end], &held),
+                        },
                         begin: own[begin],
                         end: own[end],
                         length,
                         takes_lock: relevance(a) == 0,
+                        next_round: ends_in_next_round(trace, calls, own[begin], own[end]),
                         from: from.clone(),
                         to: to.clone(),
                     };
@@ -219,6 +247,36 @@ pub fn candidates(run: &Extended, relevance: &Relevance, extents: &Extents) -> V
     let mut found: Vec<(Rank, Stretch)> = found.into_values().collect();
     found.sort_by_key(|(rank, stretch)| (*rank, stretch.begin, stretch.end));
     found.into_iter().map(|(_, stretch)| stretch).take(MOST_STRETCHES).collect()
+}
+
+/// The first lock that a thread takes on the way, with none held when it begins.
+fn taken_inside(trace: &Trace, own: &[usize], held: &[Held]) -> Option<u64> {
+    let begin = *own.first()?;
+    if held.iter().any(|held| held.at(begin)) {
+        return None;
+    }
+    let taken = own.iter().find_map(|index| match trace.events[*index].kind {
+        EventKind::Lock { at, .. } => Some(at),
+        _ => None,
+    })?;
+    Some(trace.address(taken))
+}
+
+/// Whether the end comes in the next round of a loop around both: the thread came to such an end first, then to such a begin.
+fn ends_in_next_round(trace: &Trace, calls: &Calls, begin: usize, end: usize) -> bool {
+    // One function that is called twice is no loop: the calls tell.
+    if let Some((from, to)) = calls.beside(begin, end).zip(calls.beside(end, begin)) {
+        return from.function == to.function && to.line < from.line;
+    }
+    let first = |of: usize| {
+        let of = &trace.events[of];
+        let alike = |event: &Event| event.thread == of.thread && event.site == of.site;
+        trace.events.iter().position(alike)
+    };
+    let (from, to) = (&trace.events[begin], &trace.events[end]);
+    // The same again; on other data it may be one step of several that belong together.
+    let is_again = from.site == to.site && from.kind.location() == to.kind.location();
+    is_again || first(end) < first(begin)
 }
 
 /// What a thread cannot do in one step, however it is written: it needs others to go on.

@@ -139,7 +139,28 @@ impl<'t> Trials<'t> {
 
     /// The events of a schedule that fails in spite of shields.
     pub fn failing_trace(&mut self, shields: &[Shield], number: u64) -> Option<Trace> {
-        self.ground.failing_trace(shields, mode(number))
+        self.ground.trace(shields, mode(number), Ending::Failed)
+    }
+
+    /// The events of the failing run as far as shields let it, if it passes then.
+    pub fn passing_trace(&mut self, shields: &[Shield]) -> Option<Trace> {
+        self.ground.trace(shields, mode(0), Ending::Passed)
+    }
+
+    /// How many schedules kept the shields, if every one of them fails so.
+    pub fn always(&mut self, shields: &[Shield]) -> Option<u64> {
+        let mut failed = 0;
+        for number in 0..self.ground.size().1 {
+            if !self.may_go_on() {
+                return None;
+            }
+            match self.ground.end(shields, mode(number)) {
+                Ending::Failed => failed += 1,
+                Ending::Unknown => {}
+                Ending::Passed | Ending::FailedOtherwise => return None,
+            }
+        }
+        (failed >= FEWEST_FAILURES).then_some(failed)
     }
 }
 

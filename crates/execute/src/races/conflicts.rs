@@ -42,13 +42,6 @@ impl Observer for Collector {
 }
 
 impl Collector {
-    /// Makes it the collector of a new run, keeping its memory.
-    pub fn clear(&mut self) {
-        self.detector.clear();
-        self.contenders.clear();
-        self.pairs.clear();
-    }
-
     fn take(&mut self, executed: &Executed<'_>) {
         let Executed { thread, ref what, .. } = *executed;
         let pairs = &mut self.pairs;
@@ -76,8 +69,10 @@ impl Collector {
         }
     }
 
-    /// What the run had.
-    pub fn finish(self) -> Conflicts {
-        self.pairs.into_iter().collect()
+    /// What the run had; ready for the next, with its memory.
+    pub fn finish(&mut self) -> Conflicts {
+        self.detector.clear();
+        self.contenders.clear();
+        std::mem::take(&mut self.pairs).into_iter().collect()
     }
 }

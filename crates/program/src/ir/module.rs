@@ -156,11 +156,15 @@ impl Module {
 
     /// Turns locals whose address is never taken into values (mem2reg), so that they make no events.
     /// Nothing else is optimised: other passes would remove racy double reads.
-    pub(crate) fn promote_locals(&self) -> Result<(), LoadError> {
+    /// Unless they are to be promoted, the module is only made readable.
+    pub(crate) fn promote_locals(&self, promoted: bool) -> Result<(), LoadError> {
         // SAFETY: the module is live; options and error are disposed of.
         unsafe {
             // Debug intrinsics instead of debug records: the C interface cannot read the latter.
             LLVMSetIsNewDbgInfoFormat(self.module, 0);
+            if !promoted {
+                return Ok(());
+            }
             let optnone = LLVMGetEnumAttributeKindForName(c"optnone".as_ptr(), "optnone".len());
             for function in self.functions() {
                 // Passes skip functions with this attribute.

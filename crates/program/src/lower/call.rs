@@ -239,6 +239,7 @@ impl<'m> ModuleLowering<'m> {
             params,
             unwind: Vec::new(),
             blocks: Vec::new(),
+            terminators: Vec::new(),
             locals: Vec::new(),
             atomic: false,
         };

@@ -2,7 +2,7 @@
 
 use llvm_sys::{LLVMIntPredicate as Pred, LLVMOpcode as Op};
 use rustc_hash::FxHashMap;
-use unravel_code::{Clause, Inst, LandingPad, Reg, Switch, Target, TypeInfo};
+use unravel_code::{Clause, Inst, LandingPad, Reg, Switch, Target, Terminator, TypeInfo};
 use unravel_trace::SiteId;
 
 use super::constants::Symbol;
@@ -153,12 +153,24 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         other: Block<'m>,
     ) {
         let (then, other) = (self.edge(block, then), self.edge(block, other));
-        if let Some(fused) = self.fused_branch(condition, block, then, other) {
-            self.emit(fused);
+        match self.fused_branch(condition, block, then, other) {
+            Some(fused) => self.emit(fused),
+            None => {
+                let cond = self.register(condition);
+                self.emit(Inst::Branch { cond, then, other });
+            }
+        }
+        self.keep_terminator(block, vec![then, other]);
+    }
+
+    /// The instruction that was just emitted is the terminator of a block.
+    fn keep_terminator(&mut self, block: Block<'m>, successors: Vec<Label>) {
+        if successors.iter().all(|label| *label == successors[0]) {
             return;
         }
-        let cond = self.register(condition);
-        self.emit(Inst::Branch { cond, then, other });
+        let at = self.code.len() as Target - 1;
+        let block = self.block_labels[&block];
+        self.terminators.push(Terminator { at, block, successors: successors.into() });
     }
 
     /// Is a comparison made only for the branch at the end of its block? Then the branch compares.
@@ -229,13 +241,16 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
             return;
         }
         let mut targets = FxHashMap::default();
+        let mut edges = vec![default];
         for (case, to) in cases {
             let to = self.edge(block, to);
+            edges.push(to);
             targets.entry(case.as_u64().unwrap_or(0)).or_insert(to);
         }
         let table = self.lowering.program.switches.len() as u32;
         self.lowering.program.switches.push(Switch { cases: targets, default });
         self.emit(Inst::Switch { value, table });
+        self.keep_terminator(block, edges);
     }
 
     /// `goto *p`. An address leads to one place whoever jumps there, so values for the phis of the

@@ -35,7 +35,8 @@ pub(super) struct Frame<'m> {
 }
 
 impl<'m> Frame<'m> {
-    pub(super) fn new(layout: DataLayout<'m>, function: Value<'m>) -> Frame<'m> {
+    /// Where every access to a local is to be seen, none is private.
+    pub(super) fn new(layout: DataLayout<'m>, function: Value<'m>, watched: bool) -> Frame<'m> {
         let mut frame = Frame::default();
         let Some(entry) = function.blocks().next() else { return frame };
         for alloca in entry.instructions().filter(|i| i.is_alloca()) {
@@ -49,7 +50,7 @@ impl<'m> Frame<'m> {
             if align > FRAME_ALIGN || end > 1 << 30 {
                 continue;
             }
-            let private = !escapes(alloca);
+            let private = !watched && !escapes(alloca);
             let local = FrameLocal { offset: offset as u32, bytes: bytes as u32, private };
             frame.locals.insert(alloca, local);
             frame.local_bytes = end as u32;

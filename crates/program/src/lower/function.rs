@@ -5,7 +5,7 @@ use std::mem;
 use llvm_sys::LLVMOpcode as Op;
 use rustc_hash::FxHashMap;
 use unravel_code::{
-    Access, AccessKind, Body, FunctionId, Inst, Reg, RelocationPlace, Target, patch,
+    Access, AccessKind, Body, FunctionId, Inst, Reg, RelocationPlace, Target, Terminator, patch,
 };
 use unravel_trace::{Site, SiteId};
 
@@ -45,6 +45,8 @@ pub(super) struct FunctionLowering<'l, 'm> {
     pub(super) stubs: Vec<Stub<'m>>,
     pub(super) stub_labels: FxHashMap<(Block<'m>, Block<'m>), Label>,
     pub(super) unwind: Vec<(Target, Label)>,
+    /// With labels for targets.
+    pub(super) terminators: Vec<Terminator>,
     /// The landing pad that a block begins with.
     pub(super) pads: FxHashMap<Block<'m>, u32>,
     /// For the phis of blocks whose address is taken: where an indirect jump leaves their values.
@@ -59,7 +61,7 @@ impl<'m> ModuleLowering<'m> {
         let id = self.functions[&function];
         let first_call = self.program.calls.len();
         let first_switch = self.program.switches.len();
-        let frame = Frame::new(self.layout, function);
+        let frame = Frame::new(self.layout, function, self.watches_locals);
         let names = self.debug.local_names(function);
         let site = self.debug.entry(function);
         let place = self.add_site(site, AccessKind::None, None);
@@ -82,6 +84,7 @@ impl<'m> ModuleLowering<'m> {
             stubs: Vec::new(),
             stub_labels: FxHashMap::default(),
             unwind: Vec::new(),
+            terminators: Vec::new(),
             pads: FxHashMap::default(),
             arrivals: FxHashMap::default(),
             location: None,
@@ -270,6 +273,8 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         }
         let mut unwind = mem::take(&mut self.unwind);
         unwind.iter_mut().for_each(|(_, label)| target(label));
+        let mut terminators = mem::take(&mut self.terminators);
+        terminators.iter_mut().flat_map(|one| &mut one.successors).for_each(target);
         let mut blocks = arrival_labels;
         blocks.iter_mut().for_each(target);
         for (word, external, addend) in mem::take(&mut self.pool.relocations) {
@@ -287,6 +292,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
             params,
             unwind,
             blocks,
+            terminators,
             locals: self.names.frame_locals(&self.frame.offsets()),
             atomic: name.starts_with("__VERIFIER_atomic_")
                 && name != "__VERIFIER_atomic_begin"

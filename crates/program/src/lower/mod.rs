@@ -31,6 +31,8 @@ use constants::Number;
 
 /// What lowering keeps while it works through a module.
 struct ModuleLowering<'m> {
+    /// Every access to a local is made so that it can be watched.
+    watches_locals: bool,
     module: &'m Module,
     layout: DataLayout<'m>,
     attributes: Attributes,
@@ -54,9 +56,10 @@ struct Attributes {
     sret: u32,
 }
 
-pub(crate) fn lower(module: &Module) -> Result<Program, LoadError> {
+pub(crate) fn lower(module: &Module, watches_locals: bool) -> Result<Program, LoadError> {
     let mut lowering = ModuleLowering {
         module,
+        watches_locals,
         layout: module.layout(),
         attributes: Attributes {
             byval: module.attribute("byval"),

@@ -67,7 +67,7 @@ fn participant(
     sources: &Sources,
 ) -> Markup {
     html! {
-        div { b { (who.key.thread) } " " (who.verb) " " b { (visible(object)) } " " span.dim { (visible(&words::at(&who.place))) } }
+        div { b { (who.key.thread) } " " (who.verb) " " b { (visible(object)) } " " span.dim { (visible(&words::at_called(who))) } }
         @if let Some(source) = sources.line(&who.place) { code { (visible(&source)) } }
         @if who.event.is_none() { div.absent { (words::absent(who, Some(&diagnosis.failure))) " in the failing run" } }
     }

@@ -19,7 +19,7 @@ const MOST_EVENTS: usize = 60;
 /// The verdict, and what it rests on.
 pub fn overview(causes: &Causes) -> Markup {
     let found = causes.verdict != CausesVerdict::NothingFails;
-    let extent = if causes.extent.complete { "sure" } else { "unsure" };
+    let extent = if causes.extent.is_complete() { "sure" } else { "unsure" };
     let notes = said::notes(causes);
     html! {
         section.overview aria-label="Summary" {
@@ -28,7 +28,7 @@ pub fn overview(causes: &Causes) -> Markup {
                 @else { (visible(&causes.program)) ": " (visible(&said::headline(causes))) }
             }
             // The headline of a program that does not fail has said the rest.
-            @if found || !causes.extent.complete { p.extent.(extent) { (visible(&said::extent(causes))) } }
+            @if found || !causes.extent.is_complete() { p.extent.(extent) { (visible(&said::extent(causes))) } }
             p.command-line { span { "Made by" } " " code { (visible(&causes.command)) } }
             @if !notes.is_empty() { ul.notes { @for note in &notes { li { (visible(note)) } } } }
         }
@@ -37,7 +37,7 @@ pub fn overview(causes: &Causes) -> Markup {
 
 /// The verdict on a page that has told of the failures.
 pub fn verdict(causes: &Causes) -> Markup {
-    let extent = if causes.extent.complete { "sure" } else { "unsure" };
+    let extent = if causes.extent.is_complete() { "sure" } else { "unsure" };
     let notes = said::notes(causes);
     html! {
         section #causes .overview.causes-found aria-label="All causes" {

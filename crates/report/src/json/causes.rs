@@ -226,7 +226,7 @@ impl From<&results::Causes> for CausesDocument {
 impl From<&results::Extent> for Extent {
     fn from(extent: &results::Extent) -> Extent {
         Extent {
-            complete: extent.complete,
+            complete: extent.is_complete(),
             schedules: extent.schedules,
             passing: extent.passing,
             failing: extent.failing,

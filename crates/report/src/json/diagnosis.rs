@@ -127,7 +127,8 @@ pub struct RootCause {
     #[schemars(extend("examples" = [
         "lost-update", "check-then-act", "torn-read", "early-publication", "atomicity-violation", "missing-join",
         "early-free", "early-use", "order-violation", "deadlock", "deadlock-by-condition", "lock-not-released",
-        "lost-wake-up", "missed-recheck", "double-free", "broken-lock", "data-race", "compound"
+        "lost-wake-up", "missed-recheck", "double-free", "broken-lock", "timeout", "early-exit",
+        "passes-by-lost-update", "data-race", "compound"
     ]))]
     pub pattern: String,
     /// What happened, in one sentence.
@@ -152,7 +153,7 @@ pub struct Evidence {
     pub kind: EvidenceKind,
     /// What was kept in all schedules that were tried.
     pub kept: Vec<Kept>,
-    /// Schedules that were tried with all of it kept; none failed so.
+    /// Schedules that were tried with all of it kept; none failed so, or all of them if it is unavoidable.
     pub tried: u64,
     /// Of the same schedules without it.
     pub failed_without: u64,
@@ -163,6 +164,8 @@ pub struct Evidence {
 pub enum EvidenceKind {
     /// What is kept keeps the failure away.
     Shielded,
+    /// With what is kept every schedule that was tried fails so.
+    Unavoidable,
     /// The failing run itself shows it.
     Shown,
 }
@@ -184,6 +187,10 @@ pub enum KeptKind {
     Atomic,
     /// One comes before the other.
     Order,
+    /// A wait does not time out while others can go on.
+    Patient,
+    /// The process does not end while others can go on.
+    Outlived,
 }
 
 /// `first` before `second`, in the failing run.
@@ -210,6 +217,9 @@ pub struct Participant {
     pub occurrence: u32,
     /// Its number in the failing run; null if that ended before it.
     pub event: Option<u32>,
+    /// The call that led there, if others lead to the same place; else null.
+    #[serde(default)]
+    pub called: Option<Place>,
 }
 
 /// A passing run near the failing one.
@@ -364,6 +374,12 @@ impl From<&results::Evidence> for Evidence {
                 tried: 0,
                 failed_without: 0,
             },
+            results::Evidence::Unavoidable { kept, tried } => Evidence {
+                kind: EvidenceKind::Unavoidable,
+                kept: kept.iter().map(Kept::from).collect(),
+                tried: *tried,
+                failed_without: 0,
+            },
             results::Evidence::Shielded { kept, tried, failed_without } => Evidence {
                 kind: EvidenceKind::Shielded,
                 kept: kept.iter().map(Kept::from).collect(),
@@ -379,6 +395,8 @@ impl From<&results::Kept> for Kept {
         let kind = match kept.shield {
             Shield::Atomic { .. } => KeptKind::Atomic,
             Shield::Order { .. } => KeptKind::Order,
+            Shield::Patient { .. } => KeptKind::Patient,
+            Shield::Outlived => KeptKind::Outlived,
         };
         Kept { kind, from: (&kept.from).into(), to: (&kept.to).into() }
     }
@@ -403,6 +421,7 @@ impl From<&results::Participant> for Participant {
             place: (&who.place).into(),
             occurrence: who.key.occurrence,
             event: who.event,
+            called: who.called.as_ref().map(Place::from),
         }
     }
 }

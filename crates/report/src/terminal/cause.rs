@@ -96,7 +96,7 @@ pub fn write_order(
 /// `T0.1 reads x  bank.c:12`.
 fn clause(who: &Participant, object: &str) -> String {
     let object = if object.is_empty() { String::new() } else { format!(" {object}") };
-    format!("{} {}{object}  {}", who.key.thread, who.verb, words::at(&who.place))
+    format!("{} {}{object}  {}", who.key.thread, who.verb, words::at_called(who))
 }
 
 /// Why these orders are enough, and why each of them is needed.

@@ -59,7 +59,7 @@ pub fn what_fails(page: &mut Page, causes: &Causes) {
         page.blank();
     }
     page.prose(lead, &said::headline(causes), tone);
-    let complete = causes.extent.complete;
+    let complete = causes.extent.is_complete();
     let tone = if complete { Tone::Good } else { Tone::Strong };
     // The headline of a program that does not fail has said the rest.
     let fails = causes.verdict != CausesVerdict::NothingFails;

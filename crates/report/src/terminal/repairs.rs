@@ -39,7 +39,7 @@ pub fn of_an_explanation(page: &mut Page, repairs: &Repairs, patches: &[String])
     let Repairs { causes, repairs: found, .. } = repairs;
     page.section(&capitalised(&all_causes::headline(causes)));
     listed(page, causes);
-    let tone = if causes.extent.complete { Tone::Good } else { Tone::Strong };
+    let tone = if causes.extent.is_complete() { Tone::Good } else { Tone::Strong };
     page.prose("  ", &all_causes::extent(causes), tone);
     match found.split_first() {
         Some((best, others)) => {

@@ -8,7 +8,7 @@ use super::*;
 /// An event: thread, line, verb; `event` is its number in the failing run.
 pub fn who(name: &str, line: u32, verb: Verb, event: Option<u32>) -> Participant {
     let key = EventKey { thread: thread(name), site: SiteId(line), occurrence: 0 };
-    Participant { key, place: place(line), verb, event }
+    Participant { key, place: place(line), verb, event, called: None }
 }
 
 pub fn before(first: Participant, second: Participant, object: &str) -> CausalOrder {
@@ -70,7 +70,6 @@ pub fn causes(failure: Failure, classes: Vec<CauseClass>) -> Causes {
         unique,
         classes,
         extent: Extent {
-            complete: true,
             schedules: 31,
             passing: 25,
             failing,
@@ -200,7 +199,6 @@ pub fn incomplete() -> (Causes, Sources) {
     first.bugs = vec![0, 1];
     made.bugs.push(caused(failure(FailureKind::Abort, "abort was called", "T0.2", 12), 3));
     made.extent = Extent {
-        complete: false,
         schedules: 5000,
         passing: 1_200,
         failing: 34,
@@ -318,7 +316,6 @@ pub fn injected_repairs() -> (Repairs, Sources) {
     causes.command = bad();
     causes.notes = vec![bad()];
     causes.extent.left_out = vec![LeftOut::Inconclusive { reason: bad() }];
-    causes.extent.complete = false;
     for bug in &mut causes.bugs {
         bug.failure.message = bad();
         bug.failure.stack = vec![place(19)];

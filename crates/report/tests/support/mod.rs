@@ -128,6 +128,7 @@ pub fn participant(run: &Observed, event: u32, known: bool) -> Participant {
         place: run.trace.site(own.site).unwrap().place.clone(),
         verb: own.kind.does(),
         event: known.then_some(event),
+        called: None,
     }
 }
 
@@ -159,7 +160,13 @@ pub fn diagnosis(failure: Failure, failing: Observed) -> Diagnosis {
         root_cause: None,
         race: None,
         alternates: vec![],
-        effort: Effort { evaluated: 1204, executed: 312, solver: Some("z3".into()), queries: 4 },
+        effort: Effort {
+            evaluated: 1204,
+            executed: 312,
+            solver: Some("z3".into()),
+            queries: 4,
+            ..Effort::default()
+        },
         notes: vec![],
         certified: None,
     }

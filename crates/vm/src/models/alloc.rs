@@ -9,9 +9,10 @@ use unravel_trace::{Deviation, EventKind, Op, SiteId};
 use super::{Args, Family, Flow, OK, error};
 use crate::guard;
 use crate::interpret::Uncaught;
-use crate::machine::{LEARN, Machine};
+use crate::machine::Machine;
 use crate::memory::{BadFree, Fault, in_arena};
 use crate::resolve::native_address;
+use crate::site_tables::LEARN;
 use crate::thread::Need;
 
 pub(crate) const MODELS: Family = &[
@@ -137,8 +138,8 @@ pub(crate) fn free(m: &mut Machine, address: u64, site: SiteId) -> Flow {
         if flags & LEARN != 0
             && let Some((_, _, object)) = m.memory.heap_object(address)
         {
-            let current = m.current as u32;
-            m.sharing.access(address, object.bytes, true, current, site);
+            let who = m.accessor();
+            m.sharing.access(address, object.bytes, true, who, site);
         }
         let bytes = m.memory.heap_object(address).map_or(1, |(_, _, object)| object.bytes.max(1));
         m.point(Op::Free, address, bytes.min(u64::from(u32::MAX)) as u32, site, Need::Nothing);

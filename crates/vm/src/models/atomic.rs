@@ -6,7 +6,8 @@ use unravel_trace::{EventKind, Op, SiteId, Value};
 
 use super::{Args, Family, Flow, OK};
 use crate::arith::update_wide;
-use crate::machine::{LEARN, Machine};
+use crate::machine::Machine;
+use crate::site_tables::LEARN;
 use crate::thread::Need;
 
 macro_rules! models {
@@ -63,8 +64,8 @@ impl Machine {
             self.point(Op::Update, address, bytes as u32, site, Need::Nothing);
             // SAFETY: the table covers all sites.
             if unsafe { *self.site_flags.add(site.index()) } & LEARN != 0 {
-                let current = self.current as u32;
-                self.sharing.access(address, bytes, true, current, site);
+                let who = self.accessor();
+                self.sharing.access(address, bytes, true, who, site);
             }
         } else {
             self.tell(Op::Update, address, bytes as u32, site);
@@ -204,7 +205,7 @@ fn store(m: &mut Machine, a: Args) -> Flow {
 fn wrote(m: &mut Machine, address: u64, bytes: u64, site: SiteId) {
     m.made_progress();
     if m.records_accesses() {
-        m.record_write(crate::machine::RECORD, address, bytes, site);
+        m.record_write(crate::site_tables::RECORD, address, bytes, site);
     }
 }
 

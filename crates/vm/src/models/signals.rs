@@ -356,16 +356,27 @@ fn choose_target(m: &mut Machine, number: i32) -> Option<usize> {
     let wants = |m: &State, t: usize| {
         let thread = &m.threads[t];
         let open = thread.mask & bit(number) == 0 || awaits(m, t, number);
-        !thread.ended && (open || UNSTOPPABLE.contains(&number))
+        !thread.ended && thread.timer.is_none() && (open || UNSTOPPABLE.contains(&number))
     };
     let count = (0..m.thread_count).filter(|t| wants(m, *t)).count();
     let chosen = m.choose(Question::SignalTarget, count as u32) as usize;
     (0..m.thread_count).filter(|t| wants(m, *t)).nth(chosen)
 }
 
+/// Whether a signal for a thread, or for the process, would end the process now.
+pub(crate) fn ends_process(m: &State, target: Option<usize>, number: i32) -> bool {
+    let is_open = |index: usize| {
+        let thread = &m.threads[index];
+        let open = thread.mask & bit(number) == 0 || UNSTOPPABLE.contains(&number);
+        !thread.ended && thread.timer.is_none() && open && !awaits(m, index, number)
+    };
+    let is_default = m.signals.actions[number as usize].handler == DEFAULT;
+    let mut targets = (0..m.thread_count).filter(|t| target.is_none_or(|target| target == *t));
+    is_default && !m.is_ignored(number) && targets.any(is_open)
+}
+
 /// A timer has run out: its signal is there for a thread, or for the process.
 pub(crate) fn arrive(m: &mut Machine, target: Option<usize>, sent: Sent) {
-    m.made_progress_by_time();
     let target = target.filter(|t| !m.threads[*t].ended);
     match target.or_else(|| choose_target(m, sent.number)) {
         None => m.leave_signal(None, sent),

@@ -4,8 +4,9 @@
 use unravel_trace::{ExprId, SiteId};
 
 use super::{Args, Family, Flow, OK};
-use crate::machine::{DEFINED, Machine, POINT, RECORD, WATCH};
+use crate::machine::Machine;
 use crate::memory::in_arena;
+use crate::site_tables::{DEFINED, POINT, RECORD, WATCH};
 
 pub(crate) const MODELS: Family = &[
     ("memcpy", |m, a| copy(m, a)),

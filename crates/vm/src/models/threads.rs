@@ -144,11 +144,31 @@ pub(crate) fn fork(
         }
         m.finish_inconclusive("a thread is started in native code".into());
     };
+    let body = move |machine: &mut Machine| run_thread(machine, function, argument, finish);
+    begin_thread(m, function, site, body)
+}
+
+/// Creates the thread of a timer, which needs no function of the program.
+pub(crate) fn start_timer(m: &mut Machine, timer: usize, site: SiteId) -> ThreadId {
+    let function = m.program.main.expect("checked by new");
+    let child = begin_thread(m, function, site, move |machine| machine.run_timer(timer, site));
+    let thread = &mut m.threads[child.index()];
+    thread.timer = Some(timer);
+    thread.detached = true;
+    thread.pending.site = site;
+    child
+}
+
+fn begin_thread(
+    m: &mut Machine,
+    function: FunctionId,
+    site: SiteId,
+    body: impl FnOnce(&mut Machine) + 'static,
+) -> ThreadId {
     m.point(Op::Fork, 0, 0, site, Need::Nothing);
     let parent = m.current_thread();
     parent.children += 1;
     let name = parent.name.child(parent.children);
-    let body = move |machine: &mut Machine| run_thread(machine, function, argument, finish);
     let mask = parent.mask;
     let child = m.spawn(name, function, body);
     let thread = &mut m.threads[child.index()];
@@ -238,7 +258,7 @@ impl Machine {
         self.unjoined += 1;
         self.memory.set_stack_top(slot, base);
         self.release_slot(slot);
-        if self.alive == 0 {
+        if self.threads_of_run().all(|thread| thread.ended || thread.timer.is_some()) {
             // The last thread left by pthread_exit: the process ends well.
             self.threads[me].ended = false;
             self.exit_process(0);

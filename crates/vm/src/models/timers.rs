@@ -1,29 +1,34 @@
-//! Timers in virtual time: `alarm`, `setitimer`, `timer_create`. One that runs out sends its signal.
+//! Timers in virtual time: `alarm`, `setitimer`, `timer_create`. One that runs out sends its signal, or starts a thread.
 //!
-//! A timer runs out when the clock gets there ([`crate::clock`]): when nobody can go on without it and no deadline of a thread is
-//! earlier, when threads have worked or spun for long, or when somebody who looks at the clock finds it past. Of a
-//! periodic timer, times that passed at once are one.
+//! A timer that was set is a thread of its own, created by who set it first: it sleeps until the timer runs out
+//! ([`crate::clock`]) and then does what the kernel (or the C library, of `SIGEV_THREAD`) would. So schedules decide about timers as
+//! about sleeps: the earliest deadline first, and sooner if the others are late, which is a deviation. To set a timer again is
+//! an event, because it may come before or after the timer runs out. Of a periodic timer, times that passed at once are one.
 //!
-//! Errs towards too few schedules: a timer does not interrupt threads that are busy for a short time. Inconclusive: timers of
-//! processor time, timers that start threads (`SIGEV_THREAD`), `timerfd_create`.
+//! A *watchdog*, a timer whose signal ends the process, runs out only when nobody can go on without it: that others are late
+//! for so long is no bug but why it is there. Other moments are not tried, which runs say ([`unravel_trace::Note::TimerMoments`]),
+//! and so do guided runs, in which no timer runs out.
+//!
+//! Inconclusive: timers of processor time, `timerfd_create`. Attributes of the threads that timers start are not looked at.
 
-use unravel_trace::SiteId;
+use unravel_trace::{EventKind, SiteId, ThreadId};
 
-use super::{Args, Family, Flow, OK, fail_with_errno, signals};
-use crate::budgets::OVERDUE;
+use super::{Args, Family, Flow, OK, fail_with_errno, signals, threads};
 use crate::clock::SECOND;
 use crate::delivery::Sent;
 use crate::machine::{Machine, State};
+use crate::thread::Need;
 
 pub(crate) const MODELS: Family = &[
     ("alarm", |m, a| {
-        let left = m.set_timer(ALARM, after(m, a.word(0) * SECOND), 0);
+        let first = u64::from(a.word(0) as u32) * SECOND;
+        let left = m.set_timer(ALARM, (first, false), 0, a.site());
         Flow::Return(left.0.div_ceil(SECOND))
     }),
     ("ualarm", |m, a| {
         let interval = u64::from(a.word(1) as u32) * 1000;
-        let first = after(m, u64::from(a.word(0) as u32) * 1000);
-        Flow::Return(m.set_timer(ALARM, first, interval).0 / 1000)
+        let first = u64::from(a.word(0) as u32) * 1000;
+        Flow::Return(m.set_timer(ALARM, (first, false), interval, a.site()).0 / 1000)
     }),
     ("setitimer", set_interval_timer),
     ("getitimer", get_interval_timer),
@@ -40,7 +45,7 @@ pub(crate) const MODELS: Family = &[
     ("timer_getoverrun", |_, _| OK),
     ("timer_delete", |m, a| match a.word(0) {
         id if id != 0 && id < m.timers.list.len() as u64 => {
-            m.set_timer(id as usize, 0, 0);
+            m.set_timer(id as usize, (0, false), 0, a.site());
             OK
         }
         _ => fail_with_errno(libc::EINVAL),
@@ -53,108 +58,175 @@ pub(crate) const MODELS: Family = &[
 /// The timer of `alarm` and `setitimer`.
 const ALARM: usize = 0;
 
+/// Expirations in a row, with nobody else doing anything, after which nobody ever will.
+const VAIN: u64 = 64;
+
+/// What happens when a timer runs out.
+#[derive(Clone, Copy, Debug)]
+enum Notice {
+    /// It can only be asked.
+    None,
+    /// A signal, for a thread or for the process.
+    Signal { sent: Sent, target: Option<usize> },
+    /// A thread calls the function.
+    Thread { function: u64, value: u64 },
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Timer {
     /// When it runs out; 0 if it does not.
     deadline: u64,
     /// 0 if it runs out once.
     interval: u64,
-    /// None if it only runs out.
-    sent: Option<Sent>,
-    /// The thread that gets the signal, if it is not for the process.
-    target: Option<usize>,
+    notice: Notice,
+    /// The thread that waits for it, once it was set.
+    thread: Option<usize>,
+}
+
+impl Timer {
+    fn new(notice: Notice) -> Timer {
+        Timer { deadline: 0, interval: 0, notice, thread: None }
+    }
 }
 
 /// The timers of a run.
 #[derive(Debug)]
 pub(crate) struct Timers {
     list: Vec<Timer>,
-    /// Whether one may run out.
-    pub armed: bool,
 }
 
 impl Default for Timers {
     fn default() -> Timers {
-        let sent = Some(Sent { number: libc::SIGALRM, code: libc::SI_KERNEL, value: 0 });
-        Timers { list: vec![Timer { deadline: 0, interval: 0, sent, target: None }], armed: false }
+        let sent = Sent { number: libc::SIGALRM, code: libc::SI_KERNEL, value: 0 };
+        Timers { list: vec![Timer::new(Notice::Signal { sent, target: None })] }
     }
 }
 
 impl State {
-    /// The timer that runs out first, and when.
-    fn first_timer(&self) -> Option<(usize, u64)> {
-        let timers = self.timers.list.iter().enumerate().filter(|(_, timer)| timer.deadline != 0);
-        timers.map(|(index, timer)| (index, timer.deadline)).min_by_key(|timer| timer.1)
-    }
-
     /// What is left of a timer, and its interval.
     fn time_left(&self, index: usize) -> (u64, u64) {
         let timer = &self.timers.list[index];
-        match timer.deadline {
+        let deadline = match (timer.notice, timer.interval) {
+            // Nobody waits for it and sets it again.
+            (Notice::None, 0) if timer.deadline <= self.clock.now => 0,
+            (Notice::None, 1..) => self.next_expiry(timer),
+            _ => timer.deadline,
+        };
+        match deadline {
             0 => (0, timer.interval),
             deadline => (deadline.saturating_sub(self.clock.now).max(1), timer.interval),
         }
     }
+
+    /// When a timer runs out next, times that passed at once being one.
+    fn next_expiry(&self, timer: &Timer) -> u64 {
+        match (timer.deadline, timer.interval) {
+            (0, _) | (_, 0) => timer.deadline,
+            (deadline, _) if deadline > self.clock.now => deadline,
+            (deadline, interval) => {
+                let late = (self.clock.now - deadline) / interval;
+                deadline.saturating_add(interval.saturating_mul(late + 1))
+            }
+        }
+    }
+
+    /// Whether a thread is that of a timer whose signal ends the process: a watchdog. That others are late is what it is
+    /// there for, and no deviation that anybody wants to hear of.
+    pub fn is_watchdog(&self, index: usize) -> bool {
+        let Some(timer) = self.threads[index].timer else { return false };
+        match self.timers.list[timer].notice {
+            Notice::Signal { sent, target } => signals::ends_process(self, target, sent.number),
+            _ => false,
+        }
+    }
+
+    /// Lets the thread of a timer wait for its time, or for ever.
+    fn await_expiry(&mut self, index: usize) {
+        let Timer { deadline, thread: Some(thread), .. } = self.timers.list[index] else { return };
+        let thread = &mut self.threads[thread];
+        thread.need = if deadline == 0 { Need::Never } else { Need::Time };
+        thread.timed = deadline != 0;
+        thread.deadline = deadline;
+    }
 }
 
 impl Machine {
-    /// Sets a timer; what was left of it.
-    fn set_timer(&mut self, index: usize, deadline: u64, interval: u64) -> (u64, u64) {
+    /// Sets a timer; what was left of it. Where others may run, that is an event.
+    fn set_timer(
+        &mut self,
+        index: usize,
+        (first, is_absolute): (u64, bool),
+        interval: u64,
+        site: SiteId,
+    ) -> (u64, u64) {
+        let notice = self.timers.list[index].notice;
+        let is_guided = self.concolic.guide.is_on();
+        let waits = !matches!(notice, Notice::None) && !is_guided;
+        match self.timers.list[index].thread {
+            Some(thread) if waits => {
+                self.send_point(ThreadId(thread as u32), site);
+                self.made_progress();
+                self.record(site, EventKind::External { name: "setting a timer".into() });
+            }
+            None if waits && first != 0 => {
+                let thread = threads::start_timer(self, index, site);
+                self.timers.list[index].thread = Some(thread.index());
+            }
+            _ => {}
+        }
         let before = self.time_left(index);
+        let deadline = match (first, is_absolute) {
+            (0, _) => 0,
+            (first, true) => first,
+            (first, false) => self.clock.now.saturating_add(first),
+        };
         let timer = &mut self.timers.list[index];
         (timer.deadline, timer.interval) = (deadline, interval);
-        self.timers.armed = self.first_timer().is_some();
-        if self.timers.armed {
+        let has_begun = timer.thread.is_some_and(|t| self.threads[t].last_event != 0);
+        if has_begun {
+            self.await_expiry(index);
+        }
+        let dies = matches!(notice, Notice::Signal { sent, target }
+            if signals::ends_process(self, target, sent.number));
+        if deadline != 0 && (is_guided || dies) {
             self.note(unravel_trace::Note::TimerMoments);
         }
         before
     }
 
-    /// Lets timers run out that have to before anybody goes on, those who can being collected.
-    pub fn run_timers(&mut self) {
-        for _ in 0..self.timers.list.len() {
-            let Some((index, deadline)) = self.first_timer() else { return };
-            let earlier = self.earliest_deadline().is_some_and(|thread| thread < deadline);
-            let waited_for = self.ready.is_empty() || self.worked() >= OVERDUE;
-            if deadline > self.clock.now && (earlier || !waited_for) {
-                return;
+    /// What the thread of a timer does.
+    pub fn run_timer(&mut self, index: usize, site: SiteId) -> ! {
+        self.start_event();
+        loop {
+            self.await_expiry(index);
+            let need = self.threads[self.current].need;
+            let me = ThreadId(self.current as u32);
+            self.expiry_point(me, site, need);
+            let timer = self.timers.list[index];
+            let next = if timer.interval == 0 { 0 } else { self.next_expiry(&timer) };
+            self.timers.list[index].deadline = next;
+            self.made_progress();
+            self.record(site, EventKind::External { name: "running out of a timer".into() });
+            match timer.notice {
+                Notice::None => {}
+                Notice::Signal { sent, target } => {
+                    self.end_if_vain();
+                    signals::arrive(self, target, sent);
+                }
+                Notice::Thread { function, value } => {
+                    let child = threads::fork(self, function, value, None, site);
+                    self.threads[child.index()].detached = true;
+                }
             }
-            self.run_out(index);
-            self.collect_enabled();
         }
     }
 
-    /// Nobody gets anywhere without time: the first timer runs out, if there is one.
-    pub fn let_timer_come(&mut self) -> bool {
-        let first = self.first_timer();
-        if let Some((index, _)) = first {
-            self.run_out(index);
-        }
-        first.is_some()
-    }
-
-    /// The only thread alone found that timers are past, or waits for one without looking.
-    pub fn take_timers(&mut self, site: SiteId) {
-        while let Some((index, _)) = self.first_timer().filter(|timer| timer.1 <= self.clock.now) {
-            self.run_out(index);
-        }
-        self.take_unblocked(site);
-    }
-
-    fn run_out(&mut self, index: usize) {
-        let timer = self.timers.list[index];
-        let events = self.events;
-        self.clock.pass(timer.deadline, events);
-        let next = match timer.interval {
-            0 => 0,
-            interval => {
-                let late = self.clock.now.saturating_sub(timer.deadline) / interval;
-                timer.deadline.saturating_add(interval.saturating_mul(late + 1))
-            }
-        };
-        self.set_timer(index, next, timer.interval);
-        if let Some(sent) = timer.sent {
-            signals::arrive(self, timer.target, sent);
+    /// Ends a run in which timers run out again and again, and nobody takes notice.
+    fn end_if_vain(&mut self) {
+        let others = self.threads_of_run().filter(|thread| thread.timer.is_none());
+        let last = others.map(|thread| thread.last_event).max().unwrap_or(0);
+        if self.events - last > VAIN {
+            self.deadlock();
         }
     }
 
@@ -180,11 +252,6 @@ impl Machine {
     }
 }
 
-/// The time after so many nanoseconds; 0 stays what it is.
-fn after(m: &State, nanoseconds: u64) -> u64 {
-    if nanoseconds == 0 { 0 } else { m.clock.now.saturating_add(nanoseconds) }
-}
-
 /// `setitimer(which, new, old)`.
 fn set_interval_timer(m: &mut Machine, a: Args) -> Flow {
     if a.int(0) != libc::ITIMER_REAL {
@@ -193,8 +260,7 @@ fn set_interval_timer(m: &mut Machine, a: Args) -> Flow {
         );
     }
     let (interval, first) = m.timer_at(a.word(1), 1000);
-    let deadline = after(m, first);
-    let before = m.set_timer(ALARM, deadline, interval);
+    let before = m.set_timer(ALARM, (first, false), interval, a.site());
     if a.word(2) != 0 {
         m.store_timer(a.word(2), before, 1000);
     }
@@ -209,44 +275,44 @@ fn get_interval_timer(m: &mut Machine, a: Args) -> Flow {
 
 /// `timer_create(clock, event, id)`.
 fn create(m: &mut Machine, a: Args) -> Flow {
+    if matches!(a.int(0), libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID) {
+        m.finish_inconclusive(
+            "the program makes a timer of processor time, which is not supported".into(),
+        );
+    }
     let id = m.timers.list.len() as u64;
-    let mut timer = Timer {
-        deadline: 0,
-        interval: 0,
-        sent: Some(Sent { number: libc::SIGALRM, code: libc::SI_TIMER, value: id }),
-        target: None,
-    };
+    let sent = Sent { number: libc::SIGALRM, code: libc::SI_TIMER, value: id };
+    let mut notice = Notice::Signal { sent, target: None };
     if a.word(1) != 0 {
-        // In a `struct sigevent`: the value, the number, the kind, the thread.
+        // In a `struct sigevent`: the value, the number, the kind, then the thread, or the function.
         m.check_sync(a.word(1), 24, false);
         // SAFETY: checked.
-        let (value, number, kind, thread) = unsafe {
+        let (value, number, kind, thread, function) = unsafe {
             let at = a.word(1);
             (
                 (at as *const u64).read_unaligned(),
                 ((at + 8) as *const i32).read_unaligned(),
                 ((at + 12) as *const i32).read_unaligned(),
                 ((at + 16) as *const i32).read_unaligned(),
+                ((at + 16) as *const u64).read_unaligned(),
             )
         };
-        timer.sent = Some(Sent { number, code: libc::SI_TIMER, value });
-        match kind {
-            libc::SIGEV_SIGNAL => {}
-            libc::SIGEV_NONE => timer.sent = None,
-            libc::SIGEV_THREAD_ID => match signals::thread_of_number(m, thread) {
-                Some(target) => timer.target = Some(target),
-                None => return fail_with_errno(libc::EINVAL),
-            },
-            _ => m.finish_inconclusive(
-                "the program makes a timer that starts threads, which is not supported".into(),
-            ),
-        }
-        if timer.sent.is_some() && !signals::is_signal(number) {
-            return fail_with_errno(libc::EINVAL);
-        }
+        let sent = Sent { number, code: libc::SI_TIMER, value };
+        let target = match kind {
+            libc::SIGEV_THREAD_ID => signals::thread_of_number(m, thread),
+            _ => None,
+        };
+        notice = match kind {
+            libc::SIGEV_NONE => Notice::None,
+            libc::SIGEV_THREAD => Notice::Thread { function, value },
+            _ if !signals::is_signal(number) => return fail_with_errno(libc::EINVAL),
+            libc::SIGEV_SIGNAL => Notice::Signal { sent, target },
+            libc::SIGEV_THREAD_ID if target.is_some() => Notice::Signal { sent, target },
+            _ => return fail_with_errno(libc::EINVAL),
+        };
     }
     m.check_sync(a.word(2), 8, true);
-    m.timers.list.push(timer);
+    m.timers.list.push(Timer::new(notice));
     // SAFETY: checked. `timer_t` is a pointer, which nobody looks behind.
     unsafe { (a.word(2) as *mut u64).write_unaligned(id) };
     OK
@@ -260,8 +326,7 @@ fn set_time(m: &mut Machine, a: Args) -> Flow {
     }
     let (interval, first) = m.timer_at(a.word(2), 1);
     let absolute = a.int(1) & libc::TIMER_ABSTIME != 0;
-    let deadline = if absolute { first } else { after(m, first) };
-    let before = m.set_timer(id, deadline, interval);
+    let before = m.set_timer(id, (first, absolute), interval, a.site());
     if a.word(3) != 0 {
         m.store_timer(a.word(3), before, 1);
     }

@@ -21,7 +21,8 @@ use unravel_trace::{
 use super::{Byte, Recorded};
 use crate::budgets::MOST_STORES;
 use crate::host;
-use crate::machine::{Machine, RECORD};
+use crate::machine::Machine;
+use crate::site_tables::RECORD;
 
 /// A library function that makes a value of text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,6 +8,7 @@
 //!    and fewer may be possible on paths nobody took; there the proof is not demanded.
 //! 4. A second diagnosis says the same, to the byte, and with `--certify` nothing else: no proof of the solver is refused,
 //!    and all that is said to be proved is certified or says why not.
+//! 5. `--goal lexico` finds no alternate with fewer data-flow variations, nor one with as many that breaks fewer segments.
 
 use std::path::Path;
 
@@ -83,6 +84,7 @@ struct Minimality {
 #[derive(Debug, Deserialize)]
 struct Distance {
     data_flow: u32,
+    broken_segments: u32,
     operations: u32,
 }
 
@@ -122,6 +124,12 @@ pub fn check(tool: &Path, case: &Case, trace: &Path) -> Result<(), String> {
     let certified: Diagnosis = serde_json::from_str(&ask_text(tool, case, &certifying, &[1])?)
         .map_err(|error| format!("unravel diagnose --certify: not the JSON expected: {error}"))?;
     certified.certified_as(&diagnosis, &mut complaints);
+    let asking = [&arguments[..], &["--goal".to_owned(), "lexico".to_owned()]].concat();
+    let asked: Diagnosis =
+        serde_json::from_str(&ask_text(tool, case, &asking, &[1, 3])?).map_err(|error| {
+            format!("unravel diagnose --goal lexico: not the JSON expected: {error}")
+        })?;
+    diagnosis.nearer_than(&asked, &mut complaints);
     if complaints.is_empty() {
         return Ok(());
     }
@@ -148,6 +156,20 @@ impl Diagnosis {
         let spoken: Vec<bool> = certified.alternates.iter().map(Option::is_some).collect();
         if proved(self) != (certified.root_cause.is_some(), spoken) {
             complaints.push("a word on every proof, seen none on some".to_owned());
+        }
+    }
+
+    /// Claim 5.
+    fn nearer_than(&self, lexico: &Diagnosis, complaints: &mut Vec<String>) {
+        let rank =
+            |of: &Alternate| (!of.same_path, of.distance.data_flow, of.distance.broken_segments);
+        let (ours, theirs) = (self.alternates.first(), lexico.alternates.first());
+        let (Some(ours), Some(theirs)) = (ours.map(rank), theirs.map(rank)) else { return };
+        if theirs < ours {
+            let [(_, df, bs), (_, fewer, less)] = [ours, theirs];
+            complaints.push(format!(
+                "no nearer alternate by lexico, seen {fewer} data flows and {less} segments, not {df} and {bs}"
+            ));
         }
     }
 
@@ -199,7 +221,7 @@ impl Diagnosis {
         // not known without a proof.
         let is_read = case.expect.bug.outcome != "deadlock";
         for alternate in &self.alternates {
-            let Distance { data_flow, operations } = alternate.distance;
+            let Distance { data_flow, operations, .. } = alternate.distance;
             if operations == 0 {
                 complaints.push("operations that differ, seen none".to_owned());
             }

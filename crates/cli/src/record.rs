@@ -1,0 +1,77 @@
+//! `unravel record`.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use unravel_recording::{Ending, LogFile, elf, kept};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::flags::RecordFlags;
+use crate::log;
+
+pub fn record(flags: &RecordFlags) -> Result<Exit, CliError> {
+    let (program, arguments) = flags.program.split_first().expect("clap asks for a program");
+    check_is_recorded(Path::new(program))?;
+    remove_old(&flags.output)?;
+    let mut command = Command::new(program);
+    command.args(arguments).env("UNRAVEL_LOG", &flags.output);
+    command.env("UNRAVEL_SYNC", if flags.no_sync { "0" } else { "1" });
+    match flags.flight {
+        Some(megabytes) => command.env("UNRAVEL_FLIGHT", megabytes.to_string()),
+        None => command.env_remove("UNRAVEL_FLIGHT"),
+    };
+    match flags.hang_after {
+        Some(time) => command.env("UNRAVEL_HANG_AFTER_MS", time.as_millis().to_string()),
+        None => command.env_remove("UNRAVEL_HANG_AFTER_MS"),
+    };
+    // An interrupt from the terminal is the program's; we wait for it and tell what is in the log.
+    // SAFETY: between fork and exec only this one call is made.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
+    let read = |source| CliError::Read { path: program.into(), source };
+    let status = command.spawn().and_then(|mut child| child.wait()).map_err(read)?;
+    let log = LogFile::open(&flags.output).map_err(CliError::Log)?;
+    log::say_recorded(&flags.output, &log, status, flags.json);
+    let failed = !matches!(log::ending_of(&log), Ending::Exited { code: 0 } | Ending::Replaced);
+    Ok(if failed { Exit::Finding } else { Exit::Clean })
+}
+
+/// A program without recorded modules would run, and write nothing.
+fn check_is_recorded(program: &Path) -> Result<(), CliError> {
+    let path = match program.components().count() {
+        1 => std::env::var_os("PATH")
+            .and_then(|path| {
+                let mut all = std::env::split_paths(&path).map(|folder| folder.join(program));
+                all.find(|file| file.is_file())
+            })
+            .unwrap_or_else(|| program.to_path_buf()),
+        _ => program.to_path_buf(),
+    };
+    let read = |source| CliError::Read { path: path.clone(), source };
+    match elf::section(&path, kept::SECTION).map_err(read)? {
+        Some(section) if !section.is_empty() => Ok(()),
+        _ => Err(CliError::NotRecorded { path }),
+    }
+}
+
+/// An old log makes room; any other file stays.
+fn remove_old(path: &Path) -> Result<(), CliError> {
+    if !path.exists() {
+        return Ok(());
+    }
+    match LogFile::open(path) {
+        Ok(_)
+        | Err(
+            unravel_recording::LogError::Version { .. }
+            | unravel_recording::LogError::Damaged { .. },
+        ) => std::fs::remove_file(path)
+            .map_err(|source| CliError::Write { path: path.into(), source }),
+        Err(_) => Err(CliError::InTheWay { path: path.into() }),
+    }
+}

@@ -1,0 +1,282 @@
+//! Puts the recording code into a module: after optimisation, and nothing but mem2reg (for the variables that are added here) runs
+//! after it.
+//!
+//! A function's path number is in a local variable; edges add to it, and where a path ends its number is written where the log's
+//! pointer points. The pointer is a thread-local variable, and in a register inside loops without calls ([`Numbering::region`]).
+//! Nothing checks for the end of a segment: the page after it cannot be written, and the runtime's handler moves the *pointer's register*
+//! to the next segment and lets the store be executed again. For that the store is one instruction of inline assembly whose register is
+//! input and output, so that no other copy of the pointer lives; and the handler knows its form (`crates/runtime/src/fault.rs`).
+//!
+//! A label before each store and each call that cuts says, in a section that is not loaded, which place of the module
+//! an address of the program is: that is how call stacks at restart points and failures are mapped. A label cannot be moved across a call or
+//! a store of ours, because both have side effects.
+
+mod edges;
+mod places;
+
+use llvm_sys::core::*;
+use llvm_sys::prelude::*;
+use llvm_sys::{LLVMLinkage, LLVMThreadLocalMode};
+
+use unravel_recording::identifiers::{Identified, Identifiers};
+use unravel_recording::layout;
+use unravel_recording::numbering::{Node, Numbering};
+use unravel_recording::places::PlaceKind;
+use unravel_recording::shape::{CallKind, FunctionShape, Leaves, ModuleShape};
+
+use crate::extract::{blocks_of, instructions_of};
+use crate::module::{Module, ModuleError, c_string};
+
+pub(crate) const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
+
+/// What else is put in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// A call of `__unravel_trace` with a number at each branch: the slow, plain truth that tests compare with.
+    pub trace: bool,
+}
+
+/// The tools of one module.
+pub(crate) struct Emitter {
+    context: LLVMContextRef,
+    builder: LLVMBuilderRef,
+    byte: LLVMTypeRef,
+    word: LLVMTypeRef,
+    long: LLVMTypeRef,
+    pointer: LLVMTypeRef,
+    /// The log's pointer of the thread.
+    log: LLVMValueRef,
+    /// One byte an identifier: functions, landing pads, calls that return twice. Only addresses matter.
+    identifiers: LLVMValueRef,
+    known: Identifiers,
+    hash: u64,
+    trace: Option<(LLVMTypeRef, LLVMValueRef)>,
+}
+
+/// The variables of one function.
+pub(crate) struct Variables {
+    number: u32,
+    path: LLVMValueRef,
+    /// The log's pointer inside a region.
+    cached: LLVMValueRef,
+    /// Names the frame, in functions that need it.
+    frame: Option<LLVMValueRef>,
+    trips: LLVMValueRef,
+}
+
+/// Where the log's pointer is.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Pointer {
+    ThreadLocal,
+    Cached,
+}
+
+/// Instruments the module and registers it with the runtime under `hash`.
+pub fn emit(
+    module: &Module,
+    shape: &ModuleShape,
+    hash: u64,
+    options: Options,
+) -> Result<(), ModuleError> {
+    let emitter = Emitter::new(module, shape, hash, options);
+    for (number, (&function, shape)) in module.defined().iter().zip(&shape.functions).enumerate() {
+        if shape.is_recorded() {
+            emitter.function(function, number as u32, shape);
+        }
+    }
+    emitter.register(module);
+    module.run(c"function(mem2reg)")?;
+    module.verify("instrumenting")
+}
+
+impl Emitter {
+    fn new(module: &Module, shape: &ModuleShape, hash: u64, options: Options) -> Emitter {
+        let context = module.context;
+        let known = Identifiers::of(shape);
+        // SAFETY: types and globals belong to the live context and module.
+        unsafe {
+            let byte = LLVMInt8TypeInContext(context);
+            let word = LLVMInt32TypeInContext(context);
+            let pointer = LLVMPointerTypeInContext(context, 0);
+            let log = LLVMAddGlobal(module.raw, pointer, c"__unravel_p".as_ptr());
+            LLVMSetThreadLocalMode(log, LLVMThreadLocalMode::LLVMInitialExecTLSModel);
+            let array = LLVMArrayType2(byte, (known.all.len() as u64).max(1));
+            let identifiers = LLVMAddGlobal(module.raw, array, c"unravel.identifiers".as_ptr());
+            LLVMSetLinkage(identifiers, LLVMLinkage::LLVMInternalLinkage);
+            LLVMSetInitializer(identifiers, LLVMConstNull(array));
+            let trace = options.trace.then(|| {
+                let kind =
+                    LLVMFunctionType(LLVMVoidTypeInContext(context), [word].as_mut_ptr(), 1, 0);
+                (kind, LLVMAddFunction(module.raw, c"__unravel_trace".as_ptr(), kind))
+            });
+            Emitter {
+                context,
+                builder: LLVMCreateBuilderInContext(context),
+                byte,
+                word,
+                long: LLVMInt64TypeInContext(context),
+                pointer,
+                log,
+                identifiers,
+                known,
+                hash,
+                trace,
+            }
+        }
+    }
+
+    fn function(&self, function: LLVMValueRef, number: u32, shape: &FunctionShape) {
+        let numbering = Numbering::new(shape);
+        let blocks = blocks_of(function);
+        let calls = blocks.iter().zip(&shape.blocks).map(|(&block, shape)| {
+            let instructions = instructions_of(block);
+            shape.calls.iter().map(|call| instructions[call.instruction as usize]).collect()
+        });
+        let calls: Vec<Vec<LLVMValueRef>> = calls.collect();
+        let twice =
+            shape.blocks.iter().flat_map(|b| &b.calls).any(|c| c.kind == CallKind::ReturnsTwice);
+        let after_variables = instructions_of(blocks[0])[0];
+        // SAFETY: builds before the first instruction of a live function.
+        let variables = unsafe {
+            LLVMPositionBuilderBefore(self.builder, after_variables);
+            Variables {
+                number,
+                path: LLVMBuildAlloca(self.builder, self.word, NO_NAME),
+                cached: LLVMBuildAlloca(self.builder, self.pointer, NO_NAME),
+                frame: twice.then(|| LLVMBuildAlloca(self.builder, self.long, NO_NAME)),
+                trips: LLVMBuildAlloca(self.builder, self.long, NO_NAME),
+            }
+        };
+        self.edges(&variables, shape, &numbering, &blocks);
+        for (block, shape) in shape.blocks.iter().enumerate() {
+            for (position, call) in shape.calls.iter().enumerate() {
+                let node = numbering.first_node[block] + position;
+                self.call(&variables, &numbering, node, calls[block][position], call.kind);
+            }
+            let tail = shape.calls.last().is_some_and(|c| matches!(c.kind, CallKind::Tail(_)));
+            if shape.successors.is_empty() && shape.leaves != Leaves::Invoke && !tail {
+                // SAFETY: the terminator is live.
+                unsafe {
+                    let end = LLVMGetBasicBlockTerminator(blocks[block]);
+                    LLVMPositionBuilderBefore(self.builder, end);
+                }
+                let node = numbering.last_node(block);
+                self.write_path(
+                    &variables,
+                    Pointer::ThreadLocal,
+                    numbering.width(node),
+                    0,
+                    (PlaceKind::PathEnd, node),
+                );
+            }
+        }
+        // SAFETY: after the variables, before everything else of the function. A label of a first call stands before it.
+        unsafe { LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(variables.trips)) };
+        if shape.entered {
+            let own = self.known.number(Identified::Function(number));
+            self.write_named(&variables, layout::ENTER, own, 0);
+        }
+        self.set_path(&variables);
+    }
+
+    fn call(
+        &self,
+        variables: &Variables,
+        numbering: &Numbering,
+        node: Node,
+        call: LLVMValueRef,
+        kind: CallKind,
+    ) {
+        // SAFETY: the call is live.
+        unsafe { LLVMPositionBuilderBefore(self.builder, call) };
+        self.write_path(
+            variables,
+            Pointer::ThreadLocal,
+            numbering.width(node),
+            0,
+            (PlaceKind::PathEnd, node),
+        );
+        // SAFETY: as above.
+        let invoke = unsafe { !LLVMIsAInvokeInst(call).is_null() };
+        if matches!(kind, CallKind::Tail(_)) {
+            return;
+        }
+        // SAFETY: as above.
+        unsafe { LLVMPositionBuilderBefore(self.builder, call) };
+        self.label_call(variables, node);
+        if invoke {
+            return;
+        }
+        // SAFETY: a call is no terminator, so there is a next instruction.
+        unsafe { LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(call)) };
+        match kind {
+            CallKind::Foreign => self.write_return(variables, Pointer::ThreadLocal, node + 1),
+            CallKind::ReturnsTwice => self.write_twice(variables, node),
+            _ => {}
+        }
+        if numbering.width(node + 1) > 0 {
+            self.set_path(variables);
+        }
+    }
+}
+
+impl Drop for Emitter {
+    fn drop(&mut self) {
+        // SAFETY: the builder is live and not used again.
+        unsafe { LLVMDisposeBuilder(self.builder) };
+    }
+}
+
+impl Emitter {
+    /// A constructor that tells the runtime of the module.
+    fn register(&self, module: &Module) {
+        // SAFETY: everything is built in the live module; the arrays outlive the calls that read them.
+        unsafe {
+            let mut types = [self.long, self.pointer, self.word];
+            let arguments = types.as_mut_ptr();
+            let kind = LLVMFunctionType(LLVMVoidTypeInContext(self.context), arguments, 3, 0);
+            let runtime = LLVMAddFunction(module.raw, c"__unravel_register".as_ptr(), kind);
+            let plain =
+                LLVMFunctionType(LLVMVoidTypeInContext(self.context), std::ptr::null_mut(), 0, 0);
+            let constructor = LLVMAddFunction(module.raw, c"unravel.register".as_ptr(), plain);
+            LLVMSetLinkage(constructor, LLVMLinkage::LLVMInternalLinkage);
+            let block = LLVMAppendBasicBlockInContext(self.context, constructor, NO_NAME);
+            LLVMPositionBuilderAtEnd(self.builder, block);
+            let hash = LLVMConstInt(self.long, self.hash, 0);
+            let count = LLVMConstInt(self.word, self.known.all.len() as u64, 0);
+            let mut values = [hash, self.identifiers, count];
+            LLVMBuildCall2(self.builder, kind, runtime, values.as_mut_ptr(), 3, NO_NAME);
+            LLVMBuildRetVoid(self.builder);
+            // An entry of .init_array is simpler to add than one of `llvm.global_ctors`, which may exist already. Modules register
+            // before other constructors run, though nothing hangs on it.
+            let entry = LLVMAddGlobal(module.raw, self.pointer, c"unravel.constructor".as_ptr());
+            LLVMSetInitializer(entry, constructor);
+            LLVMSetLinkage(entry, LLVMLinkage::LLVMInternalLinkage);
+            LLVMSetSection(entry, c".init_array.00001".as_ptr());
+            keep_used(module, entry, self.pointer);
+        }
+    }
+}
+
+/// Adds to `llvm.used`, which keeps what nobody seems to use.
+fn keep_used(module: &Module, value: LLVMValueRef, pointer: LLVMTypeRef) {
+    // SAFETY: the old list, if there is one, is replaced by one that has its elements and the new one.
+    unsafe {
+        let name = c"llvm.used";
+        let old = LLVMGetNamedGlobal(module.raw, name.as_ptr());
+        let mut all = Vec::new();
+        if !old.is_null() {
+            let list = LLVMGetInitializer(old);
+            all.extend(
+                (0..LLVMGetNumOperands(list).max(0)).map(|i| LLVMGetOperand(list, i as u32)),
+            );
+            LLVMDeleteGlobal(old);
+        }
+        all.push(value);
+        let list = LLVMConstArray2(pointer, all.as_mut_ptr(), all.len() as u64);
+        let used = LLVMAddGlobal(module.raw, LLVMTypeOf(list), name.as_ptr());
+        LLVMSetLinkage(used, LLVMLinkage::LLVMAppendingLinkage);
+        LLVMSetSection(used, c_string("llvm.metadata").as_ptr());
+        LLVMSetInitializer(used, list);
+    }
+}

@@ -1,0 +1,223 @@
+//! What is done on an edge of control flow, and where its code goes: into the successor if nobody else leads there, before the
+//! terminator if it leads nowhere else, else into a new block between.
+
+use llvm_sys::core::*;
+use llvm_sys::debuginfo::{LLVMInstructionGetDebugLoc, LLVMInstructionSetDebugLoc};
+use llvm_sys::prelude::*;
+
+use unravel_recording::identifiers::Identified;
+use unravel_recording::layout;
+use unravel_recording::numbering::{Edge, Node, Numbering};
+use unravel_recording::places::{PlaceKind, trace};
+use unravel_recording::shape::{CallKind, FunctionShape, Leaves};
+
+use super::{Emitter, NO_NAME, Pointer, Variables};
+use crate::extract::instructions_of;
+
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Trace(u32),
+    EnterRegion,
+    LeaveRegion,
+    Return(Node),
+    Pad(u32, Node),
+    Path { width: u32, add: u64, next: Node },
+    Trips(Node),
+    Add(u64),
+    SetPath,
+    StartTrips,
+    CountTrip,
+}
+
+impl Emitter {
+    pub(super) fn edges(
+        &self,
+        variables: &Variables,
+        shape: &FunctionShape,
+        numbering: &Numbering,
+        blocks: &[LLVMBasicBlockRef],
+    ) {
+        let mut pads = std::collections::HashSet::new();
+        for edge in &numbering.edges {
+            let unwinds = unwinds(shape, edge);
+            // One record a pad: nobody but invokes lead there.
+            if unwinds && !pads.insert(edge.to) {
+                continue;
+            }
+            let mut actions = Vec::new();
+            match unwinds {
+                true => self.landing(variables, numbering, edge, &mut actions),
+                false => {
+                    let branches = numbering.out[edge.from].len() > 1;
+                    if self.trace.is_some() && branches && !is_invoke(shape, edge) {
+                        let number = trace::branch(variables.number, edge.from, edge.successors[0]);
+                        actions.push(Action::Trace(number));
+                    }
+                    recording(shape, numbering, edge, &mut actions);
+                }
+            }
+            if actions.is_empty() {
+                continue;
+            }
+            let cached = [edge.from, edge.to].iter().any(|&b| numbering.region[b].is_some());
+            let pointer = if cached { Pointer::Cached } else { Pointer::ThreadLocal };
+            let between = self.place(numbering, edge, blocks, unwinds);
+            actions.iter().for_each(|&action| self.act(variables, pointer, action));
+            if let Some(between) = between {
+                self.splice(edge, blocks, between);
+            }
+        }
+    }
+
+    /// What happens at a landing pad.
+    fn landing(
+        &self,
+        variables: &Variables,
+        numbering: &Numbering,
+        edge: &Edge,
+        actions: &mut Vec<Action>,
+    ) {
+        let (function, next) = (variables.number, numbering.first_node[edge.to]);
+        if self.trace.is_some() {
+            actions.push(Action::Trace(trace::pad(function, edge.to)));
+        }
+        let pad = Identified::Pad { function, block: edge.to };
+        actions.push(Action::Pad(self.known.number(pad), next));
+        if numbering.width(next) > 0 {
+            actions.push(Action::SetPath);
+        }
+    }
+
+    /// Moves the builder to where the edge's code goes. Returns the new block if there is one.
+    fn place(
+        &self,
+        numbering: &Numbering,
+        edge: &Edge,
+        blocks: &[LLVMBasicBlockRef],
+        unwinds: bool,
+    ) -> Option<LLVMBasicBlockRef> {
+        let (from, to) = (blocks[edge.from], blocks[edge.to]);
+        // SAFETY: all of them are live.
+        unsafe {
+            if unwinds || numbering.into[edge.to].len() == 1 {
+                let plain = |&i: &LLVMValueRef| {
+                    LLVMIsAPHINode(i).is_null() && LLVMIsALandingPadInst(i).is_null()
+                };
+                let first = instructions_of(to).into_iter().find(plain);
+                LLVMPositionBuilderBefore(self.builder, first.expect("a terminator is neither"));
+                return None;
+            }
+            let terminator = LLVMGetBasicBlockTerminator(from);
+            if numbering.out[edge.from].len() == 1 && LLVMIsAInvokeInst(terminator).is_null() {
+                LLVMPositionBuilderBefore(self.builder, terminator);
+                return None;
+            }
+            let between = LLVMInsertBasicBlockInContext(self.context, to, NO_NAME);
+            LLVMPositionBuilderAtEnd(self.builder, between);
+            Some(between)
+        }
+    }
+
+    /// Leads the edge through the new block. The C interface cannot change a phi's predecessor, so phis are built anew.
+    fn splice(&self, edge: &Edge, blocks: &[LLVMBasicBlockRef], between: LLVMBasicBlockRef) {
+        let (from, to) = (blocks[edge.from], blocks[edge.to]);
+        // SAFETY: everything is live; a phi is erased after all its uses were replaced.
+        unsafe {
+            LLVMPositionBuilderAtEnd(self.builder, between);
+            LLVMBuildBr(self.builder, to);
+            let terminator = LLVMGetBasicBlockTerminator(from);
+            edge.successors.iter().for_each(|&s| LLVMSetSuccessor(terminator, s, between));
+            let mut phis = instructions_of(to);
+            phis.retain(|&i| !LLVMIsAPHINode(i).is_null());
+            for old in phis {
+                LLVMPositionBuilderBefore(self.builder, old);
+                let new = LLVMBuildPhi(self.builder, LLVMTypeOf(old), NO_NAME);
+                let line = LLVMInstructionGetDebugLoc(old);
+                if !line.is_null() {
+                    LLVMInstructionSetDebugLoc(new, line);
+                }
+                let mut led = false;
+                for i in 0..LLVMCountIncoming(old) {
+                    let mut value = [LLVMGetIncomingValue(old, i)];
+                    let mut block = [LLVMGetIncomingBlock(old, i)];
+                    if value[0] == old {
+                        value[0] = new;
+                    }
+                    if block[0] == from {
+                        if led {
+                            continue;
+                        }
+                        led = true;
+                        block[0] = between;
+                    }
+                    LLVMAddIncoming(new, value.as_mut_ptr(), block.as_mut_ptr(), 1);
+                }
+                LLVMReplaceAllUsesWith(old, new);
+                LLVMInstructionEraseFromParent(old);
+            }
+        }
+    }
+
+    fn act(&self, variables: &Variables, pointer: Pointer, action: Action) {
+        match action {
+            Action::Trace(number) => self.call_trace(number),
+            Action::EnterRegion => self.enter_region(variables),
+            Action::LeaveRegion => self.leave_region(variables),
+            Action::Return(next) => self.write_return(variables, pointer, next),
+            Action::Pad(number, next) => self.write_named(variables, layout::PAD, number, next),
+            Action::Path { width, add, next } => {
+                self.write_path(variables, pointer, width, add, (PlaceKind::Path, next));
+            }
+            Action::Trips(header) => self.write_trips(variables, pointer, header),
+            Action::Add(value) => self.add_to_path(variables, value),
+            Action::SetPath => self.set_path(variables),
+            Action::StartTrips => self.start_trips(variables),
+            Action::CountTrip => self.count_trip(variables),
+        }
+    }
+}
+
+fn is_invoke(shape: &FunctionShape, edge: &Edge) -> bool {
+    shape.blocks[edge.from].leaves == Leaves::Invoke
+}
+
+fn unwinds(shape: &FunctionShape, edge: &Edge) -> bool {
+    is_invoke(shape, edge) && edge.successors[0] == 1
+}
+
+/// What recording does on an edge that is not taken by an exception.
+fn recording(shape: &FunctionShape, numbering: &Numbering, edge: &Edge, actions: &mut Vec<Action>) {
+    let (from, to) = (numbering.region[edge.from], numbering.region[edge.to]);
+    let next = numbering.first_node[edge.to];
+    let width = numbering.width(numbering.last_node(edge.from));
+    if from.is_none() && to.is_some() {
+        actions.push(Action::EnterRegion);
+    }
+    if is_invoke(shape, edge) {
+        let call = shape.blocks[edge.from].calls.last();
+        if call.is_some_and(|c| c.kind == CallKind::Foreign) {
+            actions.push(Action::Return(next));
+        }
+    } else if edge.back_of.is_some() {
+        actions.push(Action::CountTrip);
+    } else {
+        if let Some(counted) = edge.exit_of {
+            let header = numbering.counted[counted].header;
+            actions.push(Action::Trips(numbering.first_node[header]));
+        }
+        if edge.cut && width > 0 {
+            actions.push(Action::Path { width, add: edge.value, next });
+        } else if !edge.cut && width > 0 && edge.value != 0 && !edge.dead {
+            actions.push(Action::Add(edge.value));
+        }
+    }
+    if (edge.cut || edge.back_of.is_some()) && numbering.width(next) > 0 {
+        actions.push(Action::SetPath);
+    }
+    if edge.enters.is_some() {
+        actions.push(Action::StartTrips);
+    }
+    if from.is_some() && to.is_none() {
+        actions.push(Action::LeaveRegion);
+    }
+}

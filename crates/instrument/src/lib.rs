@@ -1,0 +1,22 @@
+//! Room `instrument`: an optimised module → its shape, and the same module with recording code.
+//!
+//! Beside `program` the only room that knows LLVM. `extract.rs` takes the shape that numbering works on (`unravel_recording`), `emit.rs`
+//! puts the code in, `quiet.rs` names the external functions that need none, `module.rs` is the thin layer over `llvm-sys`.
+//!
+//! What is not recorded: functions with computed gotos, assembler, and objects of other compilers; they are named, and a log
+//! tells where recorded code was entered from them.
+
+mod emit;
+mod extract;
+mod lines;
+mod module;
+mod object;
+mod open;
+mod quiet;
+
+pub use emit::Options;
+
+pub use lines::{Line, Lines};
+pub use module::{Module, ModuleError};
+pub use object::{Instrumented, Request, instrument};
+pub use open::{OpenError, OpenedLog, end_of, ending_of, open_log};
