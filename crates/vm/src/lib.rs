@@ -9,7 +9,7 @@
 //! - `follow.rs` lets threads keep to recorded routes.
 //! - `memory.rs` is the arena. `sync.rs` and `models/` are the library functions that schedule, block, allocate or share, a file a
 //!   family; `native.rs` is all others, through `interface.rs` (libffi), with `host.rs` for what they share with this process,
-//!   `handover.rs` for the memory they get, `guard.rs` for crashes in them, `watchdog.rs` for calls that do not come back,
+//!   `handover.rs` for the memory they get, `native_heap.rs` for what they allocate, `guard.rs` for crashes in them, `watchdog.rs` for calls that do not come back,
 //!   `foreign.rs` for threads that they start. `resolve.rs` says which function is which. `assembly.rs` is inline assembly.
 //!   `delivery.rs` is how signals arrive, `whereabouts.rs` where a run is that comes to no end.
 //! - `record.rs` keeps events, `stacks.rs` their stacks, `capture.rs` the output, `failure.rs` puts failures into words.
@@ -19,7 +19,8 @@
 //! # How runs repeat
 //!
 //! - **One arena at a fixed address** holds globals, stacks and heap, so pointers have the same values in every run.
-//!   Address randomisation is switched off for native libraries (the tool starts itself anew without it).
+//!   What native libraries allocate for the program has a heap at a fixed address, too, and address randomisation is
+//!   switched off for the libraries themselves (the tool starts itself anew without it).
 //! - **Regions per thread.** Each thread slot allocates from its own heap region and has its own stack, so an address
 //!   does not depend on how the allocations of threads interleave. Threads are named by birth: `T0`, its third child `T0.3`.
 //! - **Points.** A thread stops only *before* an event, with that event pending; nothing else runs between the decision and
@@ -58,6 +59,7 @@ mod machine;
 mod memory;
 mod models;
 mod native;
+mod native_heap;
 mod point;
 mod pure;
 mod record;

@@ -77,7 +77,7 @@ pub(crate) struct Memory {
     image: Vec<u8>,
 }
 
-fn map(address: u64, bytes: u64, protection: i32) -> Result<*mut u8, VmError> {
+pub(crate) fn map(address: u64, bytes: u64, protection: i32) -> Result<*mut u8, VmError> {
     let fixed = if address == 0 { 0 } else { libc::MAP_FIXED_NOREPLACE };
     // SAFETY: an anonymous mapping; with MAP_FIXED_NOREPLACE it never replaces another one.
     let at = unsafe {
@@ -142,6 +142,7 @@ fn arena() -> Result<*mut u8, VmError> {
     map(ARENA_BASE, GLOBALS - ARENA_BASE, protection | libc::PROT_EXEC)?;
     map(GLOBALS, ARENA_END - GLOBALS, protection)?;
     let shadow = map(0, ARENA_SIZE / 8, protection)?;
+    crate::native_heap::prepare()?;
     SHADOW.store(shadow, Ordering::SeqCst);
     Ok(shadow)
 }

@@ -548,8 +548,11 @@ impl Machine {
         let mut words = [0; 6];
         words.iter_mut().zip(args).for_each(|(to, from)| *to = *from);
         let mut result = 0;
+        guard::enter_native();
         // SAFETY: per the program's promise.
-        match unsafe { unravel_call_words(address as *const c_void, &words, &mut result) } {
+        let thrown = unsafe { unravel_call_words(address as *const c_void, &words, &mut result) };
+        guard::leave_native();
+        match thrown {
             0 => Ok(result),
             exception => {
                 self.rethrow_native(exception);
@@ -627,11 +630,14 @@ impl Machine {
 pub(crate) unsafe fn call_words(address: u64, args: &[u64]) -> u64 {
     type Words = extern "C" fn(u64, u64, u64, u64, u64, u64) -> u64;
     let arg = |i: usize| args.get(i).copied().unwrap_or(0);
+    guard::enter_native();
     // SAFETY: per the contract.
-    unsafe {
+    let result = unsafe {
         let function: Words = std::mem::transmute(address as usize);
         function(arg(0), arg(1), arg(2), arg(3), arg(4), arg(5))
-    }
+    };
+    guard::leave_native();
+    result
 }
 
 /// Lays out the variadic arguments of an interpreted call as the overflow area of a `va_list`; returns

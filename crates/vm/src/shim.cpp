@@ -1,12 +1,15 @@
 // The few things that need the C++ runtime or the C compiler: catching what native code throws,
-// matching exception types, long doubles, and telling the arena's memory from the C library's in free().
+// matching exception types, long doubles, and telling apart whose memory is allocated and freed.
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <cstdlib>
 #include <exception>
 #include <ffi.h>
 #include <iostream>
+#include <malloc.h>
 #include <new>
 #include <pthread.h>
 #include <system_error>
@@ -191,32 +194,102 @@ void unravel_streams_reset() {
     streams().each([](auto &stream) { stream.reset(); });
 }
 
+// A function of the C library that stands behind ours.
+#define BEHIND(name) reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
+
 void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_memalign(size_t, size_t);
 void __libc_free(void *);
 void *__libc_realloc(void *, size_t);
 int unravel_owns(const void *);
 void unravel_free(void *);
 void *unravel_realloc(void *, size_t);
+void *unravel_native_allocate(size_t, size_t);
+size_t unravel_native_size(const void *);
+void unravel_native_free(void *);
+int unravel_is_native_heap(const void *);
+
+// What libraries allocate in a call of the program's has a heap of its own, with the same addresses in every process.
+void *malloc(size_t size) {
+    void *block = unravel_native_allocate(0, size);
+    return __builtin_expect(block != nullptr, 0) ? block : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    void *block = unravel_native_allocate(0, bytes);
+    return __builtin_expect(block != nullptr, 0) ? __builtin_memset(block, 0, bytes) : __libc_calloc(count, size);
+}
+
+void *memalign(size_t align, size_t size) {
+    void *block = unravel_native_allocate(align, size);
+    return block ? block : __libc_memalign(align, size);
+}
+
+void *aligned_alloc(size_t align, size_t size) { return memalign(align, size); }
+
+int posix_memalign(void **result, size_t align, size_t size) {
+    if (align < sizeof(void *) || (align & (align - 1))) {
+        return EINVAL;
+    }
+    void *block = memalign(align, size);
+    if (!block) {
+        return ENOMEM;
+    }
+    *result = block;
+    return 0;
+}
 
 // Libraries free what the program allocated, and the other way round: the address tells whose it is.
 void free(void *pointer) {
     if (__builtin_expect(unravel_owns(pointer), 0)) {
         unravel_free(pointer);
+    } else if (__builtin_expect(unravel_is_native_heap(pointer), 0)) {
+        unravel_native_free(pointer);
     } else {
         __libc_free(pointer);
     }
 }
 
 void *realloc(void *pointer, size_t size) {
-    return __builtin_expect(unravel_owns(pointer), 0) ? unravel_realloc(pointer, size)
-                                                      : __libc_realloc(pointer, size);
+    if (!pointer) {
+        return malloc(size);
+    }
+    if (__builtin_expect(unravel_owns(pointer), 0)) {
+        return unravel_realloc(pointer, size);
+    }
+    if (__builtin_expect(!unravel_is_native_heap(pointer), 1)) {
+        return __libc_realloc(pointer, size);
+    }
+    size_t old = unravel_native_size(pointer);
+    if (size && size <= old && size > old / 2) {
+        return pointer;
+    }
+    void *block = size ? malloc(size) : nullptr;
+    if (block) {
+        __builtin_memcpy(block, pointer, size < old ? size : old);
+    }
+    if (block || !size) {
+        unravel_native_free(pointer);
+    }
+    return block;
+}
+
+size_t malloc_usable_size(void *pointer) {
+    if (unravel_is_native_heap(pointer)) {
+        return unravel_native_size(pointer);
+    }
+    static const auto behind = BEHIND(malloc_usable_size);
+    return behind(pointer);
 }
 
 int unravel_thread_create(pthread_t *, const void *, void *, void *, int *);
 int unravel_thread_join(pthread_t, void **, int, int *);
-
-// A function of the C library that stands behind ours.
-#define BEHIND(name) reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
 
 // Libraries start threads. If the program called them, these are the program's or cannot be followed.
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) noexcept {
