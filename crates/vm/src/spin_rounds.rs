@@ -36,6 +36,9 @@ pub(crate) struct Round {
     waits: Option<u64>,
     /// The value of `Machine::progress` when it was in the states that are remembered.
     states_at: u64,
+    /// The sites it came to since it changed anything, by a bit each (sites may share one): a state has a site, so that who
+    /// comes to a new one is in no old state.
+    sites: u64,
 }
 
 impl Round {
@@ -107,9 +110,14 @@ impl Machine {
     /// Notes whether the current thread is back in a state it was in with nothing changed in between. True if so.
     #[inline]
     pub(crate) fn look_for_old_state(&mut self) -> bool {
-        let thread = &self.threads[self.current];
+        let me = self.current;
+        let thread = &mut self.threads[me];
+        let site = 1 << (thread.pending.site.0 % u64::BITS);
+        let sites = if thread.idle == 0 { 0 } else { thread.round.sites };
+        thread.round.sites = sites | site;
         // Only who looks for a spin remembers states.
-        (thread.idle >= SPIN_LOOK || thread.looks_for_spin) && self.compare_with_old_states()
+        (thread.idle >= SPIN_LOOK && sites & site != 0 || thread.looks_for_spin)
+            && self.compare_with_old_states()
     }
 
     fn compare_with_old_states(&mut self) -> bool {
