@@ -198,7 +198,8 @@ fn print(
     } else if flags.quiet {
         terminal::brief(explanation, plan::exit(&explanation.explored, 0) == Exit::Inconclusive)
     } else {
-        terminal::explanation(explanation, sources, style::style(), page.as_deref())
+        let style = terminal::Style { brief: !flags.verbose, ..style::style() };
+        terminal::explanation(explanation, sources, style, page.as_deref())
     };
     say::put(text.as_bytes());
     if flags.annotations {

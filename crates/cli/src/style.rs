@@ -19,6 +19,7 @@ pub fn style() -> Style {
     Style {
         color: out.is_terminal() && !no_color,
         width: terminal_width().unwrap_or(WIDTH),
+        brief: false,
         // Without any locale somebody reads a log; those are UTF-8.
         unicode: locale.is_none_or(|l| l.to_uppercase().replace('-', "").contains("UTF8")),
     }

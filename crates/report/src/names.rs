@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use unravel_trace::{Place, SourceLine, ThreadName, Trace};
+use unravel_trace::{Event, EventKind, Place, SourceLine, ThreadName, Trace};
 
 use crate::side::{Item, Side};
 use crate::{FileNames, words};
@@ -68,4 +68,29 @@ pub fn threads(sides: &[&Side<'_>], failed: &ThreadName) -> Vec<ThreadName> {
         names.extend(side.missing.iter().map(|missing| missing.who.key.thread.clone()));
     }
     names.into_iter().collect()
+}
+
+/// What threads run, as far as the run tells: `T0.1 and T0.2 run producer, T0.3 runs consumer`. Threads that a library starts
+/// (`std::thread`) begin in its code, which says nothing.
+pub fn roles(run: &Trace, threads: &[ThreadName]) -> Option<String> {
+    let mut roles: Vec<(&str, Vec<String>)> = Vec::new();
+    for name in threads {
+        let is_start = |event: &&Event| {
+            event.kind == EventKind::Start && run.threads.get(event.thread.index()) == Some(name)
+        };
+        let start = run.events.iter().find(is_start);
+        let place = start.and_then(|event| words::place(run, event));
+        let Some(place) = place.filter(|p| !p.is_system() && !p.function.is_empty()) else {
+            continue;
+        };
+        match roles.iter_mut().find(|(function, _)| *function == &*place.function) {
+            Some((_, names)) => names.push(name.to_string()),
+            None => roles.push((&place.function, vec![name.to_string()])),
+        }
+    }
+    let said = |(function, names): &(&str, Vec<String>)| {
+        let verb = if names.len() == 1 { "runs" } else { "run" };
+        format!("{} {verb} {function}", words::listed(names))
+    };
+    (!roles.is_empty()).then(|| roles.iter().map(said).collect::<Vec<_>>().join(", "))
 }

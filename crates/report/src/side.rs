@@ -3,6 +3,7 @@
 //! Shown are the events of the projection and of the root cause, the failing thread's last event, and single events
 //! between them; the rest are gaps. A projection of thousands of events helps nobody: past a limit only what is nearest
 //! to the root cause and to the data flows that differ is shown, and the gaps say how much of the projection they hide.
+//! A brief report shows nothing but these from the start.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,6 +16,15 @@ use crate::words;
 
 /// Events of the failing run that are shown if there is nothing to project.
 const LAST_EVENTS: usize = 8;
+
+/// How much of a run is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// The projection and its surroundings, at most so many events.
+    Projection(usize),
+    /// Only what the root cause names and what differs in value or path, at most so many events.
+    Told(usize),
+}
 
 /// One run, as a report shows it.
 #[derive(Debug)]
@@ -87,7 +97,7 @@ pub struct Remedy<'d> {
 pub fn failing<'d>(
     diagnosis: &'d Diagnosis,
     projection: Option<&Projection>,
-    most: usize,
+    extent: Extent,
 ) -> Side<'d> {
     let run = &diagnosis.failing;
     let mut picked = Picked::default();
@@ -108,20 +118,25 @@ pub fn failing<'d>(
     let thread = run.trace.threads.iter().position(|name| *name == diagnosis.failure.thread);
     if let Some(thread) = thread {
         let last = run.trace.events.iter().rposition(|e| e.thread.index() == thread);
-        last.into_iter().for_each(|event| _ = picked.step(event as u32));
+        picked.last = last.map(|event| event as u32);
+        picked.last.into_iter().for_each(|event| picked.mark(event));
     }
     if projection.is_none() && diagnosis.root_cause.is_none() {
         let events = run.trace.events.len();
-        (events.saturating_sub(LAST_EVENTS)..events).for_each(|e| _ = picked.step(e as u32));
+        (events.saturating_sub(LAST_EVENTS)..events).for_each(|e| picked.mark(e as u32));
     }
     let region = remedy(diagnosis)
         .filter(|remedy| remedy.kind == RegionKind::Atomic)
         .and_then(|r| Some(Region { kind: r.kind, start: r.start.event?, end: r.end.event }));
-    Side { run, items: picked.items(run, most), missing, region }
+    Side { run, items: picked.items(run, extent), missing, region }
 }
 
 /// A passing run.
-pub fn alternate<'d>(diagnosis: &'d Diagnosis, alternate: &'d Alternate, most: usize) -> Side<'d> {
+pub fn alternate<'d>(
+    diagnosis: &'d Diagnosis,
+    alternate: &'d Alternate,
+    extent: Extent,
+) -> Side<'d> {
     let run = &alternate.run;
     let projection = &alternate.projection;
     let mut picked = Picked::default();
@@ -146,7 +161,7 @@ pub fn alternate<'d>(diagnosis: &'d Diagnosis, alternate: &'d Alternate, most: u
         let holds = r.kind == RegionKind::Atomic || end.is_some();
         (holds && end.is_none_or(|end| end > start)).then_some(Region { kind: r.kind, start, end })
     });
-    Side { run, items: picked.items(run, most), missing, region }
+    Side { run, items: picked.items(run, extent), missing, region }
 }
 
 /// What should hold, if the pattern says so.
@@ -239,13 +254,25 @@ impl<'d> Places<'d> {
 #[derive(Default)]
 struct Picked {
     steps: BTreeMap<u32, Step>,
-    /// Ends of data flows that differ.
-    ends: BTreeSet<u32>,
+    /// Ends of data flows that differ, and where the run ends.
+    marked: BTreeSet<u32>,
+    /// The last event of the thread that failed: without it nobody sees why.
+    last: Option<u32>,
 }
 
 impl Picked {
     fn step(&mut self, event: u32) -> &mut Step {
         self.steps.entry(event).or_insert_with(|| Step { event, ..Step::default() })
+    }
+
+    fn mark(&mut self, event: u32) {
+        self.step(event);
+        self.marked.insert(event);
+    }
+
+    /// Whether a brief report shows it.
+    fn is_told(&self, step: &Step) -> bool {
+        step.causal || step.other_path || self.marked.contains(&step.event)
     }
 
     fn projection(&mut self, events: &[u32]) {
@@ -255,10 +282,9 @@ impl Picked {
     fn flows(&mut self, flows: impl Iterator<Item = Flow>) {
         for flow in flows {
             self.step(flow.to).flows.push(flow);
-            self.ends.insert(flow.to);
+            self.marked.insert(flow.to);
             if let Some(from) = flow.from {
-                self.step(from);
-                self.ends.insert(from);
+                self.mark(from);
             }
         }
     }
@@ -268,13 +294,21 @@ impl Picked {
     }
 
     /// The steps in order with the gaps between them.
-    fn items(mut self, run: &Observed, most: usize) -> Vec<Item> {
+    fn items(mut self, run: &Observed, extent: Extent) -> Vec<Item> {
         let events = run.trace.events.len() as u32;
         self.steps.retain(|event, _| *event < events);
         let projected: BTreeSet<u32> =
             self.steps.values().filter(|s| s.projected).map(|s| s.event).collect();
+        let (most, brief) = match extent {
+            Extent::Projection(most) => (most, false),
+            Extent::Told(most) => (most, true),
+        };
+        if brief {
+            let steps = std::mem::take(&mut self.steps);
+            self.steps = steps.into_iter().filter(|(_, step)| self.is_told(step)).collect();
+        }
         self.limit(most);
-        let full = self.steps.len() == most;
+        let full = brief || self.steps.len() == most;
         let mut items = Vec::new();
         let mut next = 0;
         let gap = |items: &mut Vec<Item>, from: u32, to: u32| match to - from {
@@ -301,7 +335,7 @@ impl Picked {
             return;
         }
         let marks: BTreeSet<u32> = (self.steps.values())
-            .filter(|s| s.causal || s.other_path || self.ends.contains(&s.event))
+            .filter(|s| self.is_told(s))
             .map(|s| s.event)
             .collect();
         let distance = |event: u32| {
@@ -309,8 +343,9 @@ impl Picked {
             let after = marks.range(event..).next().map(|mark| mark - event);
             before.into_iter().chain(after).min().unwrap_or(u32::MAX)
         };
+        let must = |s: &Step| s.causal || self.last == Some(s.event);
         let mut ranked: Vec<_> =
-            self.steps.values().map(|s| (!s.causal, distance(s.event), s.event)).collect();
+            self.steps.values().map(|s| (!must(s), distance(s.event), s.event)).collect();
         ranked.sort_unstable();
         let kept: BTreeSet<u32> =
             ranked.into_iter().take(most).map(|(_, _, event)| event).collect();

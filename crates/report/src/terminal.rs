@@ -37,11 +37,14 @@ pub struct Style {
     pub width: usize,
     /// Whether the terminal shows arrows and lines; else everything that we add is ASCII.
     pub unicode: bool,
+    /// Only what a person needs to understand the bug: no numbers, few orders, of the runs only what the cause names
+    /// and what differs.
+    pub brief: bool,
 }
 
 impl Default for Style {
     fn default() -> Self {
-        Style { color: false, width: 100, unicode: true }
+        Style { color: false, width: 100, unicode: true, brief: false }
     }
 }
 
@@ -143,7 +146,9 @@ fn told(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
         cause::write(page, diagnosis, cause, sources);
     }
     schedules::write(page, diagnosis, sources);
-    numbers::write(page, diagnosis);
+    if !page.style.brief {
+        numbers::write(page, diagnosis);
+    }
     notes(page, &diagnosis.notes);
 }
 

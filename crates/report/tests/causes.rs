@@ -166,7 +166,7 @@ fn a_narrow_terminal_gets_a_list_and_a_plain_one_letters() {
 fn no_line_but_commands_and_diffs_is_too_wide_and_nothing_is_obeyed() {
     for width in [40, 57, 80, 100, 160] {
         for unicode in [true, false] {
-            let style = Style { width, unicode, color: false };
+            let style = Style { width, unicode, ..Style::default() };
             for (name, made, sources) in caused::all() {
                 let text = causes((made, sources), style);
                 for line in text.lines().filter(|line| !line.contains("unravel re")) {

@@ -202,7 +202,7 @@ fn lines_fit_and_nothing_is_obeyed() {
     for (name, hunt, sources) in hunted::all() {
         let made = (hunt, sources);
         for (width, unicode) in [(100, true), (60, false)] {
-            let style = Style { width, unicode, color: false };
+            let style = Style { width, unicode, ..Style::default() };
             let text = text(&made, style);
             for line in text.lines() {
                 // Commands are there to be copied.

@@ -24,6 +24,27 @@ fn assert_has(text: &str, lines: &str) {
 }
 
 #[test]
+fn a_brief_report_shows_what_the_cause_names_and_what_differs() {
+    let text = text(support::lost_update(), Style { brief: true, ..Style::default() });
+    assert_has(
+        &text,
+        "
+  1  T0.1 reads total bank.c:12 before T0.2 writes total bank.c:13
+  2  T0.2 reads total bank.c:12 before T0.1 writes total bank.c:13
+",
+    );
+    // A row an event, and nothing that neither the cause names nor the runs differ in.
+    let row = "│  │     │     ● 12 read total = 100 ◀─ T0:25 ✗";
+    assert!(text.lines().any(|line| line.starts_with(row)), "{text}");
+    assert!(!text.contains("⋮"), "{text}");
+    assert!(text.contains(" of 11 events"), "{text}");
+    for numbers in ["what differs", "effort", "In numbers"] {
+        assert!(!text.contains(numbers), "{numbers}: {text}");
+    }
+    assert!(text.lines().count() <= 40, "{}", text.lines().count());
+}
+
+#[test]
 fn a_lost_update_is_told_in_two_screens() {
     let text = plain(support::lost_update(), 100);
     assert!(text.starts_with(
@@ -200,7 +221,7 @@ fn no_line_is_too_wide_and_nothing_of_the_program_is_obeyed() {
     for (name, diagnosis, sources) in support::all() {
         for width in [40, 47, 60, 80, 100, 121, 200] {
             for unicode in [false, true] {
-                let style = Style { width, unicode, color: false };
+                let style = Style { width, unicode, ..Style::default() };
                 let text = terminal::diagnosis(&diagnosis, &sources, style, Some(COMMAND));
                 for line in text.lines().filter(|line| line.trim() != COMMAND) {
                     assert!(line.width() <= width, "{name}, {width}: {line}");

@@ -69,6 +69,9 @@ pub struct ExplainFlags {
     /// Print a line a bug and nothing else.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Print also the numbers, every order, more of both runs, and the other runs that pass.
+    #[arg(long, short, conflicts_with = "quiet")]
+    pub verbose: bool,
     /// Print JSON (unravel.explanation/1) instead of text.
     #[arg(long)]
     pub json: bool,

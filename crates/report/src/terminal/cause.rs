@@ -8,8 +8,11 @@ use super::page::Page;
 use super::race;
 use crate::side::{self, RegionKind};
 use crate::source::Sources;
+use crate::words::count;
 use crate::{escape, evidence, words};
 
+/// Orders of a brief report.
+const FEW_ORDERS: usize = 3;
 /// Lines of a region that are shown in full; of a longer one the ends.
 const LONGEST_REGION: u32 = 12;
 
@@ -19,9 +22,17 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause, sources:
     if !cause.orders.is_empty() {
         page.blank();
     }
-    for (index, order) in cause.orders.iter().enumerate() {
+    let shown = if page.style.brief { FEW_ORDERS } else { cause.orders.len() };
+    for (index, order) in cause.orders.iter().take(shown).enumerate() {
         let lead = format!("  {}  ", index + 1);
-        write_order(page, &lead, Some(&diagnosis.failure), order, sources);
+        match page.style.brief {
+            true => page.prose(&lead, &in_short(&diagnosis.failure, order), Tone::Plain),
+            false => write_order(page, &lead, Some(&diagnosis.failure), order, sources),
+        }
+    }
+    if let Some(more) = cause.orders.len().checked_sub(shown).filter(|more| *more > 0) {
+        let more = count(more as u64, "more order");
+        page.line(Line::new().with(&format!("     {more} of the same run"), Tone::Dim));
     }
     if let Some(race) = &diagnosis.race {
         race::write(page, race, sources);
@@ -32,6 +43,15 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause, sources:
         page.prose("  ", &cause.advice, Tone::Good);
         remedy(page, diagnosis, sources);
     }
+}
+
+/// An order as a clause: `T0.1 reads x  bank.c:12 before T0.2 writes x  bank.c:14`.
+fn in_short(failure: &Failure, order: &CausalOrder) -> String {
+    let side = |who: &Participant| match who.event {
+        Some(_) => clause(who, &order.object),
+        None => format!("{} ({})", clause(who, &order.object), words::absent(who, Some(failure))),
+    };
+    format!("{}   before   {}", side(&order.first), side(&order.second))
 }
 
 /// What an order says of one of its events: the event, its source line, why the failing run lacks it.
@@ -144,8 +164,11 @@ fn region(page: &mut Page, start: &Place, end: &Place, sources: &Sources) {
     if start.file == end.file && start.line == end.line {
         return bracketed(page, glyphs.before, start, sources);
     }
-    let whole =
-        start.file == end.file && start.line < end.line && end.line - start.line < LONGEST_REGION;
+    // What lies between two functions in a file is none of the region.
+    let whole = start.file == end.file
+        && start.function == end.function
+        && start.line < end.line
+        && end.line - start.line < LONGEST_REGION;
     bracketed(page, glyphs.open, start, sources);
     if whole {
         for line in start.line + 1..end.line {

@@ -42,6 +42,8 @@ pub struct Columns<'d> {
     pub names: &'d Names,
     pub sources: &'d Sources,
     pub threads: Vec<ThreadName>,
+    /// A row an event: what it does, then its source line as far as there is room.
+    pub brief: bool,
 }
 
 impl Columns<'_> {
@@ -207,6 +209,12 @@ impl Writer<'_, '_> {
         let goes_on = here.is_some() && rows.current == here && source.is_some();
         self.name_thread(rows, thread);
         let first = rows.lines.len();
+        if self.columns.brief {
+            let indent = if goes_on { " ".repeat(columns(&label)) } else { label };
+            let source = source.filter(|_| !goes_on).unwrap_or_default();
+            self.one_row(rows, thread, step, &format!("{indent} "), &source, room);
+            return self.note_region(rows, step, first, here);
+        }
         let mut sign = if step.causal { self.glyphs.causal } else { self.glyphs.event };
         let mut indent = String::new();
         if let Some(source) = &source {
@@ -225,6 +233,39 @@ impl Writer<'_, '_> {
             self.row(rows, thread, sign, line, step.causal && sign == self.glyphs.causal);
             sign = self.glyphs.idle;
         }
+        self.note_region(rows, step, first, here);
+    }
+
+    /// An event in one row, if that is wide enough: what it does, where it takes its value from, its source line.
+    fn one_row(
+        &self,
+        rows: &mut Rows,
+        thread: usize,
+        step: &Step,
+        label: &str,
+        source: &str,
+        room: usize,
+    ) {
+        let mut sign = if step.causal { self.glyphs.causal } else { self.glyphs.event };
+        let lines = self.details(step, label, room, Tone::Plain, true);
+        let single = lines.len() == 1;
+        for mut line in lines {
+            if single && !source.is_empty() {
+                line.push(&format!("   {}", escape::visible(source)), Tone::Dim);
+            }
+            self.row(rows, thread, sign, line, step.causal && sign == self.glyphs.causal);
+            sign = self.glyphs.idle;
+        }
+    }
+
+    /// Keeps in mind which rows an event of the region has, and what the last row belongs to.
+    fn note_region(
+        &self,
+        rows: &mut Rows,
+        step: &Step,
+        first: usize,
+        here: Option<(usize, Arc<str>, u32)>,
+    ) {
         let last = rows.lines.len() - 1;
         rows.current = here;
         if let Some(Region { start, end, .. }) = self.side.region {
@@ -270,21 +311,30 @@ impl Writer<'_, '_> {
             }
         }
         if step.other_path {
-            let text = format!("{blanks}{} other path", self.glyphs.other_path);
-            lines.push(Line::new().with(&text, self.verdict.tone));
+            let text = format!("{} other path", self.glyphs.other_path);
+            match lines.last_mut() {
+                Some(line) if self.columns.brief => {
+                    line.push(&format!(" {text}"), self.verdict.tone);
+                }
+                _ => lines.push(Line::new().with(&format!("{blanks}{text}"), self.verdict.tone)),
+            }
         }
         lines
     }
 
     fn gap(&self, rows: &mut Rows, events: usize, projected: usize) {
+        rows.current = None;
+        rows.named = None;
+        if self.columns.brief {
+            // The title says how many are shown.
+            return;
+        }
         let of = match projected {
             0 => String::new(),
             n => format!(", {n} of the projection"),
         };
         let text = format!("{} {}{of}", self.glyphs.gap, count(events as u64, "event"));
         rows.lines.push(Line::new().with(&text, Tone::Dim));
-        rows.current = None;
-        rows.named = None;
     }
 
     /// How the run ended, in the column of the thread that ended it.
@@ -314,7 +364,14 @@ impl Writer<'_, '_> {
             let thread = self.column(&who.key.thread);
             self.name_thread(rows, thread);
             let label = self.columns.names.label(&who.place);
-            let text = match self.columns.sources.line(&who.place) {
+            let source = self.columns.sources.line(&who.place);
+            if self.columns.brief {
+                let text = format!("{label} {why}   {}", source.unwrap_or_default());
+                let text = Line::new().with(&escape::visible(&text), self.verdict.tone);
+                self.row(rows, thread, self.glyphs.missing, text, false);
+                continue;
+            }
+            let text = match source {
                 Some(source) => format!("{label}: {source}"),
                 None if label.is_empty() => who.verb.to_string(),
                 None => format!("{label}: {}", who.verb),

@@ -133,6 +133,10 @@ fn next(page: &mut Page, all: &Explanation, html: Option<&str>) {
     if let [bug] = all.bugs.as_slice() {
         page.row("step", &format!("{} --step", bug.replay));
     }
+    if let ([bug], true) = (all.bugs.as_slice(), page.style.brief) {
+        let trace = unravel_results::shell_word(&bug.trace);
+        page.row("in full", &format!("unravel diagnose {trace}"));
+    }
     if let Some(html) = html {
         page.row("page", html);
     }

@@ -12,6 +12,8 @@ use crate::{causes as all_causes, file_names};
 
 /// Causes that are named, and candidates that are told of.
 const MOST_LISTED: usize = 8;
+/// The same of a brief report.
+const FEW_LISTED: usize = 3;
 /// Columns of the names before what is said of a repair.
 const NAMES: usize = 11;
 
@@ -74,13 +76,14 @@ fn in_short(page: &mut Page, causes: &Causes) {
 fn listed(page: &mut Page, causes: &Causes) {
     let arrow = page.glyphs.before;
     let names = file_names::of_orders(causes);
-    for (index, class) in causes.classes.iter().take(MOST_LISTED).enumerate() {
+    let most = if page.style.brief { FEW_LISTED } else { MOST_LISTED };
+    for (index, class) in causes.classes.iter().take(most).enumerate() {
         let orders = all_causes::shown_lines(class, &names);
         let orders: Vec<String> = orders.iter().map(|(a, b)| format!("{a} {arrow} {b}")).collect();
         let text = format!("{}: {}", class.pattern, orders.join(", "));
         page.prose(&format!("  {}  ", index + 1), &text, Tone::Plain);
     }
-    more(page, causes.classes.len());
+    more(page, causes.classes.len(), most);
 }
 
 fn section(page: &mut Page, all: &Repairs, repair: &Repair, patch: Option<&String>) {
@@ -125,11 +128,11 @@ fn rejected(page: &mut Page, repairs: &Repairs) {
     for candidate in repairs.rejected.iter().take(MOST_LISTED) {
         page.prose(&bullet, &format!("{}: {}", candidate.title, candidate.reason), Tone::Plain);
     }
-    more(page, repairs.rejected.len());
+    more(page, repairs.rejected.len(), MOST_LISTED);
 }
 
-fn more(page: &mut Page, all: usize) {
-    if let Some(more) = all.checked_sub(MOST_LISTED).filter(|more| *more > 0) {
+fn more(page: &mut Page, all: usize, shown: usize) {
+    if let Some(more) = all.checked_sub(shown).filter(|more| *more > 0) {
         page.line(Line::new().with(&format!("  {more} more"), Tone::Dim));
     }
 }

@@ -1,18 +1,19 @@
 //! The failing and the passing schedule, what the signs mean, where paths part, and the other alternates.
 
-use unravel_results::{Alternate, BranchChange, Diagnosis, Observed};
+use unravel_results::{Alternate, BranchChange, Diagnosis};
 
 use super::columns::{Columns, Verdict};
 use super::line::{Line, Tone};
 use super::page::Page;
 use crate::names::{self, Names};
-use crate::side::{self, Item, RegionKind, Side};
+use crate::side::{self, Extent, Item, RegionKind, Side};
 use crate::source::Sources;
 use crate::words::{self, count};
 use crate::{differences, numbers};
 
-/// Events shown of each run.
+/// Events shown of each run, and of a brief report's runs.
 const MOST_EVENTS: usize = 60;
+const FEW_EVENTS: usize = 8;
 /// Alternates told of besides the first.
 const MOST_OTHERS: usize = 5;
 /// Branches told of.
@@ -21,14 +22,20 @@ const MOST_BRANCHES: usize = 5;
 /// The schedules of a diagnosis, and the other alternates.
 pub fn write(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
     let names = beside(page, diagnosis, sources, "How it fails, and the nearest run that passes");
-    others(page, diagnosis, &names);
+    if !page.style.brief {
+        others(page, diagnosis, &names);
+    }
 }
 
 /// The failing schedule beside the first alternate, under this title. Gives the names that were used.
 pub fn beside(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources, heading: &str) -> Names {
     let first = diagnosis.alternates.first();
-    let failing = side::failing(diagnosis, first.map(|a| &a.projection), MOST_EVENTS);
-    let passing = first.map(|alternate| side::alternate(diagnosis, alternate, MOST_EVENTS));
+    let extent = match page.style.brief {
+        true => Extent::Told(FEW_EVENTS),
+        false => Extent::Projection(MOST_EVENTS),
+    };
+    let failing = side::failing(diagnosis, first.map(|a| &a.projection), extent);
+    let passing = first.map(|alternate| side::alternate(diagnosis, alternate, extent));
     let sides: Vec<&Side<'_>> = [&failing].into_iter().chain(&passing).collect();
     let names = Names::of(&sides);
     let file = names.file.as_ref().map_or(String::new(), |file| format!(" ({file})"));
@@ -39,28 +46,37 @@ pub fn beside(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources, heading
     }
     let failed = Verdict {
         tone: Tone::Bad,
-        title: title(&diagnosis.failing, page.glyphs.fail, "failing", ""),
+        title: title(page, &failing, page.glyphs.fail, "failing", ""),
         sign: page.glyphs.fail,
         end: words::failure(&diagnosis.failure),
         thread: Some(&diagnosis.failure.thread),
     };
-    let passed = first.map(|alternate| Verdict {
+    let passed = first.zip(passing.as_ref()).map(|(alternate, passing)| Verdict {
         tone: Tone::Good,
-        title: title(&alternate.run, page.glyphs.pass, "passing", path(alternate)),
+        title: title(page, passing, page.glyphs.pass, "passing", path(alternate)),
         sign: page.glyphs.pass,
         end: alternate.run.outcome.to_string(),
         thread: None,
     });
-    Columns { names: &names, sources, threads: names::threads(&sides, &diagnosis.failure.thread) }
-        .write(page, (&failing, &failed), passing.as_ref().zip(passed.as_ref()));
+    let threads = names::threads(&sides, &diagnosis.failure.thread);
+    if let Some(roles) = names::roles(&diagnosis.failing.trace, &threads) {
+        page.prose("  ", &roles, Tone::Dim);
+    }
+    let columns = Columns { names: &names, sources, threads, brief: page.style.brief };
+    columns.write(page, (&failing, &failed), passing.as_ref().zip(passed.as_ref()));
     legend(page, &sides);
     first.iter().for_each(|alternate| branches(page, &alternate.projection.branches));
     names
 }
 
-fn title(run: &Observed, sign: &str, what: &str, path: &str) -> String {
-    let switches = count(run.schedule.context_switches() as u64, "context switch");
-    format!("{sign} {what}: {switches}{path}")
+fn title(page: &Page, side: &Side<'_>, sign: &str, what: &str, path: &str) -> String {
+    let switches = count(side.run.schedule.context_switches() as u64, "context switch");
+    let shown = side.items.iter().filter(|item| matches!(item, Item::Event(_))).count();
+    let of = match page.style.brief {
+        true => format!(", {shown} of {}", count(side.run.trace.events.len() as u64, "event")),
+        false => String::new(),
+    };
+    format!("{sign} {what}: {switches}{path}{of}")
 }
 
 fn path(alternate: &Alternate) -> &'static str {
@@ -83,7 +99,7 @@ fn legend(page: &mut Page, sides: &[&Side<'_>]) {
     if steps().any(|step| !step.flows.is_empty()) {
         signs.push(format!("{} takes its value from elsewhere than in the other run", glyphs.from));
     }
-    if steps().any(|step| step.other_path) {
+    if !page.style.brief && steps().any(|step| step.other_path) {
         signs.push(format!("{} the other run takes another path", glyphs.other_path));
     }
     let regions: Vec<RegionKind> = sides.iter().filter_map(|s| Some(s.region?.kind)).collect();
