@@ -12,7 +12,7 @@ use unravel_database::Database;
 use unravel_diagnose::{
     DiagnoseError, Options, diagnose_imported, diagnose_paths, diagnose_recorded,
 };
-use unravel_execute::{Laboratory, Silence};
+use unravel_execute::{Laboratory, Silence, clock};
 use unravel_files::TraceFile;
 use unravel_rebuild::{ApartError, Expected};
 use unravel_report::{Sources, dot, json, terminal};
@@ -263,7 +263,10 @@ fn make(
     let shown = !flags.json && std::io::stderr().is_terminal();
     let silence = Silence::begin().map_err(CliError::Stdin)?;
     let mut progress = Progress::on(if shown { silence.stderr().ok() } else { None });
-    let deadline = Instant::now() + flags.time.unwrap_or(DIAGNOSE_TIME);
+    if flags.time.is_none() {
+        clock::be_patient();
+    }
+    let deadline = clock::now() + flags.time.unwrap_or(DIAGNOSE_TIME);
     let mut lab = Laboratory::new(&mut vm, file.run.input(&file.input), visible)
         .until(Some(deadline), Some(&INTERRUPTED));
     let by = if flags.paths_only { diagnose_paths } else { unravel_diagnose::diagnose };
@@ -290,7 +293,7 @@ fn make(
     }
     if INTERRUPTED.load(Ordering::Relaxed) {
         diagnosis.notes.push("interrupted: this is what was known by then".to_owned());
-    } else if Instant::now() >= deadline {
+    } else if clock::now() >= deadline {
         diagnosis.notes.push("the time was up: more may be found with a larger --time".to_owned());
     }
     Ok(diagnosis)

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use unravel_execute::clock;
 use unravel_explain::{Budget, Task};
 use unravel_explore::{Plan, glance_at_races};
 use unravel_repair::Effort;
@@ -43,6 +44,9 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
         out: flags.out.clone(),
         command: output::command(),
     };
+    if plan::is_patient(&flags.search, &config) && flags.diagnose_time.is_none() {
+        clock::be_patient();
+    }
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
     let mut explanation =

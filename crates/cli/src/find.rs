@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
+use unravel_execute::clock;
 use unravel_explore::{AfterFirst, Finding, Plan, SearchResult, Shard, glance_at_races, search};
 use unravel_files::{ProgramRef, TraceFile};
 use unravel_report::searched::{glanced, not_looked_at, pace, searched};
@@ -29,6 +30,9 @@ pub fn find(flags: &FindFlags) -> Result<Exit, CliError> {
     let known = config.known().into_iter().map(|known| known.bug).collect();
     let exit_codes = !loaded.rules.judge_runs();
     let plan = Plan { after_first, known, exit_codes, ..plan::plan(&flags.search, &config) };
+    if plan::is_patient(&flags.search, &config) {
+        clock::be_patient();
+    }
     interrupt::listen();
     let mut progress = Progress::new(!flags.quiet);
     let result = search(&mut loaded.vm, &loaded.input, &plan, |tally, elapsed| {

@@ -41,6 +41,11 @@ pub fn plan(flags: &SearchFlags, config: &Config) -> Plan {
     }
 }
 
+/// Whether the time of a search is one that nobody asked for.
+pub fn is_patient(flags: &SearchFlags, config: &Config) -> bool {
+    flags.time.is_none() && config.search.time.is_none()
+}
+
 /// How a command ends that searched and found so many bugs.
 pub fn exit(explored: &Explored, bugs: usize) -> Exit {
     let tally = &explored.tally;

@@ -13,7 +13,7 @@ use unravel_trace::{
 
 use crate::budgets::TICK;
 use crate::process::{Child, pipe, read_message, ready, write_message};
-use crate::{Laboratory, Limit, Replay};
+use crate::{Laboratory, Limit, Replay, clock};
 
 /// How a copy goes on.
 pub trait Course: Scheduler {
@@ -61,6 +61,7 @@ impl<J: Serialize + DeserializeOwned> Branches<J> {
             let run = lab.run_seeing(&schedule.visible, &mut waiting, &mut (), want);
             // Only a copy has a course.
             if let Some(course) = &waiting.course {
+                clock::account();
                 let is_void = course.is_void();
                 let end = End { outcome: run.outcome, schedule: run.schedule, is_void };
                 let _ = write_message(&mut told, &Some(end));

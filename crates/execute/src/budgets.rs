@@ -20,6 +20,11 @@ unravel_trace::budgets! {
     /// waits no longer.
     GRACE: Duration = Duration::from_millis(600);
 
+    /// How often a process tells how long it stood in the queue for a processor: to ask the kernel takes some microseconds.
+    CLOCK_TICK: Duration = Duration::from_millis(20);
+    /// The part of the time that counts as waiting at most: who waits for us does so four times as long, not for ever.
+    MOST_WAITED: (u32, u32) = (3, 4);
+
     /// A longer access is not followed further.
     MOST_GRANULES: u64 = 4096;
 }

@@ -18,7 +18,7 @@ use unravel_trace::{
 };
 
 use crate::budgets::{EVENT_COST, LEARNING_RUNS, RUN_COST, WIDENING_ROUNDS};
-use crate::{Child, Divergence, Limit, Recount, Replay};
+use crate::{Child, Divergence, Limit, Recount, Replay, clock};
 
 /// Executes a program with one input.
 pub struct Laboratory<'a> {
@@ -195,7 +195,7 @@ impl<'a> Laboratory<'a> {
         }
         let mut shared = VisibleSet::default();
         for number in 0..=lesson.runs {
-            let late = lesson.until.is_some_and(|until| Instant::now() > until);
+            let late = lesson.until.is_some_and(|until| clock::now() > until);
             if number > 1 && (late || !self.may_go_on()) {
                 break;
             }

@@ -3,7 +3,7 @@
 //!
 //! - `laboratory.rs` is what searches, simplifications, diagnoses, causes and hunts share: executor, input, visible set, budget,
 //!   deadline and interrupt in one, with run, replay, learn and widen. `learn_apart.rs` learns in a process of its own,
-//!   `limit.rs` is the deadline and the interrupt, for whatever takes long without executing anything.
+//!   `limit.rs` is the deadline and the interrupt, for whatever takes long without executing anything; `clock.rs` the time they are about.
 //! - `replay.rs` makes the decisions of a schedule again; `recount.rs` follows one in runs that have more points than it counts.
 //! - `judge.rs` ([`Judged`]) and `races/` ([`RaceChecked`]) are executors around an executor: what the user calls a failure is
 //!   the same for all rooms, and none of them knows of it. A verdict is a function of the run: its outcome and the output
@@ -19,6 +19,7 @@
 mod branches;
 mod budgets;
 mod classes;
+pub mod clock;
 mod judge;
 mod laboratory;
 mod learn_apart;

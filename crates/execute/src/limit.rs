@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::clock;
+
 /// Until when something may go on. Without a moment and without anybody, for ever.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limit<'a> {
@@ -23,7 +25,7 @@ impl<'a> Limit<'a> {
 
     /// Whether the time is not up, and nobody wants it to end.
     pub fn may_go_on(&self) -> bool {
-        self.deadline.is_none_or(|deadline| Instant::now() < deadline) && !self.is_interrupted()
+        self.deadline.is_none_or(|deadline| clock::now() < deadline) && !self.is_interrupted()
     }
 
     pub fn is_interrupted(&self) -> bool {
@@ -32,7 +34,7 @@ impl<'a> Limit<'a> {
 
     /// Time that is left, if there is a moment.
     pub fn left(&self) -> Option<Duration> {
-        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+        self.deadline.map(|deadline| deadline.saturating_duration_since(clock::now()))
     }
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use unravel_trace::Executor;
 
-use crate::Limit;
+use crate::{Limit, clock};
 use crate::budgets::{GRACE, TICK};
 use crate::silence::fall_silent;
 
@@ -200,7 +200,7 @@ impl<T: Serialize + DeserializeOwned> Apart<T> {
             if limit.is_interrupted() {
                 self.stop();
             }
-            if !limit.may_go_on() && over.get_or_insert_with(Instant::now).elapsed() > GRACE {
+            if !limit.may_go_on() && clock::now().saturating_duration_since(*over.get_or_insert_with(clock::now)) > GRACE {
                 return Attended::Late;
             }
         }

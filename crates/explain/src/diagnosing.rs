@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use unravel_certify::Certifying;
 use unravel_diagnose::{Options, Searched, Stage, diagnose};
-use unravel_execute::{Apart, Attended, Judged, Laboratory, Limit};
+use unravel_execute::{Apart, Attended, Judged, Laboratory, Limit, clock};
 use unravel_explore::Finding;
 use unravel_results::{Diagnosis, Status};
 use unravel_solve::{Heeding, Solver, SolverChoice};
@@ -105,7 +105,7 @@ fn here(
         true => Box::new(certifying),
         false => request.solver.make(),
     };
-    let mut solver = Heeding::new(solver, interrupted).until(Some(deadline));
+    let mut solver = Heeding::new(solver, interrupted).until(Some(clock::on_the_wall(deadline)));
     let mut diagnosis = diagnose(&mut lab, name, &run, &mut solver, &options, progress)
         .map_err(|error| error.to_string())?;
     if request.certify {
@@ -114,7 +114,7 @@ fn here(
     diagnosis.switches_given = finding.run.schedule.context_switches();
     if interrupted.load(Ordering::Relaxed) {
         diagnosis.notes.push("interrupted: this is what was known by then".to_owned());
-    } else if Instant::now() >= deadline {
+    } else if clock::now() >= deadline {
         diagnosis
             .notes
             .push("the time was up: more may be found with a larger --diagnose-time".to_owned());

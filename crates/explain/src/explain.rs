@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use unravel_diagnose::{Searched, Stage};
+use unravel_execute::clock;
 use unravel_explore::{AfterFirst, Finding, Plan, SearchError, search};
 use unravel_files::{FileError, ProgramRef};
 use unravel_results::{
@@ -121,7 +122,7 @@ pub fn explain(
     let explored = found.explored;
     let hurried = interrupted.swap(false, Ordering::Relaxed);
     let time = request.budget.diagnosis;
-    let hurry = hurried.then(|| Instant::now() + HURRIED);
+    let hurry = hurried.then(|| clock::now() + HURRIED);
     let mut bugs = Vec::new();
     let keeper = Keeper { request, explored: &explored };
     let names = keeper.names(&found.findings);
@@ -138,16 +139,16 @@ pub fn explain(
     }
     let of = found.findings.len().min(request.budget.diagnosed);
     for (index, (finding, name)) in found.findings.iter().zip(&names).enumerate() {
-        let is_late = hurry.is_some_and(|end| Instant::now() >= end);
+        let is_late = hurry.is_some_and(|end| clock::now() >= end);
         let verdict = if interrupted.load(Ordering::Relaxed) || is_late {
             undiagnosed("interrupted before it could be")
         } else if index >= request.budget.diagnosed {
             undiagnosed(&format!("only the first {} bugs are", request.budget.diagnosed))
         } else {
-            let deadline = Instant::now() + share(time, index);
+            let deadline = clock::now() + share(time, index);
             let deadline = hurry.map_or(deadline, |end| end.min(deadline));
             let deadline = match explored.tally.always_fails(ALWAYS) {
-                true => deadline.min(Instant::now() + FUTILE),
+                true => deadline.min(clock::now() + FUTILE),
                 false => deadline,
             };
             let mut report = |stage, elapsed| {
@@ -170,10 +171,10 @@ pub fn explain(
         };
         bugs.push(bug(finding, &explored.tally, keeper.path(name), verdict));
     }
-    let until = Instant::now() + GROUPING;
+    let until = clock::now() + GROUPING;
     let until = hurry.map_or(until, |end| end.min(until));
     same_cause::mark(&mut bugs, |index, kept| {
-        let is_late = Instant::now() >= until || interrupted.load(Ordering::Relaxed);
+        let is_late = clock::now() >= until || interrupted.load(Ordering::Relaxed);
         let finding = &found.findings[index];
         if is_late {
             return None;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use unravel_execute::clock;
 use unravel_explore::Finding;
 use unravel_simplify::{Budget, simplify};
 use unravel_trace::{Executor, Input, Run};
@@ -17,7 +18,7 @@ pub fn simplified(
     deadline: Instant,
     interrupted: &AtomicBool,
 ) -> Run {
-    let left = deadline.saturating_duration_since(Instant::now());
+    let left = deadline.saturating_duration_since(clock::now());
     // Of a long run nothing else can be told before it is simple.
     let most = match finding.run.schedule.events() > LONG {
         true => left / 2,
@@ -26,7 +27,7 @@ pub fn simplified(
     let budget = Budget {
         proof_executions: PROOF_EXECUTIONS,
         proof_steps: PROOF_WORK,
-        until: Some(Instant::now() + most),
+        until: Some(clock::now() + most),
         ..Budget::default()
     };
     let mut watch = |_: &_| !interrupted.load(Ordering::Relaxed);

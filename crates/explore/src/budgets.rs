@@ -8,6 +8,9 @@ unravel_trace::budgets! {
     /// After the first bug of a search that looks for more, so many events are executed at most, in whole runs.
     MORE_EVENTS: u64 = 2_000_000;
 
+    /// Events of an epoch of samples, unless these are very few runs: what a second of execution teaches should count before long.
+    EPOCH_EVENTS: u64 = 5_000_000;
+
     /// Inputs of which a run that passed is kept, for whoever asks what passes.
     PASSING: usize = 8;
 

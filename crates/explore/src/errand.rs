@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use rustc_hash::FxHasher;
-use unravel_execute::{Laboratory, Replay, judge};
+use unravel_execute::{Laboratory, Replay, clock, judge};
 use unravel_results::{Tally, Unfollowed};
 use unravel_strategies::{
     Bounding, Counted, Deviating, Exhaustive, Knowledge, LEARNING, Strategy, Systematic,
@@ -79,7 +79,7 @@ impl<'a> Errands<'a> {
             }
         }
         let mut errand = Errand {
-            started: Instant::now(),
+            started: clock::now(),
             milliseconds: order.milliseconds,
             seen: order.known,
             report: Report::default(),
@@ -254,7 +254,7 @@ impl<'a> Errands<'a> {
                 errand.report.findings.push(Finding { index, run, replayed: false, is_open: true });
             }
         }
-        let elapsed = errand.started.elapsed().as_millis() as u64;
+        let elapsed = clock::now().saturating_duration_since(errand.started).as_millis() as u64;
         let late = errand.milliseconds.is_some_and(|ms| elapsed >= ms);
         let report = &mut errand.report;
         report.damaged = self.lab.is_damaged();

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
+use unravel_execute::clock;
 use unravel_results::{Explored, Stopped, Tally, Unfollowed, Variety};
 use unravel_strategies::{EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING, Strategy, portfolio};
 use unravel_trace::{
@@ -18,7 +19,7 @@ use unravel_trace::{
 
 use crate::Shard;
 use crate::budgets::{
-    ALWAYS, FIRST_STEPS, GIVEN_UP, MANY, MANY_CUT, MORE_EVENTS, MORE_STEPS, MOST_JOBS,
+    ALWAYS, EPOCH_EVENTS, FIRST_STEPS, GIVEN_UP, MANY, MANY_CUT, MORE_EVENTS, MORE_STEPS, MOST_JOBS,
 };
 use crate::coverage::Coverage;
 use crate::crew::Crew;
@@ -88,16 +89,33 @@ impl Plan {
         self.strategy.method().is_none() || index % jobs == u64::from(lane.number) % jobs
     }
 
-    /// The end of the epoch that begins with this run, if the last one had so many.
-    fn end_of_epoch(&self, start: u64, last: u64) -> u64 {
-        match (self.strategy.method(), start) {
+    /// The end of the epoch that begins with this run.
+    fn end_of_epoch(&self, start: u64, last: Last, knowledge: &Knowledge) -> u64 {
+        match (self.strategy.method(), start, last) {
             // The first run shows most of what is shared, and everything begins anew when more is learned.
-            (Some(_), 0) => self.workers() as u64,
-            (None, 0) => FIRST,
-            (None, FIRST) => LEARNING,
-            _ => start + (last * 2).clamp(EPOCH, EPOCH_LIMIT),
+            (Some(_), 0, _) => self.workers() as u64,
+            (None, 0, _) => FIRST,
+            // Whether runs come to their end now is seen from a few.
+            (None, _, Last::CutShort) => start + FIRST,
+            (None, FIRST, _) => LEARNING,
+            (method, _, last) => {
+                let runs = if let Last::Had(runs) = last { runs * 2 } else { EPOCH };
+                // Of long runs few are enough to learn from, and the next ones should know it.
+                let few = EPOCH_EVENTS / knowledge.events(false).max(1);
+                let most = if method.is_some() { EPOCH_LIMIT } else { few.max(LEARNING) };
+                start + runs.clamp(EPOCH, EPOCH_LIMIT).min(most)
+            }
         }
     }
+}
+
+/// What became of an epoch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Last {
+    /// So many runs.
+    Had(u64),
+    /// Most were cut short at the bound of steps, which is higher now.
+    CutShort,
 }
 
 /// What a search does when it has found a bug.
@@ -199,12 +217,13 @@ pub fn search(
     let mut state = State::new(plan, input.limits.max_steps);
     let mut crew = Crew::new(executor, input, plan);
     let mut next = 0;
-    let mut epoch = 0;
+    let mut last = Last::Had(0);
     let stopped = loop {
         if next >= plan.schedules {
             break Stopped::Schedules;
         }
-        let runs = Range { start: next, end: plan.schedules.min(plan.end_of_epoch(next, epoch)) };
+        let end = plan.end_of_epoch(next, last, &state.knowledge);
+        let runs = Range { start: next, end: plan.schedules.min(end) };
         if let Some(stopped) = crew.run_epoch(runs, &mut state, &mut watch)? {
             break stopped;
         }
@@ -240,7 +259,10 @@ pub fn search(
         if crew.is_deep_enough() {
             break Stopped::Schedules;
         }
-        epoch = runs.end - runs.start;
+        last = match may_be_longer {
+            true => Last::CutShort,
+            false => Last::Had(runs.end - runs.start),
+        };
     };
     let systematic = crew.summaries();
     if state.tally.schedules == 0 {
@@ -273,6 +295,8 @@ struct Cut {
 pub(crate) struct State<'a> {
     plan: &'a Plan,
     pub started: Instant,
+    /// The same by the clock that the time of a plan is about.
+    counted: Instant,
     pub findings: Vec<Finding>,
     /// Failures that did not happen again, and where they were seen.
     unconfirmed: Vec<(u64, BugId)>,
@@ -305,6 +329,7 @@ impl<'a> State<'a> {
         State {
             plan,
             started,
+            counted: clock::now(),
             findings: Vec::new(),
             unconfirmed: Vec::new(),
             tally: Tally::default(),
@@ -337,11 +362,12 @@ impl<'a> State<'a> {
 
     /// How much time is left.
     pub fn left(&self) -> Option<Duration> {
-        let whole = self.plan.time.map(|time| time.saturating_sub(self.started.elapsed()));
+        let since = |moment: Instant| clock::now().saturating_duration_since(moment);
+        let whole = self.plan.time.map(|time| time.saturating_sub(since(self.counted)));
         let more = match (self.plan.after_first, self.found_at) {
             (AfterFirst::GoOnFor { time, .. }, Some(found)) => {
                 let time = if self.tally.always_fails(ALWAYS) { time / 2 } else { time };
-                Some(time.saturating_sub(found.elapsed()))
+                Some(time.saturating_sub(since(found)))
             }
             _ => None,
         };
@@ -391,7 +417,7 @@ impl<'a> State<'a> {
                 Some(other) if other.index > finding.index => *other = finding,
                 Some(_) => {}
                 None => {
-                    self.found_at.get_or_insert_with(Instant::now);
+                    self.found_at.get_or_insert_with(clock::now);
                     self.findings.push(finding);
                 }
             }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use unravel_execute::{Child, Shared, pipe, read_message, ready, write_message};
+use unravel_execute::{Child, Shared, clock, pipe, read_message, ready, write_message};
 use unravel_results::Tally;
 use unravel_strategies::{Conflicts, Knowledge, LockOrders, Profile, Splits};
 use unravel_trace::{BugId, Executor, Input, Method, Reached, ReadsFrom, Run, VisibleSet};
@@ -208,6 +208,7 @@ fn serve(
     mut reports: File,
     current: &AtomicU64,
 ) {
+    clock::is_one_of(plan.workers());
     let mut errands = Errands::new(executor, input, plan, current);
     while let Ok(order) = read_message::<Order>(&mut orders) {
         let report = errands.run(order);
