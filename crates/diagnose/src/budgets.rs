@@ -82,6 +82,8 @@ unravel_trace::budgets! {
     RELAXED_EXECUTIONS: u32 = 12;
     /// Of what a stuck thread might try instead, how much is tried at once.
     AT_ONCE: usize = 4;
+    /// Of the time that there is, the part that threads are led along their paths for; the rest is for steering them.
+    LEADING_SHARE: u32 = 3;
     /// For each query of the solver.
     SOLVER_TIME: Duration = Duration::from_secs(5);
 

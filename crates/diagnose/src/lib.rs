@@ -40,6 +40,7 @@ mod modelled;
 mod on_path;
 mod pairs;
 mod paths_only;
+mod paths_steered;
 mod pattern;
 pub mod points;
 mod probing;

@@ -5,13 +5,15 @@
 //! when; a failing order is walked to at random or asked of the solver ([`crate::imported::failing_schedule`]), and
 //! executed. If a thread cannot be led along its path, or no order fails, a value that was guessed is wrong: other
 //! values that were written to the same place are tried, the attempts being a bounded search, depth first while
-//! threads are stuck and breadth first once all paths are complete.
+//! threads are stuck and breadth first once all paths are complete. Where none of this leads to a failing run, the program
+//! is executed with its real values and steered along the same paths (`paths_steered.rs`).
 //!
-//! *Not modelled*: failures that only execution can tell (wrong output, livelocks, the user's checks). What is shared
+//! *Not modelled*: failures that only execution can tell (wrong output, livelocks, the user's checks); these are for steering. What is shared
 //! (the visible set) is taken from executions of the program, which a static analysis would have to say otherwise. Errs
 //! on the side of finding nothing: a schedule is only reported if its execution showed the same failure.
 
 use std::collections::{HashSet, VecDeque};
+use std::time::Instant;
 
 use unravel_execute::Laboratory;
 use unravel_results::{Diagnosis, Effort};
@@ -22,11 +24,12 @@ use unravel_trace::{
 };
 
 use crate::budgets::{
-    AT_ONCE, MOST_ATTEMPTS, MOST_COMPLETE, RELAXED_EXECUTIONS, RELAXED_WALKS, SOLVER_TIME,
+    AT_ONCE, LEADING_SHARE, MOST_ATTEMPTS, MOST_COMPLETE, RELAXED_EXECUTIONS, RELAXED_WALKS, SOLVER_TIME,
 };
 use crate::diagnose::{DiagnoseError, Options, Stage, diagnose, not_reproduced};
 use crate::executable::Steps;
 use crate::imported::{failing_schedule, reduce_fully, walk_at_random};
+use crate::paths_steered::Steered;
 use crate::settle::settle;
 use crate::world::{Ending, ending};
 
@@ -41,10 +44,13 @@ pub fn diagnose_paths(
 ) -> Result<Diagnosis, DiagnoseError> {
     let bug = recorded.outcome.failure().ok_or(DiagnoseError::NoFailure)?.id();
     progress(Stage::Replaying);
-    let paths = paths_of(lab, recorded, &bug)?;
+    let (paths, steered) = paths_of(lab, recorded, &bug)?;
     progress(Stage::SeekingFailing);
     let mut effort = Effort::default();
-    let found = rebuild(lab, &paths, &bug, solver, options, &mut effort)?;
+    let found = match rebuild(lab, &paths, &bug, solver, options, &mut effort) {
+        Err(DiagnoseError::NoFailingSchedule(why)) => steered.seek(lab, &why)?,
+        found => found?,
+    };
     let mut diagnosis = diagnose(lab, program, &found.run, solver, options, progress)?;
     diagnosis.effort.evaluated += effort.evaluated;
     diagnosis.effort.queries += effort.queries;
@@ -52,20 +58,26 @@ pub fn diagnose_paths(
     Ok(diagnosis)
 }
 
-/// One replay, of which everything but the paths is forgotten.
-fn paths_of(lab: &mut Laboratory<'_>, recorded: &Run, bug: &BugId) -> Result<Paths, DiagnoseError> {
+/// Two replays, of which everything but the paths is forgotten: as guided runs need them, and as steered ones do.
+fn paths_of(
+    lab: &mut Laboratory<'_>,
+    recorded: &Run,
+    bug: &BugId,
+) -> Result<(Paths, Steered), DiagnoseError> {
     let settled = settle(lab, &recorded.schedule, bug);
-    let run = lab.replay(settled.as_ref().unwrap_or(&recorded.schedule), Detail::Symbolic);
+    let schedule = settled.as_ref().unwrap_or(&recorded.schedule);
+    let run = lab.replay(schedule, Detail::Symbolic);
     if ending(&run.outcome, bug) != Ending::Failed {
         return Err(not_reproduced(lab, &run));
     }
-    Paths::of(&run).ok_or(DiagnoseError::NotSymbolic)
+    let paths = Paths::of(&run).ok_or(DiagnoseError::NotSymbolic)?;
+    Ok((paths, Steered::along(lab, schedule, bug)?))
 }
 
 /// A failing run, and how it was found.
-struct Found {
-    run: Run,
-    note: String,
+pub struct Found {
+    pub run: Run,
+    pub note: String,
 }
 
 /// What became of an attempt.
@@ -101,8 +113,12 @@ fn rebuild(
     let mut seen: HashSet<Vec<Guess>> = HashSet::new();
     let (mut attempts, mut complete) = (0, 0);
     let mut reason: Option<String> = None;
+    let until = lab.limit().left().map(|left| Instant::now() + left / LEADING_SHARE);
+    let may_go_on = |lab: &Laboratory<'_>| {
+        lab.may_go_on() && until.is_none_or(|until| Instant::now() < until)
+    };
     while let Some(guesses) = todo.pop_front() {
-        if attempts >= MOST_ATTEMPTS || complete >= MOST_COMPLETE || !lab.may_go_on() {
+        if attempts >= MOST_ATTEMPTS || complete >= MOST_COMPLETE || !may_go_on(lab) {
             break;
         }
         attempts += 1;

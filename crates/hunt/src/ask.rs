@@ -1,7 +1,9 @@
 //! Asks for an order of a combination's steps that reaches a target.
 //!
 //! `Φ_fail` of Symbiosis (thesis equation 4.1) over threads that need not come from one run. The solver is anchored at the
-//! order the threads were observed in. Long traces are walked through at random first: most bugs in them need no search.
+//! order the threads were observed in. Long traces are walked through at random first: most bugs in them need no search. What the
+//! solver does not answer soon is looked for near that order ([`crate::nearby`]): it is slow where many orders of the same updates
+//! have to be ruled out one by one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,8 +11,9 @@ use std::time::Duration;
 use unravel_solve::{Answer, Bounds, Evaluator, Model, Query, Solver, StepId, Verdict, Wish};
 use unravel_trace::{Bug, Combined, Exprs, InputCell, Rng};
 
-use crate::budgets::{SHORT, WALKS};
+use crate::budgets::SHORT;
 use crate::cut::{Cut, cut};
+use crate::nearby::nearby;
 use crate::targets::Target;
 use crate::values::Values;
 use crate::walk::walk;
@@ -20,6 +23,20 @@ use crate::walk::walk;
 pub struct Patience {
     pub conflicts: u64,
     pub time: Duration,
+    /// Random walks through a long trace before the solver is asked.
+    pub walks: u64,
+    /// Steps that are evaluated near the observed order if the solver does not know.
+    pub nearby: u64,
+    /// It was not asked before.
+    pub is_first: bool,
+}
+
+impl Patience {
+    /// This part of it.
+    pub fn divided(self, by: u64) -> Patience {
+        let Patience { conflicts, walks, nearby, .. } = self;
+        Patience { conflicts: conflicts / by, walks: walks / by, nearby: nearby / by, ..self }
+    }
 }
 
 /// An order that reaches the target, in the model.
@@ -67,7 +84,7 @@ pub fn ask(
     };
     let walkable = !model.is_deadlock() && cut.symbolic.inputs.is_empty();
     if walkable && model.len() > SHORT {
-        let walks = (0..WALKS).filter(|_| !interrupted.load(Ordering::Relaxed));
+        let walks = (0..patience.walks).filter(|_| !interrupted.load(Ordering::Relaxed));
         for number in walks {
             if let Some(order) = walk(&model, Rng::new(Rng::derive(11, number))) {
                 let inputs = Vec::new();
@@ -84,7 +101,15 @@ pub fn ask(
     let query = Query { bounds, near: Some(&near), ..Query::new(&model, Wish::Fails) };
     match solver.find(&query) {
         Answer::No => Asked::Never,
-        Answer::Unknown { reason, .. } => Asked::Unknown(reason),
+        Answer::Unknown { reason, .. } => {
+            let found = if walkable { nearby(&model, patience.nearby) } else { None };
+            match found {
+                Some(order) => {
+                    Asked::Promised(Box::new(Promise { cut, model, order, inputs: Vec::new() }))
+                }
+                None => Asked::Unknown(reason),
+            }
+        }
         Answer::Yes(found) => {
             for (cell, value) in &found.initial {
                 model.set_initial(*cell, *value);

@@ -48,6 +48,23 @@ unravel_trace::budgets! {
     /// How often a hunt may begin anew because more is shared than was known.
     EPOCHS: u32 = 6;
 
+    /// Conflicts of the solver for a question that is asked the first time. What it does not answer by then is asked again once
+    /// nothing else is left: a proof that some combination cannot fail must not keep the hunt from the next.
+    FIRST_CONFLICTS: u64 = 2_000;
+    /// Questions about one place without an answer, after which the next ones about it are asked in passing: with this part of the
+    /// effort.
+    UNANSWERED: u32 = 3;
+    /// The part of that.
+    IN_PASSING: u64 = 16;
+    /// Conflicts for a question that is asked again.
+    MOST_CONFLICTS: u64 = 100_000;
+    /// Time for a question, the first time and again.
+    FIRST_TIME: Duration = Duration::from_secs(1);
+    /// The same if it is asked again.
+    MOST_TIME: Duration = Duration::from_secs(4);
+    /// Steps that are evaluated near the observed order for one question.
+    NEARBY_STEPS: u64 = 400_000;
+
     /// Steps up to which the solver is asked at once: its orders are near to what was observed.
     SHORT: usize = 400;
     /// Walks through a longer trace before that.

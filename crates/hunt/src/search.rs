@@ -18,6 +18,7 @@
 mod flipping;
 mod synthesise;
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -28,12 +29,15 @@ use unravel_execute::Divergence;
 use unravel_results::{Attempt, HuntBounds, HuntEffort, HuntEnd, HuntGap, HuntStop, Refused};
 use unravel_solve::Solver;
 use unravel_trace::{
-    BugId, Combined, Condition, ConditionKind, Exprs, Otherwise, ThreadId, ThreadTrace,
+    BugId, Combined, Condition, ConditionKind, Exprs, Otherwise, SiteId, ThreadId, ThreadTrace,
 };
 
-use crate::agenda::{Agenda, Start};
+use crate::agenda::{Agenda, Item, Start};
 use crate::ask::{Asked, Patience, Promise, ask, prepare};
-use crate::budgets::{LONG, MOST_REASONS, MOST_TOGETHER};
+use crate::budgets::{
+    FIRST_CONFLICTS, FIRST_TIME, IN_PASSING, LONG, MOST_CONFLICTS, MOST_REASONS, MOST_TIME,
+    MOST_TOGETHER, NEARBY_STEPS, UNANSWERED, WALKS,
+};
 use crate::collect::{keep, turns};
 use crate::execute::{Kept, Performed, Stage, departure};
 use crate::gaps::gaps;
@@ -42,8 +46,16 @@ use crate::parts::{Combination, PartId, Parts};
 use crate::targets::{Aim, Target, targets};
 use crate::values::Values;
 
-/// How long one question may take.
-const PATIENCE: Patience = Patience { conflicts: 100_000, time: Duration::from_secs(4) };
+/// How long a question may take, and how long if it is asked again.
+const FIRST: Patience = Patience {
+    conflicts: FIRST_CONFLICTS,
+    time: FIRST_TIME,
+    walks: WALKS,
+    nearby: NEARBY_STEPS,
+    is_first: true,
+};
+const AGAIN: Patience =
+    Patience { conflicts: MOST_CONFLICTS, time: MOST_TIME, is_first: false, ..FIRST };
 
 /// A failure that was executed.
 #[derive(Debug)]
@@ -98,6 +110,19 @@ pub struct Search<'a, 's> {
     /// The next question is the first one about an execution that was synthesised.
     pub new_attempt: bool,
     begun: Instant,
+    patience: Patience,
+    /// Questions that had no answer at first.
+    postponed: VecDeque<Postponed>,
+    /// By place: questions about it that had no answer.
+    unanswered: FxHashMap<SiteId, u32>,
+}
+
+/// A question to be asked again.
+#[derive(Debug)]
+enum Postponed {
+    /// These targets of a combination, by number.
+    Targets(Combination, Vec<usize>),
+    Flip(Box<Item>),
 }
 
 /// A flip: the other threads, and how the thread begins.
@@ -141,6 +166,9 @@ impl<'a, 's> Search<'a, 's> {
             flipped: 0,
             new_attempt: false,
             begun: Instant::now(),
+            patience: FIRST,
+            postponed: VecDeque::new(),
+            unanswered: FxHashMap::default(),
         }
     }
 
@@ -179,11 +207,35 @@ impl<'a, 's> Search<'a, 's> {
             if self.adopt()? == Go::Stop {
                 return Ok(Go::Stop);
             }
-            let Some(item) = self.agenda.next() else { return Ok(self.go()) };
-            if self.flip(&item)? == Go::Stop {
+            let go = match self.agenda.next() {
+                Some(item) => self.flip(&item)?,
+                None => match self.postponed.pop_front() {
+                    Some(postponed) => self.ask_again(postponed)?,
+                    None => return Ok(self.go()),
+                },
+            };
+            if go == Go::Stop {
                 return Ok(Go::Stop);
             }
         }
+    }
+
+    /// What had no answer at first, with more patience.
+    fn ask_again(&mut self, postponed: Postponed) -> Result<Go, DatabaseError> {
+        (self.progress)(&self.effort, "asking again what had no answer");
+        self.patience = AGAIN;
+        let go = match postponed {
+            Postponed::Flip(item) => self.flip(&item),
+            Postponed::Targets(base, which) => match base.combine(&self.parts) {
+                Ok(combined) => self.explore_targets(&base, &combined, Some(&which)),
+                Err(why) => {
+                    self.gap(HuntGap::Incompatible(why));
+                    Ok(self.go())
+                }
+            },
+        };
+        self.patience = FIRST;
+        go
     }
 
     /// Looks at runs that came of promises: other orders of them, and what could be flipped in them.
@@ -209,7 +261,7 @@ impl<'a, 's> Search<'a, 's> {
             return HuntEnd::Found;
         }
         if self.is_out_of_time() {
-            let left = (self.agenda.len() + self.waiting) as u64;
+            let left = (self.agenda.len() + self.waiting + self.postponed.len()) as u64;
             if self.stage.lab.is_damaged() {
                 return HuntEnd::Stopped { why: HuntStop::Damaged, left };
             }
@@ -294,6 +346,16 @@ impl<'a, 's> Search<'a, 's> {
         base: &Combination,
         combined: &Combined,
     ) -> Result<Go, DatabaseError> {
+        self.explore_targets(base, combined, None)
+    }
+
+    /// The same about some of these ways, by number.
+    fn explore_targets(
+        &mut self,
+        base: &Combination,
+        combined: &Combined,
+        which: Option<&[usize]>,
+    ) -> Result<Go, DatabaseError> {
         let values = Values::of(&combined.symbolic);
         let is_guess = |c: &Condition| {
             matches!(c.why, ConditionKind::Address | ConditionKind::Fixed)
@@ -306,13 +368,19 @@ impl<'a, 's> Search<'a, 's> {
         for why in gaps(combined) {
             self.gap(why);
         }
-        self.effort.ruled_out += found.refuted;
+        if which.is_none() {
+            self.effort.ruled_out += found.refuted;
+        }
         if found.left_out > 0 {
             self.gap(HuntGap::LongLoops);
         }
-        for target in &found.targets {
+        let mut unanswered = Vec::new();
+        for (number, target) in found.targets.iter().enumerate() {
             if self.go() == Go::Stop {
                 return Ok(Go::Stop);
+            }
+            if which.is_some_and(|which| !which.contains(&number)) {
+                continue;
             }
             let mut relaxed = target.clone();
             relaxed.failing.relaxed = true;
@@ -328,6 +396,7 @@ impl<'a, 's> Search<'a, 's> {
                     Asked::Never => {}
                     // Of a guess nobody needs to know.
                     Asked::Unknown(_) if way.failing.relaxed => {}
+                    Asked::Unknown(_) if self.patience.is_first => unanswered.push(number),
                     Asked::Unknown(why) => self.unknown(why),
                     Asked::Promised(promise) => {
                         let aim = if way.failing.relaxed { Aim::Guess } else { target.aim };
@@ -340,6 +409,9 @@ impl<'a, 's> Search<'a, 's> {
                 }
             }
         }
+        if !unanswered.is_empty() {
+            self.postponed.push_back(Postponed::Targets(base.clone(), unanswered));
+        }
         Ok(self.go())
     }
 
@@ -351,8 +423,13 @@ impl<'a, 's> Search<'a, 's> {
         self.effort.attempts += u64::from(std::mem::take(&mut self.new_attempt));
         self.effort.queries += 1;
         let left = self.limits.deadline.saturating_duration_since(Instant::now());
-        let patience = Patience { time: PATIENCE.time.min(left), ..PATIENCE };
-        ask(cut, self.solver, patience, self.limits.interrupted)
+        let patience = Patience { time: self.patience.time.min(left), ..self.patience };
+        let unanswered = self.unanswered.entry(target.site).or_default();
+        let in_passing = patience.is_first && *unanswered >= UNANSWERED;
+        let patience = if in_passing { patience.divided(IN_PASSING) } else { patience };
+        let asked = ask(cut, self.solver, patience, self.limits.interrupted);
+        *unanswered += u32::from(matches!(asked, Asked::Unknown(_)));
+        asked
     }
 
     /// Executes a promise. Gives the new base that comes of it, if it passed.

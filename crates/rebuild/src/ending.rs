@@ -4,7 +4,7 @@
 //! run has kept to its routes it is *earlier*: a failure on the recorded paths, but not the recorded one, which may have come
 //! later. It is the answer only if no run ends as the log says.
 
-use unravel_trace::{FailureKind, Followed, Outcome, ThreadName};
+use unravel_trace::{BugId, FailureKind, Followed, Outcome, ThreadName};
 
 /// How the recorded run ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +18,11 @@ pub enum Expected {
     },
     /// Nobody went on.
     Hang,
+    /// This very failure, of a run of the machine of which only the paths were kept.
+    Bug {
+        thread: ThreadName,
+        id: BugId,
+    },
 }
 
 /// What ended the process.
@@ -42,6 +47,24 @@ pub(crate) enum Verdict {
 }
 
 impl Expected {
+    /// The thread that failed.
+    pub(crate) fn thread(&self) -> Option<&ThreadName> {
+        match self {
+            Expected::Failure { thread, .. } => Some(thread),
+            Expected::Bug { thread, id } if !is_hang(id.kind) => Some(thread),
+            _ => None,
+        }
+    }
+
+    /// Whether the run came to a stop because nobody went on.
+    pub(crate) fn hangs(&self) -> bool {
+        match self {
+            Expected::Hang => true,
+            Expected::Bug { id, .. } => is_hang(id.kind),
+            _ => false,
+        }
+    }
+
     pub(crate) fn judge(&self, followed: &Followed) -> Verdict {
         if followed.strayed.is_some() {
             return Verdict::Other;
@@ -54,12 +77,14 @@ impl Expected {
             (Expected::Hang, Outcome::Failed(failure)) if is_hang(failure.kind) => {
                 same_if(all_at_end)
             }
+            (Expected::Bug { id, .. }, Outcome::Failed(failure)) if is_hang(id.kind) => {
+                same_if(failure.id() == *id && all_at_end)
+            }
+            (Expected::Bug { thread, id }, Outcome::Failed(failure)) => same_if(
+                failure.id() == *id && failure.thread == *thread && is_at_end(followed, thread),
+            ),
             (Expected::Failure { thread, cause }, Outcome::Failed(failure)) => {
-                let names = &followed.run.schedule.threads;
-                let at_end = names
-                    .iter()
-                    .position(|name| name == thread)
-                    .is_some_and(|index| followed.at_end[index]);
+                let at_end = is_at_end(followed, thread);
                 let same = failure.thread == *thread && at_end && cause.shows_as(failure.kind);
                 match same {
                     true => Verdict::Same,
@@ -70,6 +95,12 @@ impl Expected {
             _ => Verdict::Other,
         }
     }
+}
+
+/// Whether a thread has come to the end of its route.
+fn is_at_end(followed: &Followed, thread: &ThreadName) -> bool {
+    let mut names = followed.run.schedule.threads.iter();
+    names.position(|name| name == thread).is_some_and(|index| followed.at_end[index])
 }
 
 fn same_if(same: bool) -> Verdict {

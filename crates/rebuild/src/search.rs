@@ -15,7 +15,7 @@ use unravel_trace::{
 
 use crate::blame::{self, Known};
 use crate::budgets::{MOST_RUNS, MOST_WAITING};
-use crate::ending::{Expected, Verdict};
+use crate::ending::Verdict;
 use crate::steer::{Order, Policy, Stamps, Steer};
 use crate::task::Task;
 
@@ -238,7 +238,7 @@ impl Search<'_> {
         let verdict = match self.task.expected.judge(&followed) {
             // Those hang that hung.
             Verdict::Same
-                if self.task.expected == Expected::Hang
+                if self.task.expected.hangs()
                     && route.legs.iter().enumerate().any(|(leg, one)| {
                         one.then == Beyond::Ended && !steer.has_ended(leg)
                             || one.then == Beyond::Stays && steer.has_ended(leg)
@@ -289,10 +289,10 @@ impl Search<'_> {
         if let Some(strayed) = &followed.strayed {
             return leg(&strayed.thread);
         }
-        match &self.task.expected {
-            Expected::Failure { thread, .. } => leg(thread),
+        match self.task.expected.thread() {
+            Some(thread) => leg(thread),
             // Whoever did not get to the end of its path.
-            _ => {
+            None => {
                 let names = &followed.run.schedule.threads;
                 let late = followed.at_end.iter().position(|end| !end);
                 leg(&names[late.unwrap_or(0)])

@@ -6,7 +6,7 @@ use unravel_database::DatabaseError;
 use unravel_results::{Attempt, AttemptEnd, Flip, HuntBounds, HuntGap, TraceSource};
 use unravel_trace::{Combined, Exprs, ThreadId, ThreadName};
 
-use super::{Go, Search, Tried};
+use super::{Go, Postponed, Search, Tried};
 use crate::agenda::{Base, Item, Start};
 use crate::ask::Asked;
 use crate::budgets::MOST_NOTED;
@@ -110,7 +110,7 @@ impl Search<'_, '_> {
         }
         derived.traces = derived.traces.max(1);
         let key = self.key(combination, candidate.thread, item.start.clone());
-        if self.tried.contains_key(&key) {
+        if self.patience.is_first && self.tried.contains_key(&key) {
             self.effort.redundant += 1;
             return Ok(self.go());
         }
@@ -126,13 +126,20 @@ impl Search<'_, '_> {
                 meeting.into_iter().chain(flip(combined, values, candidate.index)).collect()
             }
         };
+        let mut unanswered = false;
         for (target, exprs) in targets {
-            self.new_attempt = true;
+            // One that is asked again is no other attempt.
+            self.new_attempt = self.patience.is_first;
             let (go, result) = self.turn(&derived, combined, (&target, &exprs), key.clone())?;
+            unanswered |= result == AttemptEnd::Unknown;
             self.note(&derived.turned, TraceSource::Execution, result);
             if go == Go::Stop {
                 return Ok(Go::Stop);
             }
+        }
+        if unanswered && self.patience.is_first {
+            let item = Item { known: true, ..item.clone() };
+            self.postponed.push_back(Postponed::Flip(Box::new(item)));
         }
         Ok(self.go())
     }
@@ -169,7 +176,9 @@ impl Search<'_, '_> {
             }
             Asked::Unknown(why) => {
                 self.tried.insert(key, true);
-                self.unknown(why);
+                if !self.patience.is_first {
+                    self.unknown(why);
+                }
                 result = AttemptEnd::Unknown;
             }
             Asked::Promised(promise) => {
