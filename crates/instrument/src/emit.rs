@@ -16,7 +16,7 @@ mod places;
 
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMLinkage, LLVMThreadLocalMode};
+use llvm_sys::{LLVMLinkage, LLVMThreadLocalMode, LLVMVisibility};
 
 use unravel_recording::identifiers::{Identified, Identifiers};
 use unravel_recording::layout;
@@ -24,7 +24,7 @@ use unravel_recording::numbering::{Node, Numbering};
 use unravel_recording::places::PlaceKind;
 use unravel_recording::shape::{CallKind, FunctionShape, Leaves, ModuleShape};
 
-use crate::extract::{blocks_of, instructions_of};
+use crate::extract::{blocks_of, instructions_of, is_for_library};
 use crate::module::{Module, ModuleError, c_string};
 
 pub(crate) const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
@@ -98,8 +98,16 @@ impl Emitter {
             let byte = LLVMInt8TypeInContext(context);
             let word = LLVMInt32TypeInContext(context);
             let pointer = LLVMPointerTypeInContext(context, 0);
-            let log = LLVMAddGlobal(module.raw, pointer, c"__unravel_p".as_ptr());
-            LLVMSetThreadLocalMode(log, LLVMThreadLocalMode::LLVMInitialExecTLSModel);
+            // One variable with two names: a program's own code knows at which offset it lies, a library's asks.
+            let (name, mode) = match is_for_library(module) {
+                true => (c"__unravel_p", LLVMThreadLocalMode::LLVMInitialExecTLSModel),
+                false => (c"__unravel_here", LLVMThreadLocalMode::LLVMLocalExecTLSModel),
+            };
+            let log = LLVMAddGlobal(module.raw, pointer, name.as_ptr());
+            LLVMSetThreadLocalMode(log, mode);
+            if !is_for_library(module) {
+                LLVMSetVisibility(log, LLVMVisibility::LLVMHiddenVisibility);
+            }
             let array = LLVMArrayType2(byte, (known.all.len() as u64).max(1));
             let identifiers = LLVMAddGlobal(module.raw, array, c"unravel.identifiers".as_ptr());
             LLVMSetLinkage(identifiers, LLVMLinkage::LLVMInternalLinkage);
@@ -147,6 +155,7 @@ impl Emitter {
                 trips: LLVMBuildAlloca(self.builder, self.long, NO_NAME),
             }
         };
+        self.headers(&variables, &numbering, &blocks);
         self.edges(&variables, shape, &numbering, &blocks);
         for (block, shape) in shape.blocks.iter().enumerate() {
             for (position, call) in shape.calls.iter().enumerate() {

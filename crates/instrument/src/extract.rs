@@ -91,7 +91,7 @@ fn has_attribute(call: LLVMValueRef, function: LLVMValueRef, name: &str) -> bool
 }
 
 /// Whether the module is code for a shared library, where another image may define an exported function first.
-fn is_for_library(module: &Module) -> bool {
+pub(crate) fn is_for_library(module: &Module) -> bool {
     let flag = |name: &str| {
         // SAFETY: the name is passed with its length.
         !unsafe { LLVMGetModuleFlag(module.raw, name.as_ptr().cast(), name.len()) }.is_null()

@@ -26,7 +26,6 @@ enum Action {
     Add(u64),
     SetPath,
     StartTrips,
-    CountTrip,
 }
 
 impl Emitter {
@@ -69,6 +68,24 @@ impl Emitter {
         }
     }
 
+    /// The headers of counted loops count, and begin the path that goes on after the last round. Nothing is done on the edge that closes the loop, so that it
+    /// stays one.
+    pub(super) fn headers(
+        &self,
+        variables: &Variables,
+        numbering: &Numbering,
+        blocks: &[LLVMBasicBlockRef],
+    ) {
+        for counted in &numbering.counted {
+            // SAFETY: the block is live and ends with a terminator.
+            unsafe { LLVMPositionBuilderBefore(self.builder, first_plain(blocks[counted.header])) };
+            self.count_trip(variables);
+            if numbering.width(numbering.first_node[counted.header]) > 0 {
+                self.set_path(variables);
+            }
+        }
+    }
+
     /// What happens at a landing pad.
     fn landing(
         &self,
@@ -100,11 +117,7 @@ impl Emitter {
         // SAFETY: all of them are live.
         unsafe {
             if unwinds || numbering.into[edge.to].len() == 1 {
-                let plain = |&i: &LLVMValueRef| {
-                    LLVMIsAPHINode(i).is_null() && LLVMIsALandingPadInst(i).is_null()
-                };
-                let first = instructions_of(to).into_iter().find(plain);
-                LLVMPositionBuilderBefore(self.builder, first.expect("a terminator is neither"));
+                LLVMPositionBuilderBefore(self.builder, first_plain(to));
                 return None;
             }
             let terminator = LLVMGetBasicBlockTerminator(from);
@@ -172,9 +185,17 @@ impl Emitter {
             Action::Add(value) => self.add_to_path(variables, value),
             Action::SetPath => self.set_path(variables),
             Action::StartTrips => self.start_trips(variables),
-            Action::CountTrip => self.count_trip(variables),
         }
     }
+}
+
+/// The first instruction of a block that other code may be put before.
+fn first_plain(block: LLVMBasicBlockRef) -> LLVMValueRef {
+    // SAFETY: instructions of a live block are live.
+    let plain = |&i: &LLVMValueRef| unsafe {
+        LLVMIsAPHINode(i).is_null() && LLVMIsALandingPadInst(i).is_null()
+    };
+    instructions_of(block).into_iter().find(plain).expect("a terminator is neither")
 }
 
 fn is_invoke(shape: &FunctionShape, edge: &Edge) -> bool {
@@ -198,9 +219,7 @@ fn recording(shape: &FunctionShape, numbering: &Numbering, edge: &Edge, actions:
         if call.is_some_and(|c| c.kind == CallKind::Foreign) {
             actions.push(Action::Return(next));
         }
-    } else if edge.back_of.is_some() {
-        actions.push(Action::CountTrip);
-    } else {
+    } else if edge.back_of.is_none() {
         if let Some(counted) = edge.exit_of {
             let header = numbering.counted[counted].header;
             actions.push(Action::Trips(numbering.first_node[header]));
@@ -211,7 +230,8 @@ fn recording(shape: &FunctionShape, numbering: &Numbering, edge: &Edge, actions:
             actions.push(Action::Add(edge.value));
         }
     }
-    if (edge.cut || edge.back_of.is_some()) && numbering.width(next) > 0 {
+    // A counted loop's header begins its path itself.
+    if edge.cut && edge.enters.is_none() && edge.back_of.is_none() && numbering.width(next) > 0 {
         actions.push(Action::SetPath);
     }
     if edge.enters.is_some() {

@@ -177,8 +177,11 @@ impl Emitter {
         // SAFETY: as in `write`.
         let (value, advance) = unsafe {
             let builder = self.builder;
-            let trips = self.load(self.long, variables.trips);
-            let trips = LLVMBuildAdd(builder, trips, self.long(1), NO_NAME);
+            let mut trips = [self.load(self.long, variables.trips)];
+            // The code generator must not count the shifted number beside the plain one in the loop.
+            let hide = LLVMFunctionType(self.long, [self.long].as_mut_ptr(), 1, 0);
+            let hidden = assembly(hide, "", "=r,0");
+            let trips = LLVMBuildCall2(builder, hide, hidden, trips.as_mut_ptr(), 1, NO_NAME);
             let less = llvm_sys::LLVMIntPredicate::LLVMIntULT;
             let limit = self.long(layout::COUNT_SHORT);
             let short = LLVMBuildICmp(builder, less, trips, limit, NO_NAME);

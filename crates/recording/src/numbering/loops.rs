@@ -66,6 +66,19 @@ impl Loops {
         Loops { postorder, retreating, bodies }
     }
 
+    /// Cuts the retreating edges without which paths would be endless. One that only closes cycles with a call on every way round stays
+    /// whole, for the path ends at the call anyway.
+    pub fn cut_cycles(&self, edges: &mut [Edge], out: &[Vec<usize>], calls: impl Fn(usize) -> bool) {
+        // What an invoke leads to is cut already, and stays so.
+        let closing: Vec<usize> =
+            self.retreating.iter().copied().filter(|&edge| !edges[edge].cut).collect();
+        closing.iter().for_each(|&edge| edges[edge].cut = true);
+        for edge in closing {
+            let (latch, header) = (edges[edge].from, edges[edge].to);
+            edges[edge].cut = runs_through(edges, out, &calls, header, latch);
+        }
+    }
+
     pub fn contains(&self, header: usize, block: usize) -> bool {
         self.bodies.get(&header).is_some_and(|body| body.contains(&block))
     }
@@ -117,6 +130,28 @@ impl Loops {
             }
         }
     }
+}
+
+/// Whether a path that starts with `from` can run through the end of `to`.
+fn runs_through(
+    edges: &[Edge],
+    out: &[Vec<usize>],
+    calls: impl Fn(usize) -> bool,
+    from: usize,
+    to: usize,
+) -> bool {
+    let mut seen = HashSet::new();
+    let mut work = vec![from];
+    while let Some(block) = work.pop() {
+        if calls(block) || !seen.insert(block) {
+            continue;
+        }
+        if block == to {
+            return true;
+        }
+        work.extend(out[block].iter().filter(|&&e| !edges[e].cut).map(|&e| edges[e].to));
+    }
+    false
 }
 
 /// Postorder from block 0, and the edges that lead back into the walk's own path.
