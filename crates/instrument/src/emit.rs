@@ -12,6 +12,7 @@
 //! a store of ours, because both have side effects.
 
 mod edges;
+mod inner;
 mod places;
 
 use llvm_sys::core::*;
@@ -51,17 +52,49 @@ pub(crate) struct Emitter {
     known: Identifiers,
     hash: u64,
     trace: Option<(LLVMTypeRef, LLVMValueRef)>,
+    template: inner::Template,
 }
 
 /// The variables of one function.
 pub(crate) struct Variables {
     number: u32,
     path: LLVMValueRef,
-    /// The log's pointer inside a region.
+    /// The log's pointer inside a region; in an inner function always.
     cached: LLVMValueRef,
+    /// What the function passes to inner ones, if it is none and calls some.
+    passed: Option<LLVMValueRef>,
+    inner: bool,
     /// Names the frame, in functions that need it.
     frame: Option<LLVMValueRef>,
     trips: LLVMValueRef,
+}
+
+impl Variables {
+    /// A door has no paths.
+    fn of_door(number: u32, passed: LLVMValueRef) -> Variables {
+        let nothing = std::ptr::null_mut();
+        Variables {
+            number,
+            path: nothing,
+            cached: nothing,
+            passed: Some(passed),
+            inner: false,
+            frame: None,
+            trips: nothing,
+        }
+    }
+}
+
+/// A function with its body as it was before anything was put in.
+struct Body<'a> {
+    number: u32,
+    shape: &'a FunctionShape,
+    /// As it was, and what has its blocks now.
+    old: LLVMValueRef,
+    now: LLVMValueRef,
+    blocks: Vec<LLVMBasicBlockRef>,
+    /// By block: the calls that cut.
+    calls: Vec<Vec<LLVMValueRef>>,
 }
 
 /// Where the log's pointer is.
@@ -78,19 +111,42 @@ pub fn emit(
     hash: u64,
     options: Options,
 ) -> Result<(), ModuleError> {
-    let emitter = Emitter::new(module, shape, hash, options);
-    for (number, (&function, shape)) in module.defined().iter().zip(&shape.functions).enumerate() {
+    let emitter = Emitter::new(module, shape, hash, options)?;
+    let defined = module.defined();
+    let mut bodies = Vec::new();
+    for (number, (&function, shape)) in defined.iter().zip(&shape.functions).enumerate() {
         if shape.is_recorded() {
-            emitter.function(function, number as u32, shape);
+            bodies.push(Body::of(function, number as u32, shape));
+        }
+    }
+    let mut inner = vec![None; defined.len()];
+    for body in bodies.iter_mut().filter(|body| body.shape.inner) {
+        body.now = emitter.with_pointer(module, body.old, body.shape.entered);
+        inner[body.number as usize] = Some(body.now);
+    }
+    for body in &mut bodies {
+        emitter.function(body, &inner);
+    }
+    for body in bodies.iter().filter(|body| body.shape.inner) {
+        match body.shape.entered {
+            true => emitter.door(body.old, body.now, body.number, body.shape),
+            // SAFETY: all calls of it were replaced, and nothing else used it.
+            false => unsafe { LLVMDeleteFunction(body.old) },
         }
     }
     emitter.register(module);
+    drop(emitter);
     module.run(c"function(mem2reg)")?;
     module.verify("instrumenting")
 }
 
 impl Emitter {
-    fn new(module: &Module, shape: &ModuleShape, hash: u64, options: Options) -> Emitter {
+    fn new(
+        module: &Module,
+        shape: &ModuleShape,
+        hash: u64,
+        options: Options,
+    ) -> Result<Emitter, ModuleError> {
         let context = module.context;
         let known = Identifiers::of(shape);
         // SAFETY: types and globals belong to the live context and module.
@@ -117,7 +173,8 @@ impl Emitter {
                     LLVMFunctionType(LLVMVoidTypeInContext(context), [word].as_mut_ptr(), 1, 0);
                 (kind, LLVMAddFunction(module.raw, c"__unravel_trace".as_ptr(), kind))
             });
-            Emitter {
+            Ok(Emitter {
+                template: inner::Template::new(context)?,
                 context,
                 builder: LLVMCreateBuilderInContext(context),
                 byte,
@@ -129,38 +186,56 @@ impl Emitter {
                 known,
                 hash,
                 trace,
+            })
+        }
+    }
+
+    fn variables(&self, body: &Body<'_>) -> Variables {
+        let shape = body.shape;
+        let calls = || shape.blocks.iter().flat_map(|b| &b.calls);
+        let twice = calls().any(|c| c.kind == CallKind::ReturnsTwice);
+        let passes = calls().any(|c| matches!(c.kind, CallKind::Recorded(_)));
+        // SAFETY: builds before the first instruction of a live function.
+        unsafe {
+            LLVMPositionBuilderBefore(self.builder, instructions_of(body.blocks[0])[0]);
+            Variables {
+                number: body.number,
+                path: LLVMBuildAlloca(self.builder, self.word, NO_NAME),
+                cached: match shape.inner {
+                    true => LLVMGetLastParam(body.now),
+                    false => LLVMBuildAlloca(self.builder, self.pointer, NO_NAME),
+                },
+                passed: (passes && !shape.inner).then(|| self.shared_variable()),
+                inner: shape.inner,
+                frame: twice.then(|| LLVMBuildAlloca(self.builder, self.long, NO_NAME)),
+                trips: LLVMBuildAlloca(self.builder, self.long, NO_NAME),
             }
         }
     }
 
-    fn function(&self, function: LLVMValueRef, number: u32, shape: &FunctionShape) {
+    fn function(&self, body: &mut Body<'_>, inner: &[Option<LLVMValueRef>]) {
+        let (number, shape) = (body.number, body.shape);
         let numbering = Numbering::new(shape);
-        let blocks = blocks_of(function);
-        let calls = blocks.iter().zip(&shape.blocks).map(|(&block, shape)| {
-            let instructions = instructions_of(block);
-            shape.calls.iter().map(|call| instructions[call.instruction as usize]).collect()
-        });
-        let calls: Vec<Vec<LLVMValueRef>> = calls.collect();
-        let twice =
-            shape.blocks.iter().flat_map(|b| &b.calls).any(|c| c.kind == CallKind::ReturnsTwice);
-        let after_variables = instructions_of(blocks[0])[0];
-        // SAFETY: builds before the first instruction of a live function.
-        let variables = unsafe {
-            LLVMPositionBuilderBefore(self.builder, after_variables);
-            Variables {
-                number,
-                path: LLVMBuildAlloca(self.builder, self.word, NO_NAME),
-                cached: LLVMBuildAlloca(self.builder, self.pointer, NO_NAME),
-                frame: twice.then(|| LLVMBuildAlloca(self.builder, self.long, NO_NAME)),
-                trips: LLVMBuildAlloca(self.builder, self.long, NO_NAME),
+        let variables = self.variables(body);
+        for (calls, shape) in body.calls.iter_mut().zip(&shape.blocks) {
+            for (call, shape) in calls.iter_mut().zip(&shape.calls) {
+                if let CallKind::Recorded(callee) = shape.kind
+                    && let Some(inner) = inner[callee as usize]
+                {
+                    let variable = variables.passed.unwrap_or(variables.cached);
+                    *call = self.pass_pointer(*call, inner, variable);
+                }
             }
-        };
-        self.headers(&variables, &numbering, &blocks);
-        self.edges(&variables, shape, &numbering, &blocks);
+        }
+        let blocks = &body.blocks;
+        self.headers(&variables, &numbering, blocks);
+        self.edges(&variables, shape, &numbering, blocks);
         for (block, shape) in shape.blocks.iter().enumerate() {
             for (position, call) in shape.calls.iter().enumerate() {
                 let node = numbering.first_node[block] + position;
-                self.call(&variables, &numbering, node, calls[block][position], call.kind);
+                let to_inner = matches!(call.kind, CallKind::Recorded(callee) if inner[callee as usize].is_some());
+                let instruction = body.calls[block][position];
+                self.call(&variables, &numbering, node, (instruction, call.kind, to_inner));
             }
             let tail = shape.calls.last().is_some_and(|c| matches!(c.kind, CallKind::Tail(_)));
             if shape.successors.is_empty() && shape.leaves != Leaves::Invoke && !tail {
@@ -177,13 +252,17 @@ impl Emitter {
                     0,
                     (PlaceKind::PathEnd, node),
                 );
+                // An exception that goes on.
+                if variables.inner && shape.leaves == Leaves::Stop {
+                    self.give_pointer(variables.cached);
+                }
             }
         }
         // SAFETY: after the variables, before everything else of the function. A label of a first call stands before it.
         unsafe { LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(variables.trips)) };
-        if shape.entered {
+        if shape.entered && !shape.inner {
             let own = self.known.number(Identified::Function(number));
-            self.write_named(&variables, layout::ENTER, own, 0);
+            self.write_named(&variables, Pointer::ThreadLocal, layout::ENTER, own, 0);
         }
         self.set_path(&variables);
     }
@@ -193,8 +272,7 @@ impl Emitter {
         variables: &Variables,
         numbering: &Numbering,
         node: Node,
-        call: LLVMValueRef,
-        kind: CallKind,
+        (call, kind, to_inner): (LLVMValueRef, CallKind, bool),
     ) {
         // SAFETY: the call is live.
         unsafe { LLVMPositionBuilderBefore(self.builder, call) };
@@ -205,19 +283,27 @@ impl Emitter {
             0,
             (PlaceKind::PathEnd, node),
         );
+        match (variables.inner, to_inner) {
+            (true, false) => self.give_pointer(variables.cached),
+            (false, true) => self.take_pointer(variables.passed.expect("it calls one")),
+            _ => {}
+        }
         // SAFETY: as above.
         let invoke = unsafe { !LLVMIsAInvokeInst(call).is_null() };
         if matches!(kind, CallKind::Tail(_)) {
             return;
         }
-        // SAFETY: as above.
-        unsafe { LLVMPositionBuilderBefore(self.builder, call) };
         self.label_call(variables, node);
         if invoke {
             return;
         }
         // SAFETY: a call is no terminator, so there is a next instruction.
         unsafe { LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(call)) };
+        match (variables.inner, to_inner) {
+            (true, false) if kind != CallKind::NoReturn => self.take_pointer(variables.cached),
+            (false, true) => self.give_pointer(variables.passed.expect("it calls one")),
+            _ => {}
+        }
         match kind {
             CallKind::Foreign => self.write_return(variables, Pointer::ThreadLocal, node + 1),
             CallKind::ReturnsTwice => self.write_twice(variables, node),
@@ -226,6 +312,18 @@ impl Emitter {
         if numbering.width(node + 1) > 0 {
             self.set_path(variables);
         }
+    }
+}
+
+impl<'a> Body<'a> {
+    fn of(function: LLVMValueRef, number: u32, shape: &'a FunctionShape) -> Body<'a> {
+        let blocks = blocks_of(function);
+        let calls = blocks.iter().zip(&shape.blocks).map(|(&block, shape)| {
+            let instructions = instructions_of(block);
+            shape.calls.iter().map(|call| instructions[call.instruction as usize]).collect()
+        });
+        let calls = calls.collect();
+        Body { number, shape, old: function, now: function, blocks, calls }
     }
 }
 

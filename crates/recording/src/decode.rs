@@ -391,7 +391,8 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
     /// A recorded function is called by recorded code.
     fn callee(&mut self, code: CodeRef) -> Result<Next, Stop> {
         self.check(code)?;
-        if !self.code.shape(code).entered {
+        let shape = self.code.shape(code);
+        if !shape.entered || shape.inner {
             return Ok(Next::Walk(At { code, node: 0 }));
         }
         self.here = None;

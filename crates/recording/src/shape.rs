@@ -20,6 +20,8 @@ pub struct FunctionShape {
     pub local: bool,
     /// It writes a record when it is entered, because unrecorded code or another module may call it.
     pub entered: bool,
+    /// Recorded code of the module calls it past that record, with the log's pointer in a register.
+    pub inner: bool,
     pub recorded: Recorded,
     /// The entry first.
     pub blocks: Vec<BlockShape>,

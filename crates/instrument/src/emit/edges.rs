@@ -17,6 +17,8 @@ use crate::extract::instructions_of;
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Trace(u32),
+    /// The pointer comes back from a call that an inner function made.
+    Take,
     EnterRegion,
     LeaveRegion,
     Return(Node),
@@ -51,6 +53,9 @@ impl Emitter {
                     if self.trace.is_some() && branches && !is_invoke(shape, edge) {
                         let number = trace::branch(variables.number, edge.from, edge.successors[0]);
                         actions.push(Action::Trace(number));
+                    }
+                    if variables.inner && is_invoke(shape, edge) {
+                        actions.push(Action::Take);
                     }
                     recording(shape, numbering, edge, &mut actions);
                 }
@@ -97,6 +102,9 @@ impl Emitter {
         let (function, next) = (variables.number, numbering.first_node[edge.to]);
         if self.trace.is_some() {
             actions.push(Action::Trace(trace::pad(function, edge.to)));
+        }
+        if variables.inner {
+            actions.push(Action::Take);
         }
         let pad = Identified::Pad { function, block: edge.to };
         actions.push(Action::Pad(self.known.number(pad), next));
@@ -177,7 +185,10 @@ impl Emitter {
             Action::EnterRegion => self.enter_region(variables),
             Action::LeaveRegion => self.leave_region(variables),
             Action::Return(next) => self.write_return(variables, pointer, next),
-            Action::Pad(number, next) => self.write_named(variables, layout::PAD, number, next),
+            Action::Pad(number, next) => {
+                self.write_named(variables, Pointer::ThreadLocal, layout::PAD, number, next);
+            }
+            Action::Take => self.take_pointer(variables.cached),
             Action::Path { width, add, next } => {
                 self.write_path(variables, pointer, width, add, (PlaceKind::Path, next));
             }

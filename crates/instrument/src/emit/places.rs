@@ -32,12 +32,12 @@ impl Emitter {
         unsafe { LLVMConstInt(self.word, value, 0) }
     }
 
-    fn load(&self, kind: LLVMTypeRef, from: LLVMValueRef) -> LLVMValueRef {
+    pub(super) fn load(&self, kind: LLVMTypeRef, from: LLVMValueRef) -> LLVMValueRef {
         // SAFETY: the builder stands in the function that `from` belongs to.
         unsafe { LLVMBuildLoad2(self.builder, kind, from, NO_NAME) }
     }
 
-    fn store(&self, value: LLVMValueRef, to: LLVMValueRef) {
+    pub(super) fn store(&self, value: LLVMValueRef, to: LLVMValueRef) {
         // SAFETY: as above.
         unsafe { LLVMBuildStore(self.builder, value, to) };
     }
@@ -62,8 +62,8 @@ impl Emitter {
         place: &Place,
     ) {
         let at = match pointer {
-            Pointer::ThreadLocal => self.log,
-            Pointer::Cached => variables.cached,
+            Pointer::ThreadLocal if !variables.inner => self.log,
+            _ => variables.cached,
         };
         let label = self.label(variables, place);
         // SAFETY: everything is built at the builder's place in the live function.
@@ -132,7 +132,14 @@ impl Emitter {
     }
 
     /// A mark, and the lower half of the identifier's address after it.
-    pub(super) fn write_named(&self, variables: &Variables, mark: u8, number: u32, next: Node) {
+    pub(super) fn write_named(
+        &self,
+        variables: &Variables,
+        pointer: Pointer,
+        mark: u8,
+        number: u32,
+        next: Node,
+    ) {
         // SAFETY: as in `write`.
         let value = unsafe {
             let builder = self.builder;
@@ -150,13 +157,13 @@ impl Emitter {
             _ => PlaceKind::Twice,
         };
         let place = Place { next, kind, size: layout::NAMED as u32 };
-        self.write(variables, Pointer::ThreadLocal, value, self.long(layout::NAMED as u64), &place);
+        self.write(variables, pointer, value, self.long(layout::NAMED as u64), &place);
     }
 
     /// The call that ends `node` has returned, perhaps again: which call, and in which frame.
     pub(super) fn write_twice(&self, variables: &Variables, node: Node) {
         let known = self.known.number(Identified::Twice { function: variables.number, node });
-        self.write_named(variables, layout::TWICE, known, node + 1);
+        self.write_named(variables, Pointer::ThreadLocal, layout::TWICE, known, node + 1);
         // SAFETY: as in `write`. The address of a variable that stays in memory names the frame.
         let frame = unsafe {
             let slot = LLVMBuildPtrToInt(self.builder, self.frame(variables), self.long, NO_NAME);
@@ -232,11 +239,15 @@ impl Emitter {
     }
 
     pub(super) fn enter_region(&self, variables: &Variables) {
-        self.store(self.load(self.pointer, self.log), variables.cached);
+        if !variables.inner {
+            self.take_pointer(variables.cached);
+        }
     }
 
     pub(super) fn leave_region(&self, variables: &Variables) {
-        self.store(self.load(self.pointer, variables.cached), self.log);
+        if !variables.inner {
+            self.give_pointer(variables.cached);
+        }
     }
 
     pub(super) fn call_trace(&self, number: u32) {
