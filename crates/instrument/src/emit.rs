@@ -26,7 +26,7 @@ use unravel_recording::places::PlaceKind;
 use unravel_recording::shape::{CallKind, FunctionShape, Leaves, ModuleShape};
 
 use crate::extract::{blocks_of, instructions_of, is_for_library};
-use crate::module::{Module, ModuleError, c_string};
+use crate::module::{Module, ModuleError, c_string, name_of};
 
 pub(crate) const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
 
@@ -125,7 +125,7 @@ pub fn emit(
         inner[body.number as usize] = Some(body.now);
     }
     for body in &mut bodies {
-        emitter.function(body, &inner);
+        emitter.function(module, body, &inner);
     }
     for body in bodies.iter().filter(|body| body.shape.inner) {
         match body.shape.entered {
@@ -213,17 +213,21 @@ impl Emitter {
         }
     }
 
-    fn function(&self, body: &mut Body<'_>, inner: &[Option<LLVMValueRef>]) {
+    fn function(&self, module: &Module, body: &mut Body<'_>, inner: &[Option<LLVMValueRef>]) {
         let (number, shape) = (body.number, body.shape);
         let numbering = Numbering::new(shape);
         let variables = self.variables(body);
         for (calls, shape) in body.calls.iter_mut().zip(&shape.blocks) {
             for (call, shape) in calls.iter_mut().zip(&shape.calls) {
-                if let CallKind::Recorded(callee) = shape.kind
-                    && let Some(inner) = inner[callee as usize]
-                {
-                    let variable = variables.passed.unwrap_or(variables.cached);
-                    *call = self.pass_pointer(*call, inner, variable);
+                match shape.kind {
+                    CallKind::Recorded(callee) => {
+                        if let Some(inner) = inner[callee as usize] {
+                            let variable = variables.passed.unwrap_or(variables.cached);
+                            *call = self.pass_pointer(*call, inner, variable);
+                        }
+                    }
+                    CallKind::Sync => call_runtime(module, *call),
+                    _ => {}
                 }
             }
         }
@@ -312,6 +316,21 @@ impl Emitter {
         if numbering.width(node + 1) > 0 {
             self.set_path(variables);
         }
+    }
+}
+
+/// Lets a call of a sync operation go to the runtime by the name that only recorded code uses.
+fn call_runtime(module: &Module, call: LLVMValueRef) {
+    // SAFETY: the call is live and its callee a declared function, the last operand.
+    unsafe {
+        let callee = LLVMGetCalledValue(call);
+        let name = c_string(&format!("{}{}", layout::SYNC_PREFIX, name_of(callee)));
+        let known = LLVMGetNamedFunction(module.raw, name.as_ptr());
+        let runtime = match known.is_null() {
+            true => LLVMAddFunction(module.raw, name.as_ptr(), LLVMGlobalGetValueType(callee)),
+            false => known,
+        };
+        LLVMSetOperand(call, LLVMGetNumOperands(call) as u32 - 1, runtime);
     }
 }
 

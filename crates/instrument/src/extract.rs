@@ -15,6 +15,7 @@ use llvm_sys::{
     LLVMAttributeFunctionIndex, LLVMLinkage, LLVMOpcode, LLVMTailCallKind, LLVMVisibility,
 };
 
+use unravel_recording::layout;
 use unravel_recording::numbering::countable;
 use unravel_recording::shape::{
     BlockShape, CallKind, CallShape, FunctionShape, Leaves, ModuleShape, Recorded,
@@ -209,6 +210,9 @@ impl Functions {
         }
         if has_attribute(call, callee, "noreturn") {
             return Some(CallKind::NoReturn);
+        }
+        if !invoke && layout::SYNC_FUNCTIONS.binary_search(&name.as_str()).is_ok() {
+            return Some(CallKind::Sync);
         }
         (invoke || !is_quiet(&name)).then_some(CallKind::Foreign)
     }

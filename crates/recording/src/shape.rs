@@ -76,6 +76,8 @@ pub enum CallKind {
     Recorded(u32),
     /// Anything; a mark is written when it returns.
     Foreign,
+    /// One of `layout::SYNC_FUNCTIONS`: its own records say that it returned.
+    Sync,
     /// Anything, and it does not return.
     NoReturn,
     /// Returns more than once; each time a record is written that names the call and the frame.

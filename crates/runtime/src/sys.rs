@@ -19,6 +19,7 @@ pub const O_EXCL: c_int = 0o200;
 pub const O_CLOEXEC: c_int = 0o2000000;
 pub const EEXIST: c_int = 17;
 pub const ETIMEDOUT: c_int = 110;
+pub const EOWNERDEAD: c_int = 130;
 pub const SYS_GETTID: c_long = 186;
 const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 
