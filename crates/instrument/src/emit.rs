@@ -2,7 +2,8 @@
 //! after it.
 //!
 //! A function's path number is in a local variable; edges add to it, and where a path ends its number is written where the log's
-//! pointer points. The pointer is a thread-local variable, and in a register inside loops without calls ([`Numbering::region`]).
+//! pointer points. The pointer is a variable of the function, thread-local between calls of who knows what, and passed in a register
+//! to functions of the same module and to the runtime's hot ones (`inner.rs`).
 //! Nothing checks for the end of a segment: the page after it cannot be written, and the runtime's handler moves the *pointer's register*
 //! to the next segment and lets the store be executed again. For that the store is one instruction of inline assembly whose register is
 //! input and output, so that no other copy of the pointer lives; and the handler knows its form (`crates/runtime/src/fault.rs`).
@@ -59,11 +60,8 @@ pub(crate) struct Emitter {
 pub(crate) struct Variables {
     number: u32,
     path: LLVMValueRef,
-    /// The log's pointer inside a region; in an inner function always.
-    cached: LLVMValueRef,
-    /// What the function passes to inner ones, if it is none and calls some.
-    passed: Option<LLVMValueRef>,
-    inner: bool,
+    /// The log's pointer; the last parameter of an inner function.
+    pointer: LLVMValueRef,
     /// Names the frame, in functions that need it.
     frame: Option<LLVMValueRef>,
     trips: LLVMValueRef,
@@ -71,17 +69,9 @@ pub(crate) struct Variables {
 
 impl Variables {
     /// A door has no paths.
-    fn of_door(number: u32, passed: LLVMValueRef) -> Variables {
+    fn of_door(number: u32, pointer: LLVMValueRef) -> Variables {
         let nothing = std::ptr::null_mut();
-        Variables {
-            number,
-            path: nothing,
-            cached: nothing,
-            passed: Some(passed),
-            inner: false,
-            frame: None,
-            trips: nothing,
-        }
+        Variables { number, path: nothing, pointer, frame: None, trips: nothing }
     }
 }
 
@@ -95,13 +85,6 @@ struct Body<'a> {
     blocks: Vec<LLVMBasicBlockRef>,
     /// By block: the calls that cut.
     calls: Vec<Vec<LLVMValueRef>>,
-}
-
-/// Where the log's pointer is.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Pointer {
-    ThreadLocal,
-    Cached,
 }
 
 /// Instruments the module and registers it with the runtime under `hash`.
@@ -194,19 +177,18 @@ impl Emitter {
         let shape = body.shape;
         let calls = || shape.blocks.iter().flat_map(|b| &b.calls);
         let twice = calls().any(|c| c.kind == CallKind::ReturnsTwice);
-        let passes = calls().any(|c| matches!(c.kind, CallKind::Recorded(_)));
+        let passes = calls().any(|c| matches!(c.kind, CallKind::Recorded(_) | CallKind::Sync));
         // SAFETY: builds before the first instruction of a live function.
         unsafe {
             LLVMPositionBuilderBefore(self.builder, instructions_of(body.blocks[0])[0]);
             Variables {
                 number: body.number,
                 path: LLVMBuildAlloca(self.builder, self.word, NO_NAME),
-                cached: match shape.inner {
-                    true => LLVMGetLastParam(body.now),
-                    false => LLVMBuildAlloca(self.builder, self.pointer, NO_NAME),
+                pointer: match (shape.inner, passes) {
+                    (true, _) => LLVMGetLastParam(body.now),
+                    (false, true) => self.shared_variable(),
+                    (false, false) => LLVMBuildAlloca(self.builder, self.pointer, NO_NAME),
                 },
-                passed: (passes && !shape.inner).then(|| self.shared_variable()),
-                inner: shape.inner,
                 frame: twice.then(|| LLVMBuildAlloca(self.builder, self.long, NO_NAME)),
                 trips: LLVMBuildAlloca(self.builder, self.long, NO_NAME),
             }
@@ -214,20 +196,21 @@ impl Emitter {
     }
 
     fn function(&self, module: &Module, body: &mut Body<'_>, inner: &[Option<LLVMValueRef>]) {
-        let (number, shape) = (body.number, body.shape);
+        let (number, shape, inner_function) = (body.number, body.shape, body.shape.inner);
         let numbering = Numbering::new(shape);
         let variables = self.variables(body);
+        // By block and call: whether the pointer is passed.
+        let mut passed = std::collections::HashSet::new();
         for (calls, shape) in body.calls.iter_mut().zip(&shape.blocks) {
             for (call, shape) in calls.iter_mut().zip(&shape.calls) {
-                match shape.kind {
-                    CallKind::Recorded(callee) => {
-                        if let Some(inner) = inner[callee as usize] {
-                            let variable = variables.passed.unwrap_or(variables.cached);
-                            *call = self.pass_pointer(*call, inner, variable);
-                        }
-                    }
-                    CallKind::Sync => call_runtime(module, *call),
-                    _ => {}
+                let callee = match shape.kind {
+                    CallKind::Recorded(callee) => inner[callee as usize],
+                    CallKind::Sync => self.runtime(module, *call),
+                    _ => None,
+                };
+                if let Some(callee) = callee {
+                    *call = self.pass_pointer(*call, callee, variables.pointer);
+                    passed.insert(*call);
                 }
             }
         }
@@ -237,9 +220,9 @@ impl Emitter {
         for (block, shape) in shape.blocks.iter().enumerate() {
             for (position, call) in shape.calls.iter().enumerate() {
                 let node = numbering.first_node[block] + position;
-                let to_inner = matches!(call.kind, CallKind::Recorded(callee) if inner[callee as usize].is_some());
                 let instruction = body.calls[block][position];
-                self.call(&variables, &numbering, node, (instruction, call.kind, to_inner));
+                let passed = passed.contains(&instruction);
+                self.call(&variables, &numbering, node, (instruction, call.kind, passed));
             }
             let tail = shape.calls.last().is_some_and(|c| matches!(c.kind, CallKind::Tail(_)));
             if shape.successors.is_empty() && shape.leaves != Leaves::Invoke && !tail {
@@ -249,24 +232,22 @@ impl Emitter {
                     LLVMPositionBuilderBefore(self.builder, end);
                 }
                 let node = numbering.last_node(block);
-                self.write_path(
-                    &variables,
-                    Pointer::ThreadLocal,
-                    numbering.width(node),
-                    0,
-                    (PlaceKind::PathEnd, node),
-                );
-                // An exception that goes on.
-                if variables.inner && shape.leaves == Leaves::Stop {
-                    self.give_pointer(variables.cached);
+                let width = numbering.width(node);
+                self.write_path(&variables, width, 0, (PlaceKind::PathEnd, node));
+                // An exception that goes on finds the pointer in the thread-local variable, as all callers but those of inner functions do.
+                if !inner_function || shape.leaves == Leaves::Stop {
+                    self.give_pointer(variables.pointer);
                 }
             }
         }
         // SAFETY: after the variables, before everything else of the function. A label of a first call stands before it.
         unsafe { LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(variables.trips)) };
-        if shape.entered && !shape.inner {
-            let own = self.known.number(Identified::Function(number));
-            self.write_named(&variables, Pointer::ThreadLocal, layout::ENTER, own, 0);
+        if !inner_function {
+            self.take_pointer(variables.pointer);
+            if shape.entered {
+                let own = self.known.number(Identified::Function(number));
+                self.write_named(&variables, layout::ENTER, own, 0);
+            }
         }
         self.set_path(&variables);
     }
@@ -276,21 +257,13 @@ impl Emitter {
         variables: &Variables,
         numbering: &Numbering,
         node: Node,
-        (call, kind, to_inner): (LLVMValueRef, CallKind, bool),
+        (call, kind, passed): (LLVMValueRef, CallKind, bool),
     ) {
         // SAFETY: the call is live.
         unsafe { LLVMPositionBuilderBefore(self.builder, call) };
-        self.write_path(
-            variables,
-            Pointer::ThreadLocal,
-            numbering.width(node),
-            0,
-            (PlaceKind::PathEnd, node),
-        );
-        match (variables.inner, to_inner) {
-            (true, false) => self.give_pointer(variables.cached),
-            (false, true) => self.take_pointer(variables.passed.expect("it calls one")),
-            _ => {}
+        self.write_path(variables, numbering.width(node), 0, (PlaceKind::PathEnd, node));
+        if !passed {
+            self.give_pointer(variables.pointer);
         }
         // SAFETY: as above.
         let invoke = unsafe { !LLVMIsAInvokeInst(call).is_null() };
@@ -303,13 +276,11 @@ impl Emitter {
         }
         // SAFETY: a call is no terminator, so there is a next instruction.
         unsafe { LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(call)) };
-        match (variables.inner, to_inner) {
-            (true, false) if kind != CallKind::NoReturn => self.take_pointer(variables.cached),
-            (false, true) => self.give_pointer(variables.passed.expect("it calls one")),
-            _ => {}
+        if !passed && kind != CallKind::NoReturn {
+            self.take_pointer(variables.pointer);
         }
         match kind {
-            CallKind::Foreign => self.write_return(variables, Pointer::ThreadLocal, node + 1),
+            CallKind::Foreign => self.write_return(variables, node + 1),
             CallKind::ReturnsTwice => self.write_twice(variables, node),
             _ => {}
         }
@@ -317,20 +288,31 @@ impl Emitter {
             self.set_path(variables);
         }
     }
-}
 
-/// Lets a call of a sync operation go to the runtime by the name that only recorded code uses.
-fn call_runtime(module: &Module, call: LLVMValueRef) {
-    // SAFETY: the call is live and its callee a declared function, the last operand.
-    unsafe {
-        let callee = LLVMGetCalledValue(call);
-        let name = c_string(&format!("{}{}", layout::SYNC_PREFIX, name_of(callee)));
-        let known = LLVMGetNamedFunction(module.raw, name.as_ptr());
-        let runtime = match known.is_null() {
-            true => LLVMAddFunction(module.raw, name.as_ptr(), LLVMGlobalGetValueType(callee)),
-            false => known,
-        };
-        LLVMSetOperand(call, LLVMGetNumOperands(call) as u32 - 1, runtime);
+    /// Where a call of a sync operation goes: to the runtime, by the name that only recorded code uses. Returns that function if it
+    /// takes the pointer; else the call is changed here.
+    fn runtime(&self, module: &Module, call: LLVMValueRef) -> Option<LLVMValueRef> {
+        // SAFETY: the call is live and its callee a declared function, the last operand.
+        unsafe {
+            let callee = LLVMGetCalledValue(call);
+            let own = name_of(callee);
+            let hot = layout::SYNC_IN_REGISTER.contains(&own.as_str());
+            let prefix = if hot { layout::SYNC_REGISTER_PREFIX } else { layout::SYNC_PREFIX };
+            let name = c_string(&format!("{prefix}{own}"));
+            let kind = LLVMGlobalGetValueType(callee);
+            let kind = if hot { self.type_with_pointer(kind) } else { kind };
+            let known = LLVMGetNamedFunction(module.raw, name.as_ptr());
+            let runtime = match known.is_null() {
+                true => LLVMAddFunction(module.raw, name.as_ptr(), kind),
+                false => known,
+            };
+            if hot {
+                LLVMAddAttributeAtIndex(runtime, LLVMCountParams(runtime), self.swift_error());
+                return Some(runtime);
+            }
+            LLVMSetOperand(call, LLVMGetNumOperands(call) as u32 - 1, runtime);
+            None
+        }
     }
 }
 

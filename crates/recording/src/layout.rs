@@ -235,3 +235,20 @@ pub const SYNC_FUNCTIONS: &[&str] = &[
     "sem_wait",
 ];
 pub const SYNC_PREFIX: &str = "__unravel_";
+
+/// Those of them that take the log's pointer in a register and give it back so. None is a point of cancellation: a thread that ends inside leaves its
+/// pointer where the runtime finds it. All take the object alone.
+pub const SYNC_IN_REGISTER: &[&str] = &[
+    "pthread_mutex_lock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_unlock",
+    "pthread_rwlock_rdlock",
+    "pthread_rwlock_tryrdlock",
+    "pthread_rwlock_trywrlock",
+    "pthread_rwlock_unlock",
+    "pthread_rwlock_wrlock",
+    "pthread_spin_lock",
+    "pthread_spin_trylock",
+    "pthread_spin_unlock",
+];
+pub const SYNC_REGISTER_PREFIX: &str = "__unravel_r_";

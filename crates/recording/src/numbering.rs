@@ -59,8 +59,6 @@ pub struct Numbering {
     pub first_node: Vec<Node>,
     pub block_of: Vec<usize>,
     pub counted: Vec<Counted>,
-    /// By block: the outermost loop without cutting calls that it lies in. The log's pointer stays in a register there.
-    pub region: Vec<Option<usize>>,
     /// By node: how many numbers there are where it belongs to.
     numbers: Vec<u64>,
 }
@@ -72,7 +70,6 @@ impl Numbering {
         let loops = Loops::find(&edges, &out, &into);
         let calls = |block: usize| !blocks[block].calls.is_empty();
         loops.cut_cycles(&mut edges, &out, calls);
-        let region = loops.regions(blocks.len(), calls);
         let mut counted = Vec::new();
         for &header in &shape.counted {
             let Some(round) = loops.one_way_round(header as usize, &edges, &out) else { continue };
@@ -104,7 +101,6 @@ impl Numbering {
             first_node,
             block_of,
             counted,
-            region,
             numbers: Vec::new(),
         };
         let order = numbering.successors_first(&loops, calls);

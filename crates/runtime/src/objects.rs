@@ -59,12 +59,19 @@ fn place(number: usize) -> &'static Place {
 impl Object {
     #[inline(always)]
     pub fn of(address: u64) -> Object {
+        match Object::known(address) {
+            Some(object) => object,
+            None => Object::search(address, (hash(address) >> 50) as usize),
+        }
+    }
+
+    /// If it stands at the first place that is looked at.
+    #[inline(always)]
+    pub fn known(address: u64) -> Option<Object> {
         let number = (hash(address) >> 50) as usize;
         let first = place(number);
-        if first.object.load(Ordering::Relaxed) == address {
-            return Object { name: number as u64, counter: &first.next, own: true };
-        }
-        Object::search(address, number)
+        let here = first.object.load(Ordering::Relaxed) == address;
+        here.then_some(Object { name: number as u64, counter: &first.next, own: true })
     }
 
     #[cold]

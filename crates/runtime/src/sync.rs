@@ -15,7 +15,7 @@ use crate::thread::Stream;
 
 /// The stream of this thread; `None` if it has none.
 #[inline(always)]
-fn stream() -> Option<&'static mut Stream> {
+pub fn stream() -> Option<&'static mut Stream> {
     let stream = Stream::current();
     // SAFETY: a stream lives as long as its thread, and only this thread uses it.
     unsafe { if stream.is_null() { None } else { Some(&mut *stream) } }
@@ -23,16 +23,16 @@ fn stream() -> Option<&'static mut Stream> {
 
 /// What an operation writes.
 #[derive(Clone, Copy)]
-struct Kind {
+pub struct Kind {
     /// Before the C library's function; 0 for nothing.
-    before: u8,
+    pub before: u8,
     /// If it got what it wanted, and if not (0: nothing).
-    done: u8,
-    failed: u8,
+    pub done: u8,
+    pub failed: u8,
     /// What it says while it waits.
-    waits: u8,
+    pub waits: u8,
     /// Who has done it holds the object alone.
-    alone: bool,
+    pub alone: bool,
 }
 
 /// Without a record: only that it returned, if recorded code relies on it.
@@ -49,7 +49,7 @@ fn unrecorded<const MARKED: bool>(real: impl FnOnce() -> c_int) -> c_int {
 }
 
 #[inline(always)]
-fn operate<const MARKED: bool>(
+pub fn operate<const MARKED: bool>(
     address: u64,
     kind: Kind,
     real: impl FnOnce() -> c_int,
@@ -70,6 +70,13 @@ fn operate<const MARKED: bool>(
     if kind.waits != 0 {
         stream.pending(0, 0);
     }
+    after::<MARKED>(stream, object, kind, result);
+    result
+}
+
+/// What is written when the C library's function is done.
+#[inline(always)]
+pub fn after<const MARKED: bool>(stream: &mut Stream, object: Object, kind: Kind, result: c_int) {
     // A robust mutex whose owner died is locked all the same.
     let after = if result == 0 || result == sys::EOWNERDEAD { kind.done } else { kind.failed };
     if after == 0 {
@@ -84,7 +91,6 @@ fn operate<const MARKED: bool>(
         };
         stream.write_sync(after, stamp, object.name);
     }
-    result
 }
 
 macro_rules! operations {
@@ -110,16 +116,16 @@ macro_rules! operations {
     };
 }
 
-const fn takes(done: u8, failed: u8, waits: bool) -> Kind {
+pub const fn takes(done: u8, failed: u8, waits: bool) -> Kind {
     Kind { before: 0, done, failed, waits: if waits { done } else { 0 }, alone: true }
 }
 
 /// The same of what several may have at once.
-const fn shares(done: u8, failed: u8, waits: bool) -> Kind {
+pub const fn shares(done: u8, failed: u8, waits: bool) -> Kind {
     Kind { alone: false, ..takes(done, failed, waits) }
 }
 
-const fn gives(before: u8) -> Kind {
+pub const fn gives(before: u8) -> Kind {
     Kind { before, done: 0, failed: 0, waits: 0, alone: false }
 }
 

@@ -235,6 +235,17 @@ impl Stream {
         Some(self.start)
     }
 
+    /// A record of an object with a number and a stamp of 32 bits.
+    #[inline(always)]
+    pub fn short(kind: u8, object: u64, stamp: u64) -> u64 {
+        u64::from(layout::SYNC_SHORT) | u64::from(kind) << 8 | object << 16 | stamp << 32
+    }
+
+    #[inline(always)]
+    pub fn bare(kind: u8, object: u64) -> u32 {
+        u32::from(layout::SYNC_BARE) | u32::from(kind) << 8 | (object as u32) << 16
+    }
+
     /// Writes a sync record at the log's pointer.
     #[inline(always)]
     pub fn write_sync(&mut self, kind: u8, stamp: u64, object: u64) {
@@ -242,11 +253,7 @@ impl Stream {
         // SAFETY: there is room for the record. The first half, which makes it one, comes last.
         unsafe {
             let size = if object < layout::NUMBERED && stamp >> 32 == 0 {
-                let record = u64::from(layout::SYNC_SHORT)
-                    | u64::from(kind) << 8
-                    | object << 16
-                    | stamp << 32;
-                at.cast::<u64>().write_unaligned(record);
+                at.cast::<u64>().write_unaligned(Stream::short(kind, object, stamp));
                 layout::SYNC_SHORT_BYTES
             } else {
                 let first = u64::from(layout::SYNC) | u64::from(kind) << 8 | stamp << 16;
@@ -284,8 +291,7 @@ impl Stream {
         let Some(at) = self.room() else { return };
         // SAFETY: as in `write_sync`.
         unsafe {
-            let record = u32::from(layout::SYNC_BARE) | u32::from(kind) << 8 | (object as u32) << 16;
-            at.cast::<u32>().write_unaligned(record);
+            at.cast::<u32>().write_unaligned(Stream::bare(kind, object));
             sys::set_log_pointer(at.add(layout::SYNC_BARE_BYTES) as usize);
         }
     }

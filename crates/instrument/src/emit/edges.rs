@@ -11,16 +11,14 @@ use unravel_recording::numbering::{Edge, Node, Numbering};
 use unravel_recording::places::{PlaceKind, trace};
 use unravel_recording::shape::{CallKind, FunctionShape, Leaves};
 
-use super::{Emitter, NO_NAME, Pointer, Variables};
+use super::{Emitter, NO_NAME, Variables};
 use crate::extract::instructions_of;
 
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Trace(u32),
-    /// The pointer comes back from a call that an inner function made.
+    /// The pointer comes back from an invoke.
     Take,
-    EnterRegion,
-    LeaveRegion,
     Return(Node),
     Pad(u32, Node),
     Path { width: u32, add: u64, next: Node },
@@ -54,7 +52,7 @@ impl Emitter {
                         let number = trace::branch(variables.number, edge.from, edge.successors[0]);
                         actions.push(Action::Trace(number));
                     }
-                    if variables.inner && is_invoke(shape, edge) {
+                    if is_invoke(shape, edge) {
                         actions.push(Action::Take);
                     }
                     recording(shape, numbering, edge, &mut actions);
@@ -63,10 +61,8 @@ impl Emitter {
             if actions.is_empty() {
                 continue;
             }
-            let cached = [edge.from, edge.to].iter().any(|&b| numbering.region[b].is_some());
-            let pointer = if cached { Pointer::Cached } else { Pointer::ThreadLocal };
             let between = self.place(numbering, edge, blocks, unwinds);
-            actions.iter().for_each(|&action| self.act(variables, pointer, action));
+            actions.iter().for_each(|&action| self.act(variables, action));
             if let Some(between) = between {
                 self.splice(edge, blocks, between);
             }
@@ -103,9 +99,7 @@ impl Emitter {
         if self.trace.is_some() {
             actions.push(Action::Trace(trace::pad(function, edge.to)));
         }
-        if variables.inner {
-            actions.push(Action::Take);
-        }
+        actions.push(Action::Take);
         let pad = Identified::Pad { function, block: edge.to };
         actions.push(Action::Pad(self.known.number(pad), next));
         if numbering.width(next) > 0 {
@@ -179,20 +173,16 @@ impl Emitter {
         }
     }
 
-    fn act(&self, variables: &Variables, pointer: Pointer, action: Action) {
+    fn act(&self, variables: &Variables, action: Action) {
         match action {
             Action::Trace(number) => self.call_trace(number),
-            Action::EnterRegion => self.enter_region(variables),
-            Action::LeaveRegion => self.leave_region(variables),
-            Action::Return(next) => self.write_return(variables, pointer, next),
-            Action::Pad(number, next) => {
-                self.write_named(variables, Pointer::ThreadLocal, layout::PAD, number, next);
-            }
-            Action::Take => self.take_pointer(variables.cached),
+            Action::Return(next) => self.write_return(variables, next),
+            Action::Pad(number, next) => self.write_named(variables, layout::PAD, number, next),
+            Action::Take => self.take_pointer(variables.pointer),
             Action::Path { width, add, next } => {
-                self.write_path(variables, pointer, width, add, (PlaceKind::Path, next));
+                self.write_path(variables, width, add, (PlaceKind::Path, next));
             }
-            Action::Trips(header) => self.write_trips(variables, pointer, header),
+            Action::Trips(header) => self.write_trips(variables, header),
             Action::Add(value) => self.add_to_path(variables, value),
             Action::SetPath => self.set_path(variables),
             Action::StartTrips => self.start_trips(variables),
@@ -219,12 +209,8 @@ fn unwinds(shape: &FunctionShape, edge: &Edge) -> bool {
 
 /// What recording does on an edge that is not taken by an exception.
 fn recording(shape: &FunctionShape, numbering: &Numbering, edge: &Edge, actions: &mut Vec<Action>) {
-    let (from, to) = (numbering.region[edge.from], numbering.region[edge.to]);
     let next = numbering.first_node[edge.to];
     let width = numbering.width(numbering.last_node(edge.from));
-    if from.is_none() && to.is_some() {
-        actions.push(Action::EnterRegion);
-    }
     if is_invoke(shape, edge) {
         let call = shape.blocks[edge.from].calls.last();
         if call.is_some_and(|c| c.kind == CallKind::Foreign) {
@@ -247,8 +233,5 @@ fn recording(shape: &FunctionShape, numbering: &Numbering, edge: &Edge, actions:
     }
     if edge.enters.is_some() {
         actions.push(Action::StartTrips);
-    }
-    if from.is_some() && to.is_none() {
-        actions.push(Action::LeaveRegion);
     }
 }

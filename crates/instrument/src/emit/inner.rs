@@ -6,8 +6,8 @@
 //! function too, its name stays with a *door* that writes the record of its entry, takes the pointer from the thread-local variable, calls, and
 //! puts it back.
 //!
-//! Whoever does not take the parameter finds the pointer in the thread-local variable: inner functions put it there before they call
-//! anything else that may write, and take it from there afterwards, and after exceptions and jumps.
+//! Whoever does not take the parameter finds the pointer in the thread-local variable: recorded code puts it there before it calls
+//! anything else that may write, and takes it from there afterwards, and after exceptions and jumps.
 //!
 //! The code generator makes no jumps of calls at the end of inner functions, so tail calls that need not be ones take stack.
 
@@ -21,7 +21,7 @@ use unravel_recording::identifiers::Identified;
 use unravel_recording::layout;
 use unravel_recording::shape::FunctionShape;
 
-use super::{Emitter, NO_NAME, Pointer, Variables};
+use super::{Emitter, NO_NAME, Variables};
 use crate::extract::blocks_of;
 use crate::module::{Module, ModuleError, name_of};
 
@@ -127,12 +127,12 @@ impl Emitter {
         }
     }
 
-    fn swift_error(&self) -> LLVMAttributeRef {
+    pub(super) fn swift_error(&self) -> LLVMAttributeRef {
         // SAFETY: the context is live.
         unsafe { LLVMCreateEnumAttribute(self.context, kind_of("swifterror"), 0) }
     }
 
-    fn type_with_pointer(&self, kind: LLVMTypeRef) -> LLVMTypeRef {
+    pub(super) fn type_with_pointer(&self, kind: LLVMTypeRef) -> LLVMTypeRef {
         // SAFETY: it is the type of a live function without a variable number of arguments.
         unsafe {
             let count = LLVMCountParamTypes(kind);
@@ -214,8 +214,8 @@ impl Emitter {
             let variable = self.shared_variable();
             let variables = Variables::of_door(number, variable);
             let own = self.known.number(Identified::Function(number));
-            self.write_named(&variables, Pointer::ThreadLocal, layout::ENTER, own, 0);
             self.take_pointer(variable);
+            self.write_named(&variables, layout::ENTER, own, 0);
             let count = LLVMCountParams(old);
             let mut arguments: Vec<LLVMValueRef> =
                 (0..count).map(|i| LLVMGetParam(old, i)).collect();

@@ -11,7 +11,7 @@ use unravel_recording::layout;
 use unravel_recording::numbering::Node;
 use unravel_recording::places::PlaceKind;
 
-use super::{Emitter, NO_NAME, Pointer, Variables};
+use super::{Emitter, NO_NAME, Variables};
 use crate::module::c_string;
 
 /// What a label says of the store after it.
@@ -56,15 +56,11 @@ impl Emitter {
     fn write(
         &self,
         variables: &Variables,
-        pointer: Pointer,
         value: LLVMValueRef,
         advance: LLVMValueRef,
         place: &Place,
     ) {
-        let at = match pointer {
-            Pointer::ThreadLocal if !variables.inner => self.log,
-            _ => variables.cached,
-        };
+        let at = variables.pointer;
         let label = self.label(variables, place);
         // SAFETY: everything is built at the builder's place in the live function.
         unsafe {
@@ -99,7 +95,6 @@ impl Emitter {
     pub(super) fn write_path(
         &self,
         variables: &Variables,
-        pointer: Pointer,
         width: u32,
         add: u64,
         (kind, next): (PlaceKind, Node),
@@ -120,22 +115,21 @@ impl Emitter {
             value
         };
         let place = Place { next, kind, size: width };
-        self.write(variables, pointer, value, self.long(u64::from(width)), &place);
+        self.write(variables, value, self.long(u64::from(width)), &place);
     }
 
     /// The mark after a foreign call.
-    pub(super) fn write_return(&self, variables: &Variables, pointer: Pointer, next: Node) {
+    pub(super) fn write_return(&self, variables: &Variables, next: Node) {
         // SAFETY: the type is live.
         let value = unsafe { LLVMConstInt(self.byte, u64::from(layout::RETURN), 0) };
         let place = Place { next, kind: PlaceKind::Return, size: 1 };
-        self.write(variables, pointer, value, self.long(1), &place);
+        self.write(variables, value, self.long(1), &place);
     }
 
     /// A mark, and the lower half of the identifier's address after it.
     pub(super) fn write_named(
         &self,
         variables: &Variables,
-        pointer: Pointer,
         mark: u8,
         number: u32,
         next: Node,
@@ -157,13 +151,13 @@ impl Emitter {
             _ => PlaceKind::Twice,
         };
         let place = Place { next, kind, size: layout::NAMED as u32 };
-        self.write(variables, pointer, value, self.long(layout::NAMED as u64), &place);
+        self.write(variables, value, self.long(layout::NAMED as u64), &place);
     }
 
     /// The call that ends `node` has returned, perhaps again: which call, and in which frame.
     pub(super) fn write_twice(&self, variables: &Variables, node: Node) {
         let known = self.known.number(Identified::Twice { function: variables.number, node });
-        self.write_named(variables, Pointer::ThreadLocal, layout::TWICE, known, node + 1);
+        self.write_named(variables, layout::TWICE, known, node + 1);
         // SAFETY: as in `write`. The address of a variable that stays in memory names the frame.
         let frame = unsafe {
             let slot = LLVMBuildPtrToInt(self.builder, self.frame(variables), self.long, NO_NAME);
@@ -171,7 +165,7 @@ impl Emitter {
             LLVMBuildOr(self.builder, lower, self.word(1), NO_NAME)
         };
         let place = Place { next: node + 1, kind: PlaceKind::Frame, size: 4 };
-        self.write(variables, Pointer::ThreadLocal, frame, self.long(4), &place);
+        self.write(variables, frame, self.long(4), &place);
     }
 
     /// A variable that is never anything but memory, because its address is taken.
@@ -180,7 +174,7 @@ impl Emitter {
     }
 
     /// How often a counted loop went round. The path that goes on after it started at the header.
-    pub(super) fn write_trips(&self, variables: &Variables, pointer: Pointer, header: Node) {
+    pub(super) fn write_trips(&self, variables: &Variables, header: Node) {
         // SAFETY: as in `write`.
         let (value, advance) = unsafe {
             let builder = self.builder;
@@ -201,7 +195,7 @@ impl Emitter {
             )
         };
         let place = Place { next: header, kind: PlaceKind::Trips, size: 0 };
-        self.write(variables, pointer, value, advance, &place);
+        self.write(variables, value, advance, &place);
     }
 
     /// Says which call follows.
@@ -236,18 +230,6 @@ impl Emitter {
         // SAFETY: as in `write`.
         let sum = unsafe { LLVMBuildAdd(self.builder, trips, self.long(1), NO_NAME) };
         self.store(sum, variables.trips);
-    }
-
-    pub(super) fn enter_region(&self, variables: &Variables) {
-        if !variables.inner {
-            self.take_pointer(variables.cached);
-        }
-    }
-
-    pub(super) fn leave_region(&self, variables: &Variables) {
-        if !variables.inner {
-            self.give_pointer(variables.cached);
-        }
     }
 
     pub(super) fn call_trace(&self, number: u32) {

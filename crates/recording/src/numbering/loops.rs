@@ -1,7 +1,7 @@
 //! Natural loops: retreating edges of a depth-first walk, dominators (Cooper, Harvey and Kennedy's iteration), bodies.
 //!
 //! Of a function with an irreducible loop (an edge that retreats to a block which does not dominate it) only the retreating
-//! edges are known: no loop of it counts or keeps anything in a register.
+//! edges are known: no loop of it counts.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -81,20 +81,6 @@ impl Loops {
 
     pub fn contains(&self, header: usize, block: usize) -> bool {
         self.bodies.get(&header).is_some_and(|body| body.contains(&block))
-    }
-
-    /// By block the largest loop around it in which nothing is called.
-    pub fn regions(&self, blocks: usize, calls: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
-        let mut region = vec![None; blocks];
-        let quiet = self.bodies.iter().filter(|(_, body)| !body.iter().any(|&b| calls(b)));
-        let mut quiet: Vec<_> = quiet.collect();
-        quiet.sort_by_key(|(header, body)| (std::cmp::Reverse(body.len()), **header));
-        for (&header, body) in quiet {
-            if region[header].is_none() {
-                body.iter().for_each(|&b| region[b] = Some(header));
-            }
-        }
-        region
     }
 
     /// The edges from the header back to it, if there is exactly one such path.
