@@ -19,32 +19,52 @@ pub struct Both {
     pointer: usize,
 }
 
+/// Calls the C library's function.
+#[inline(always)]
+fn call(real: usize, object: *mut c_void) -> c_int {
+    // SAFETY: the address is that of the C library's function, which takes the object alone.
+    unsafe {
+        let real: unsafe extern "C" fn(*mut c_void) -> c_int = core::mem::transmute(real);
+        real(object)
+    }
+}
+
 /// The way of `sync.rs`.
 #[cold]
 #[inline(never)]
 fn slowly(object: *mut c_void, pointer: usize, kind: Kind, real: usize) -> Both {
     sys::set_log_pointer(pointer);
-    let result = sync::operate::<true>(object as u64, kind, || {
-        // SAFETY: the address is that of the C library's function.
-        unsafe {
-            let real: unsafe extern "C" fn(*mut c_void) -> c_int = core::mem::transmute(real);
-            real(object)
-        }
-    });
+    let result = sync::operate::<true>(object as u64, kind, || call(real, object));
     Both { result: result as u32 as u64, pointer: sys::log_pointer() }
+}
+
+/// Paths alone are recorded: only that the call returned.
+#[inline(never)]
+fn without_record(object: *mut c_void, pointer: usize, kind: Kind, real: usize) -> Both {
+    if let Some(stream) = sync::stream()
+        && stream.kept
+        && has_room(stream, pointer)
+    {
+        let result = call(real, object);
+        // SAFETY: there is room for the mark.
+        unsafe { (pointer as *mut u8).write(layout::RETURN) };
+        return Both { result: result as u32 as u64, pointer: pointer + 1 };
+    }
+    slowly(object, pointer, kind, real)
 }
 
 /// Writes after something unusual: the pointer goes through the thread-local variable.
 #[cold]
 #[inline(never)]
-fn write_slowly(object: Object, pointer: usize, kind: Kind, result: c_int) -> Both {
+fn write_slowly(object: *mut c_void, pointer: usize, kind: Kind, result: c_int) -> Both {
     sys::set_log_pointer(pointer);
     if let Some(stream) = sync::stream() {
-        sync::after::<true>(stream, object, kind, result);
+        sync::after::<true>(stream, Object::of(object as u64), kind, result);
     }
     Both { result: result as u32 as u64, pointer: sys::log_pointer() }
 }
 
+#[inline(always)]
 fn has_room(stream: &Stream, pointer: usize) -> bool {
     (stream.end as usize).wrapping_sub(pointer) >= layout::SYNC_BYTES
 }
@@ -52,29 +72,24 @@ fn has_room(stream: &Stream, pointer: usize) -> bool {
 #[inline(always)]
 fn takes(object: *mut c_void, pointer: usize, kind: Kind, real: &'static Real) -> Both {
     let real = real.get();
-    let known = sync::stream().filter(|stream| stream.silent == 0);
-    let (Some(stream), Some(own)) = (known, Object::known(object as u64)) else {
+    let Some(stream) = sync::stream() else { return slowly(object, pointer, kind, real) };
+    if stream.silent != 0 {
+        return without_record(object, pointer, kind, real);
+    }
+    let Some(own) = Object::known(object as u64) else {
         return slowly(object, pointer, kind, real);
     };
     if kind.waits != 0 {
-        stream.pending(kind.waits, own.name);
+        stream.pending_kept(kind.waits, own.name);
     }
-    // SAFETY: the address is that of the C library's function.
-    let result = unsafe {
-        let real: unsafe extern "C" fn(*mut c_void) -> c_int = core::mem::transmute(real);
-        real(object)
-    };
+    let result = call(real, object);
     if kind.waits != 0 {
-        stream.pending(0, 0);
+        stream.pending_kept(0, 0);
     }
-    if result != 0 || !has_room(stream, pointer) {
-        return write_slowly(own, pointer, kind, result);
+    if result != 0 || !has_room(stream, pointer) || own.is_late() {
+        return write_slowly(object, pointer, kind, result);
     }
     let stamp = if kind.alone { own.stamp_held() } else { own.stamp() };
-    if stamp >> 32 != 0 {
-        // Once in four thousand million operations on an object; the stamp that was taken is left out.
-        return write_slowly(own, pointer, kind, result);
-    }
     let record = Stream::short(kind.done, own.name, stamp);
     // SAFETY: there is room for the record.
     unsafe { (pointer as *mut u64).write_unaligned(record) };
@@ -84,17 +99,17 @@ fn takes(object: *mut c_void, pointer: usize, kind: Kind, real: &'static Real) -
 #[inline(always)]
 fn gives(object: *mut c_void, pointer: usize, kind: Kind, real: &'static Real) -> Both {
     let real = real.get();
-    let known = sync::stream().filter(|stream| stream.silent == 0 && has_room(stream, pointer));
-    let (Some(_), Some(own)) = (known, Object::known(object as u64)) else {
+    let Some(stream) = sync::stream() else { return slowly(object, pointer, kind, real) };
+    if stream.silent != 0 {
+        return without_record(object, pointer, kind, real);
+    }
+    let Some(own) = Object::known(object as u64).filter(|_| has_room(stream, pointer)) else {
         return slowly(object, pointer, kind, real);
     };
-    // SAFETY: there is room for the record; the address is that of the C library's function.
-    unsafe {
-        (pointer as *mut u32).write_unaligned(Stream::bare(kind.before, own.name));
-        let real: unsafe extern "C" fn(*mut c_void) -> c_int = core::mem::transmute(real);
-        let result = real(object);
-        Both { result: result as u32 as u64, pointer: pointer + layout::SYNC_BARE_BYTES }
-    }
+    // SAFETY: there is room for the record.
+    unsafe { (pointer as *mut u32).write_unaligned(Stream::bare(kind.before, own.name)) };
+    let result = call(real, object);
+    Both { result: result as u32 as u64, pointer: pointer + layout::SYNC_BARE_BYTES }
 }
 
 /// A function that is called with the pointer in r12, in terms of one that takes it as its second argument.

@@ -93,6 +93,12 @@ impl Object {
         Object { name: address, counter: shared(address), own: false }
     }
 
+    /// Whether its stamps may soon need more than 32 bits, or do.
+    #[inline(always)]
+    pub fn is_late(self) -> bool {
+        self.counter.load(Ordering::Relaxed) >> 31 != 0
+    }
+
     /// The stamp of an operation by who holds it alone.
     #[inline(always)]
     pub fn stamp_held(self) -> u64 {

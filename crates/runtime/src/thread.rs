@@ -212,11 +212,16 @@ impl Stream {
     #[inline(always)]
     pub fn pending(&self, kind: u8, object: u64) {
         if self.kept {
-            // SAFETY: the entry is this thread's own.
-            unsafe {
-                let pending = &raw mut (*self.entry).pending;
-                pending.write_volatile(u64::from(kind) << 56 | object);
-            }
+            self.pending_kept(kind, object);
+        }
+    }
+
+    /// The same of a stream that is kept.
+    #[inline(always)]
+    pub fn pending_kept(&self, kind: u8, object: u64) {
+        // SAFETY: the entry is this thread's own; kept streams have one.
+        unsafe {
+            (&raw mut (*self.entry).pending).write_volatile(u64::from(kind) << 56 | object);
         }
     }
 
