@@ -20,6 +20,9 @@ static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
 const EXPORTED: &[&str] = &[
     "__unravel_p",
     "__unravel_register",
+    "__unravel_pthread_*",
+    "__unravel_r_*",
+    "__unravel_sem_*",
     "pthread_create",
     "pthread_join",
     "pthread_mutex_*",

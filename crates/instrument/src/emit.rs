@@ -2,7 +2,8 @@
 //! after it.
 //!
 //! A function's path number is in a local variable; edges add to it, and where a path ends its number is written where the log's
-//! pointer points. The pointer is a thread-local variable, and in a register inside loops without calls ([`Numbering::region`]).
+//! pointer points. The pointer is a variable of the function, thread-local between calls of who knows what, and passed in a register
+//! to functions of the same module and to the runtime's hot ones (`inner.rs`).
 //! Nothing checks for the end of a segment: the page after it cannot be written, and the runtime's handler moves the *pointer's register*
 //! to the next segment and lets the store be executed again. For that the store is one instruction of inline assembly whose register is
 //! input and output, so that no other copy of the pointer lives; and the handler knows its form (`crates/runtime/src/fault.rs`).
@@ -12,11 +13,12 @@
 //! a store of ours, because both have side effects.
 
 mod edges;
+mod inner;
 mod places;
 
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMLinkage, LLVMThreadLocalMode};
+use llvm_sys::{LLVMLinkage, LLVMThreadLocalMode, LLVMVisibility};
 
 use unravel_recording::identifiers::{Identified, Identifiers};
 use unravel_recording::layout;
@@ -24,8 +26,8 @@ use unravel_recording::numbering::{Node, Numbering};
 use unravel_recording::places::PlaceKind;
 use unravel_recording::shape::{CallKind, FunctionShape, Leaves, ModuleShape};
 
-use crate::extract::{blocks_of, instructions_of};
-use crate::module::{Module, ModuleError, c_string};
+use crate::extract::{blocks_of, instructions_of, is_for_library};
+use crate::module::{Module, ModuleError, c_string, name_of};
 
 pub(crate) const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
 
@@ -51,24 +53,38 @@ pub(crate) struct Emitter {
     known: Identifiers,
     hash: u64,
     trace: Option<(LLVMTypeRef, LLVMValueRef)>,
+    template: inner::Template,
 }
 
 /// The variables of one function.
 pub(crate) struct Variables {
     number: u32,
     path: LLVMValueRef,
-    /// The log's pointer inside a region.
-    cached: LLVMValueRef,
+    /// The log's pointer; the last parameter of an inner function.
+    pointer: LLVMValueRef,
     /// Names the frame, in functions that need it.
     frame: Option<LLVMValueRef>,
     trips: LLVMValueRef,
 }
 
-/// Where the log's pointer is.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Pointer {
-    ThreadLocal,
-    Cached,
+impl Variables {
+    /// A door has no paths.
+    fn of_door(number: u32, pointer: LLVMValueRef) -> Variables {
+        let nothing = std::ptr::null_mut();
+        Variables { number, path: nothing, pointer, frame: None, trips: nothing }
+    }
+}
+
+/// A function with its body as it was before anything was put in.
+struct Body<'a> {
+    number: u32,
+    shape: &'a FunctionShape,
+    /// As it was, and what has its blocks now.
+    old: LLVMValueRef,
+    now: LLVMValueRef,
+    blocks: Vec<LLVMBasicBlockRef>,
+    /// By block: the calls that cut.
+    calls: Vec<Vec<LLVMValueRef>>,
 }
 
 /// Instruments the module and registers it with the runtime under `hash`.
@@ -78,19 +94,42 @@ pub fn emit(
     hash: u64,
     options: Options,
 ) -> Result<(), ModuleError> {
-    let emitter = Emitter::new(module, shape, hash, options);
-    for (number, (&function, shape)) in module.defined().iter().zip(&shape.functions).enumerate() {
+    let emitter = Emitter::new(module, shape, hash, options)?;
+    let defined = module.defined();
+    let mut bodies = Vec::new();
+    for (number, (&function, shape)) in defined.iter().zip(&shape.functions).enumerate() {
         if shape.is_recorded() {
-            emitter.function(function, number as u32, shape);
+            bodies.push(Body::of(function, number as u32, shape));
+        }
+    }
+    let mut inner = vec![None; defined.len()];
+    for body in bodies.iter_mut().filter(|body| body.shape.inner) {
+        body.now = emitter.with_pointer(module, body.old, body.shape.entered);
+        inner[body.number as usize] = Some(body.now);
+    }
+    for body in &mut bodies {
+        emitter.function(module, body, &inner);
+    }
+    for body in bodies.iter().filter(|body| body.shape.inner) {
+        match body.shape.entered {
+            true => emitter.door(body.old, body.now, body.number, body.shape),
+            // SAFETY: all calls of it were replaced, and nothing else used it.
+            false => unsafe { LLVMDeleteFunction(body.old) },
         }
     }
     emitter.register(module);
+    drop(emitter);
     module.run(c"function(mem2reg)")?;
     module.verify("instrumenting")
 }
 
 impl Emitter {
-    fn new(module: &Module, shape: &ModuleShape, hash: u64, options: Options) -> Emitter {
+    fn new(
+        module: &Module,
+        shape: &ModuleShape,
+        hash: u64,
+        options: Options,
+    ) -> Result<Emitter, ModuleError> {
         let context = module.context;
         let known = Identifiers::of(shape);
         // SAFETY: types and globals belong to the live context and module.
@@ -98,8 +137,16 @@ impl Emitter {
             let byte = LLVMInt8TypeInContext(context);
             let word = LLVMInt32TypeInContext(context);
             let pointer = LLVMPointerTypeInContext(context, 0);
-            let log = LLVMAddGlobal(module.raw, pointer, c"__unravel_p".as_ptr());
-            LLVMSetThreadLocalMode(log, LLVMThreadLocalMode::LLVMInitialExecTLSModel);
+            // One variable with two names: a program's own code knows at which offset it lies, a library's asks.
+            let (name, mode) = match is_for_library(module) {
+                true => (c"__unravel_p", LLVMThreadLocalMode::LLVMInitialExecTLSModel),
+                false => (c"__unravel_here", LLVMThreadLocalMode::LLVMLocalExecTLSModel),
+            };
+            let log = LLVMAddGlobal(module.raw, pointer, name.as_ptr());
+            LLVMSetThreadLocalMode(log, mode);
+            if !is_for_library(module) {
+                LLVMSetVisibility(log, LLVMVisibility::LLVMHiddenVisibility);
+            }
             let array = LLVMArrayType2(byte, (known.all.len() as u64).max(1));
             let identifiers = LLVMAddGlobal(module.raw, array, c"unravel.identifiers".as_ptr());
             LLVMSetLinkage(identifiers, LLVMLinkage::LLVMInternalLinkage);
@@ -109,7 +156,8 @@ impl Emitter {
                     LLVMFunctionType(LLVMVoidTypeInContext(context), [word].as_mut_ptr(), 1, 0);
                 (kind, LLVMAddFunction(module.raw, c"__unravel_trace".as_ptr(), kind))
             });
-            Emitter {
+            Ok(Emitter {
+                template: inner::Template::new(context)?,
                 context,
                 builder: LLVMCreateBuilderInContext(context),
                 byte,
@@ -121,37 +169,60 @@ impl Emitter {
                 known,
                 hash,
                 trace,
+            })
+        }
+    }
+
+    fn variables(&self, body: &Body<'_>) -> Variables {
+        let shape = body.shape;
+        let calls = || shape.blocks.iter().flat_map(|b| &b.calls);
+        let twice = calls().any(|c| c.kind == CallKind::ReturnsTwice);
+        let passes = calls().any(|c| matches!(c.kind, CallKind::Recorded(_) | CallKind::Sync));
+        // SAFETY: builds before the first instruction of a live function.
+        unsafe {
+            LLVMPositionBuilderBefore(self.builder, instructions_of(body.blocks[0])[0]);
+            Variables {
+                number: body.number,
+                path: LLVMBuildAlloca(self.builder, self.word, NO_NAME),
+                pointer: match (shape.inner, passes) {
+                    (true, _) => LLVMGetLastParam(body.now),
+                    (false, true) => self.shared_variable(),
+                    (false, false) => LLVMBuildAlloca(self.builder, self.pointer, NO_NAME),
+                },
+                frame: twice.then(|| LLVMBuildAlloca(self.builder, self.long, NO_NAME)),
+                trips: LLVMBuildAlloca(self.builder, self.long, NO_NAME),
             }
         }
     }
 
-    fn function(&self, function: LLVMValueRef, number: u32, shape: &FunctionShape) {
+    fn function(&self, module: &Module, body: &mut Body<'_>, inner: &[Option<LLVMValueRef>]) {
+        let (number, shape, inner_function) = (body.number, body.shape, body.shape.inner);
         let numbering = Numbering::new(shape);
-        let blocks = blocks_of(function);
-        let calls = blocks.iter().zip(&shape.blocks).map(|(&block, shape)| {
-            let instructions = instructions_of(block);
-            shape.calls.iter().map(|call| instructions[call.instruction as usize]).collect()
-        });
-        let calls: Vec<Vec<LLVMValueRef>> = calls.collect();
-        let twice =
-            shape.blocks.iter().flat_map(|b| &b.calls).any(|c| c.kind == CallKind::ReturnsTwice);
-        let after_variables = instructions_of(blocks[0])[0];
-        // SAFETY: builds before the first instruction of a live function.
-        let variables = unsafe {
-            LLVMPositionBuilderBefore(self.builder, after_variables);
-            Variables {
-                number,
-                path: LLVMBuildAlloca(self.builder, self.word, NO_NAME),
-                cached: LLVMBuildAlloca(self.builder, self.pointer, NO_NAME),
-                frame: twice.then(|| LLVMBuildAlloca(self.builder, self.long, NO_NAME)),
-                trips: LLVMBuildAlloca(self.builder, self.long, NO_NAME),
+        let variables = self.variables(body);
+        // By block and call: whether the pointer is passed.
+        let mut passed = std::collections::HashSet::new();
+        for (calls, shape) in body.calls.iter_mut().zip(&shape.blocks) {
+            for (call, shape) in calls.iter_mut().zip(&shape.calls) {
+                let callee = match shape.kind {
+                    CallKind::Recorded(callee) => inner[callee as usize],
+                    CallKind::Sync => self.runtime(module, *call),
+                    _ => None,
+                };
+                if let Some(callee) = callee {
+                    *call = self.pass_pointer(*call, callee, variables.pointer);
+                    passed.insert(*call);
+                }
             }
-        };
-        self.edges(&variables, shape, &numbering, &blocks);
+        }
+        let blocks = &body.blocks;
+        self.headers(&variables, &numbering, blocks);
+        self.edges(&variables, shape, &numbering, blocks);
         for (block, shape) in shape.blocks.iter().enumerate() {
             for (position, call) in shape.calls.iter().enumerate() {
                 let node = numbering.first_node[block] + position;
-                self.call(&variables, &numbering, node, calls[block][position], call.kind);
+                let instruction = body.calls[block][position];
+                let passed = passed.contains(&instruction);
+                self.call(&variables, &numbering, node, (instruction, call.kind, passed));
             }
             let tail = shape.calls.last().is_some_and(|c| matches!(c.kind, CallKind::Tail(_)));
             if shape.successors.is_empty() && shape.leaves != Leaves::Invoke && !tail {
@@ -161,20 +232,22 @@ impl Emitter {
                     LLVMPositionBuilderBefore(self.builder, end);
                 }
                 let node = numbering.last_node(block);
-                self.write_path(
-                    &variables,
-                    Pointer::ThreadLocal,
-                    numbering.width(node),
-                    0,
-                    (PlaceKind::PathEnd, node),
-                );
+                let width = numbering.width(node);
+                self.write_path(&variables, width, 0, (PlaceKind::PathEnd, node));
+                // An exception that goes on finds the pointer in the thread-local variable, as all callers but those of inner functions do.
+                if !inner_function || shape.leaves == Leaves::Stop {
+                    self.give_pointer(variables.pointer);
+                }
             }
         }
         // SAFETY: after the variables, before everything else of the function. A label of a first call stands before it.
         unsafe { LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(variables.trips)) };
-        if shape.entered {
-            let own = self.known.number(Identified::Function(number));
-            self.write_named(&variables, layout::ENTER, own, 0);
+        if !inner_function {
+            self.take_pointer(variables.pointer);
+            if shape.entered {
+                let own = self.known.number(Identified::Function(number));
+                self.write_named(&variables, layout::ENTER, own, 0);
+            }
         }
         self.set_path(&variables);
     }
@@ -184,39 +257,74 @@ impl Emitter {
         variables: &Variables,
         numbering: &Numbering,
         node: Node,
-        call: LLVMValueRef,
-        kind: CallKind,
+        (call, kind, passed): (LLVMValueRef, CallKind, bool),
     ) {
         // SAFETY: the call is live.
         unsafe { LLVMPositionBuilderBefore(self.builder, call) };
-        self.write_path(
-            variables,
-            Pointer::ThreadLocal,
-            numbering.width(node),
-            0,
-            (PlaceKind::PathEnd, node),
-        );
+        self.write_path(variables, numbering.width(node), 0, (PlaceKind::PathEnd, node));
+        if !passed {
+            self.give_pointer(variables.pointer);
+        }
         // SAFETY: as above.
         let invoke = unsafe { !LLVMIsAInvokeInst(call).is_null() };
         if matches!(kind, CallKind::Tail(_)) {
             return;
         }
-        // SAFETY: as above.
-        unsafe { LLVMPositionBuilderBefore(self.builder, call) };
         self.label_call(variables, node);
         if invoke {
             return;
         }
         // SAFETY: a call is no terminator, so there is a next instruction.
         unsafe { LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(call)) };
+        if !passed && kind != CallKind::NoReturn {
+            self.take_pointer(variables.pointer);
+        }
         match kind {
-            CallKind::Foreign => self.write_return(variables, Pointer::ThreadLocal, node + 1),
+            CallKind::Foreign => self.write_return(variables, node + 1),
             CallKind::ReturnsTwice => self.write_twice(variables, node),
             _ => {}
         }
         if numbering.width(node + 1) > 0 {
             self.set_path(variables);
         }
+    }
+
+    /// Where a call of a sync operation goes: to the runtime, by the name that only recorded code uses. Returns that function if it
+    /// takes the pointer; else the call is changed here.
+    fn runtime(&self, module: &Module, call: LLVMValueRef) -> Option<LLVMValueRef> {
+        // SAFETY: the call is live and its callee a declared function, the last operand.
+        unsafe {
+            let callee = LLVMGetCalledValue(call);
+            let own = name_of(callee);
+            let hot = layout::SYNC_IN_REGISTER.contains(&own.as_str());
+            let prefix = if hot { layout::SYNC_REGISTER_PREFIX } else { layout::SYNC_PREFIX };
+            let name = c_string(&format!("{prefix}{own}"));
+            let kind = LLVMGlobalGetValueType(callee);
+            let kind = if hot { self.type_with_pointer(kind) } else { kind };
+            let known = LLVMGetNamedFunction(module.raw, name.as_ptr());
+            let runtime = match known.is_null() {
+                true => LLVMAddFunction(module.raw, name.as_ptr(), kind),
+                false => known,
+            };
+            if hot {
+                LLVMAddAttributeAtIndex(runtime, LLVMCountParams(runtime), self.swift_error());
+                return Some(runtime);
+            }
+            LLVMSetOperand(call, LLVMGetNumOperands(call) as u32 - 1, runtime);
+            None
+        }
+    }
+}
+
+impl<'a> Body<'a> {
+    fn of(function: LLVMValueRef, number: u32, shape: &'a FunctionShape) -> Body<'a> {
+        let blocks = blocks_of(function);
+        let calls = blocks.iter().zip(&shape.blocks).map(|(&block, shape)| {
+            let instructions = instructions_of(block);
+            shape.calls.iter().map(|call| instructions[call.instruction as usize]).collect()
+        });
+        let calls = calls.collect();
+        Body { number, shape, old: function, now: function, blocks, calls }
     }
 }
 

@@ -15,6 +15,7 @@ use llvm_sys::{
     LLVMAttributeFunctionIndex, LLVMLinkage, LLVMOpcode, LLVMTailCallKind, LLVMVisibility,
 };
 
+use unravel_recording::layout;
 use unravel_recording::numbering::countable;
 use unravel_recording::shape::{
     BlockShape, CallKind, CallShape, FunctionShape, Leaves, ModuleShape, Recorded,
@@ -39,7 +40,8 @@ struct Functions {
 pub fn extract(module: &Module, source: &str) -> ModuleShape {
     let functions = Functions::new(module);
     let entered = functions.entered();
-    let shapes = (0..functions.all.len()).map(|i| functions.shape(i, entered[i]));
+    let inner = functions.inner();
+    let shapes = (0..functions.all.len()).map(|i| functions.shape(i, entered[i], inner[i]));
     ModuleShape { source: source.to_owned(), functions: shapes.collect() }
 }
 
@@ -91,7 +93,7 @@ fn has_attribute(call: LLVMValueRef, function: LLVMValueRef, name: &str) -> bool
 }
 
 /// Whether the module is code for a shared library, where another image may define an exported function first.
-fn is_for_library(module: &Module) -> bool {
+pub(crate) fn is_for_library(module: &Module) -> bool {
     let flag = |name: &str| {
         // SAFETY: the name is passed with its length.
         !unsafe { LLVMGetModuleFlag(module.raw, name.as_ptr().cast(), name.len()) }.is_null()
@@ -209,6 +211,9 @@ impl Functions {
         if has_attribute(call, callee, "noreturn") {
             return Some(CallKind::NoReturn);
         }
+        if !invoke && layout::SYNC_FUNCTIONS.binary_search(&name.as_str()).is_ok() {
+            return Some(CallKind::Sync);
+        }
         (invoke || !is_quiet(&name)).then_some(CallKind::Foreign)
     }
 
@@ -230,7 +235,25 @@ impl Functions {
         entered
     }
 
-    fn shape(&self, i: usize, entered: bool) -> FunctionShape {
+    /// Functions that can take the log's pointer as a parameter, and are called by recorded code that can pass it.
+    fn inner(&self) -> Vec<bool> {
+        let count = self.all.len();
+        let recorded = |i: usize| self.unrecorded[i].is_none() && !self.silent[i];
+        let mut fits: Vec<bool> =
+            (0..count).map(|i| recorded(i) && can_take_another_parameter(self.all[i])).collect();
+        let mut called = vec![false; count];
+        for caller in (0..count).filter(|&i| recorded(i)) {
+            for call in self.calls(caller) {
+                let Some(callee) = self.exactly(call) else { continue };
+                called[callee as usize] = true;
+                fits[callee as usize] &= can_take_another_argument(call);
+            }
+            fits[caller] &= !self.calls(caller).any(must_be_tail);
+        }
+        (0..count).map(|i| fits[i] && called[i]).collect()
+    }
+
+    fn shape(&self, i: usize, entered: bool, inner: bool) -> FunctionShape {
         let function = self.all[i];
         let blocks = blocks_of(function);
         let number: HashMap<_, _> =
@@ -240,6 +263,7 @@ impl Functions {
             name: name_of(function),
             local: is_local(function),
             entered,
+            inner,
             recorded: match &self.unrecorded[i] {
                 Some(reason) => Recorded::No(reason.clone()),
                 None if self.silent[i] => Recorded::Silent,
@@ -308,6 +332,46 @@ fn is_replaceable(function: LLVMValueRef, library: bool) -> bool {
         LLVMInternalLinkage | LLVMPrivateLinkage => false,
         LLVMExternalLinkage => library && visibility == LLVMVisibility::LLVMDefaultVisibility,
         _ => true,
+    }
+}
+
+/// Not one with a variable number of arguments, of a calling convention of its own, or with a block whose address is taken, which must stay where it is.
+fn can_take_another_parameter(function: LLVMValueRef) -> bool {
+    const C: u32 = 0;
+    const FAST: u32 = 8;
+    let plain = |index: u32| {
+        ["swifterror", "swiftself", "swiftasync", "inalloca", "preallocated", "naked"].iter().all(|name| {
+            // SAFETY: the name is passed with its length; the function is live.
+            unsafe {
+                let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+                LLVMGetEnumAttributeAtIndex(function, index, kind).is_null()
+            }
+        })
+    };
+    // SAFETY: function and blocks are live.
+    unsafe {
+        let addressed = |block: LLVMBasicBlockRef| {
+            let uses = list(LLVMGetFirstUse(LLVMBasicBlockAsValue(block)), |u| LLVMGetNextUse(u));
+            uses.into_iter().any(|used| !LLVMIsABlockAddress(LLVMGetUser(used)).is_null())
+        };
+        matches!(LLVMGetFunctionCallConv(function), C | FAST)
+            && LLVMIsFunctionVarArg(LLVMGlobalGetValueType(function)) == 0
+            && plain(LLVMAttributeFunctionIndex)
+            && (1..=LLVMCountParams(function)).all(plain)
+            && !blocks_of(function).into_iter().any(addressed)
+    }
+}
+
+/// Not an invoke, whose result is in two places; and the call must be of the very type that the function has.
+fn can_take_another_argument(call: LLVMValueRef) -> bool {
+    // SAFETY: it is a live call of a function.
+    unsafe {
+        let callee = callee_of(call);
+        opcode(call) == LLVMOpcode::LLVMCall
+            && !must_be_tail(call)
+            && LLVMGetNumOperandBundles(call) == 0
+            && LLVMGetCalledFunctionType(call) == LLVMGlobalGetValueType(callee)
+            && LLVMGetInstructionCallConv(call) == LLVMGetFunctionCallConv(callee)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::log::{Begin, BlockId, Frame, Lost, Record, Stack, Sync};
 use crate::numbering::{Node, Numbering};
 use crate::shape::{CallKind, Leaves};
 use crate::sync::{Objects, sync_kind};
-use reader::{Reader, Stop};
+use reader::{RawSync, Reader, Stop};
 
 /// Deeper stacks than any system's default has room for come from damaged logs.
 const DEEPEST: usize = 1 << 22;
@@ -46,6 +46,8 @@ pub struct Decoded {
 enum Level {
     /// Code that is not recorded.
     Foreign,
+    /// A sync operation of the runtime, which ends with its last record.
+    Sync,
     /// Recorded code that stands in the call which ends the node.
     Inside { code: CodeRef, node: Node },
 }
@@ -152,12 +154,7 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
             match self.reader.mark()? {
                 layout::RETURN => {
                     self.reader.skip(1);
-                    return match (self.stack.pop(), self.stack.pop()) {
-                        (Some(Level::Foreign), Some(Level::Inside { code, node })) => {
-                            self.resume(code, node)
-                        }
-                        _ => Err(Stop::broken("a call returned that was not made")),
-                    };
+                    return self.returned();
                 }
                 layout::ENTER => {
                     let at = self.enter()?;
@@ -165,28 +162,44 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
                 }
                 layout::PAD => return self.land(),
                 layout::TWICE => return self.jump(),
-                layout::SYNC => {
-                    let (kind, stamp, object) = self.reader.sync()?;
-                    self.sync(kind, stamp, object)?;
-                }
-                layout::SYNC_SHORT => {
-                    let (kind, object) = self.reader.sync_short()?;
-                    let stamp = self.stamps.get(&object).copied().unwrap_or(0);
-                    self.sync(kind, stamp, object)?;
+                layout::SYNC | layout::SYNC_SHORT | layout::SYNC_BARE => {
+                    let record = self.reader.sync()?;
+                    let last = self.sync(record)?;
+                    if last && self.stack.last() == Some(&Level::Sync) {
+                        return self.returned();
+                    }
                 }
                 other => return Err(Stop::broken(format!("{other:#04x} is no mark"))),
             }
         }
     }
 
-    fn sync(&mut self, kind: u8, stamp: u64, object: u64) -> Result<(), Stop> {
-        self.stamps.insert(object & OBJECT, stamp);
-        let Some(kind) = sync_kind(kind) else {
-            return Err(Stop::broken(format!("{kind} is no sync operation")));
+    /// A call of something that is not recorded returns.
+    fn returned(&mut self) -> Result<Next, Stop> {
+        match (self.stack.pop(), self.stack.pop()) {
+            (Some(Level::Foreign | Level::Sync), Some(Level::Inside { code, node })) => {
+                self.resume(code, node)
+            }
+            _ => Err(Stop::broken("a call returned that was not made")),
+        }
+    }
+
+    /// Whether it is the last record of its call.
+    fn sync(&mut self, record: RawSync) -> Result<bool, Stop> {
+        let object = record.object & OBJECT;
+        let before = self.stamps.get(&object).copied().unwrap_or(0);
+        let number = record.kind & !layout::SYNC_MORE;
+        let stamp = match number {
+            layout::SYNC_UNLOCK => before,
+            _ => record.stamp,
         };
-        let object = self.objects.name(kind, object & OBJECT);
+        self.stamps.insert(object, stamp);
+        let Some(kind) = sync_kind(number) else {
+            return Err(Stop::broken(format!("{number} is no sync operation")));
+        };
+        let object = self.objects.name(kind, object);
         (self.sink)(Record::Sync(Sync { kind, object, stamp }));
-        Ok(())
+        Ok(record.kind == number)
     }
 
     /// A record that names the function which is entered.
@@ -370,6 +383,11 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
                 self.stack.push(Level::Foreign);
                 Ok(Next::Foreign)
             }
+            CallKind::Sync => {
+                self.stack.push(Level::Inside { code, node });
+                self.stack.push(Level::Sync);
+                Ok(Next::Foreign)
+            }
             // The frame is gone; whoever called it waits for a mark.
             CallKind::Tail(None) => match self.stack.last() {
                 Some(Level::Foreign) => Ok(Next::Foreign),
@@ -391,7 +409,8 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
     /// A recorded function is called by recorded code.
     fn callee(&mut self, code: CodeRef) -> Result<Next, Stop> {
         self.check(code)?;
-        if !self.code.shape(code).entered {
+        let shape = self.code.shape(code);
+        if !shape.entered || shape.inner {
             return Ok(Next::Walk(At { code, node: 0 }));
         }
         self.here = None;
@@ -415,14 +434,14 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
                 self.forget_names();
                 Ok(Next::Foreign)
             }
-            None => Err(Stop::broken("a function returned to nobody")),
+            Some(Level::Sync) | None => Err(Stop::broken("a function returned to nobody")),
         }
     }
 
     /// The recorded frames of the stack, and the place that is walked.
     fn frames(&self) -> Stack {
         let inside = self.stack.iter().filter_map(|level| match *level {
-            Level::Foreign => None,
+            Level::Foreign | Level::Sync => None,
             Level::Inside { code, node } => self.frame(code, node, true),
         });
         let here = self.here.and_then(|at| self.frame(at.code, at.node, false));

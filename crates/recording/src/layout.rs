@@ -13,7 +13,7 @@
 //! ```
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unravlog");
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 pub const ENDING: u64 = 4 << 10;
 pub const IMAGE_TABLE: u64 = 64 << 10;
@@ -107,11 +107,11 @@ pub struct ThreadEntry {
     pub nth: u32,
     pub tid: u32,
     pub state: u32,
-    /// The operation it is in: one of `SYNC_*`, or 0.
-    pub pending: u32,
     /// What is missing: bits `LOST_*`.
     pub lost: u32,
-    pub object: u64,
+    pub reserved_word: u32,
+    /// The operation it is in, or 0: one of `SYNC_*` in the highest byte, the object below. One word, so that one store says it.
+    pub pending: u64,
     /// Its last segment's number; the first one is 1.
     pub sequence: u64,
     pub reserved: [u64; 2],
@@ -159,11 +159,18 @@ pub const ENTER: u8 = 0xfe;
 pub const PAD: u8 = 0xfd;
 /// A call that returns twice has returned; four bytes say which, four more name the frame.
 pub const TWICE: u8 = 0xfc;
-/// A sync operation: kind, six bytes of stamp, eight of the object.
+/// A sync operation: kind, six bytes of stamp, eight of the object: its address, or its number if that is below [`NUMBERED`].
 pub const SYNC: u8 = 0xfb;
-/// An operation without a stamp: kind, six bytes of the object. An unlock has its lock's stamp, which a reader knows.
+/// The same of an object with a number: kind, two bytes of number, four of stamp.
 pub const SYNC_SHORT: u8 = 0xfa;
 pub const SYNC_SHORT_BYTES: usize = 8;
+/// One without a stamp: kind, two bytes of number. An unlock has its lock's stamp, which a reader knows.
+pub const SYNC_BARE: u8 = 0xf9;
+pub const SYNC_BARE_BYTES: usize = 4;
+/// Added to the kind of a record that is not the last one of its call.
+pub const SYNC_MORE: u8 = 0x80;
+/// So many objects have numbers.
+pub const NUMBERED: u64 = 1 << 14;
 /// Mark and identifier: written by one store of eight bytes of which five count.
 pub const NAMED: usize = 5;
 pub const SYNC_BYTES: usize = 16;
@@ -198,3 +205,50 @@ pub const SYNC_BARRIER_ARRIVE: u8 = 21;
 pub const SYNC_BARRIER_LEAVE: u8 = 22;
 pub const SYNC_ONCE: u8 = 23;
 pub const SYNC_ONCE_DONE: u8 = 24;
+
+/// Functions that write sync records and nothing else, and call nobody back. Recorded code calls them by this name with [`SYNC_PREFIX`] before it, and then
+/// they write at least a record, or `RETURN`: so the code need not write that they returned.
+pub const SYNC_FUNCTIONS: &[&str] = &[
+    "pthread_barrier_wait",
+    "pthread_cond_broadcast",
+    "pthread_cond_clockwait",
+    "pthread_cond_signal",
+    "pthread_cond_timedwait",
+    "pthread_cond_wait",
+    "pthread_mutex_clocklock",
+    "pthread_mutex_lock",
+    "pthread_mutex_timedlock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_unlock",
+    "pthread_rwlock_rdlock",
+    "pthread_rwlock_tryrdlock",
+    "pthread_rwlock_trywrlock",
+    "pthread_rwlock_unlock",
+    "pthread_rwlock_wrlock",
+    "pthread_spin_lock",
+    "pthread_spin_trylock",
+    "pthread_spin_unlock",
+    "sem_clockwait",
+    "sem_post",
+    "sem_timedwait",
+    "sem_trywait",
+    "sem_wait",
+];
+pub const SYNC_PREFIX: &str = "__unravel_";
+
+/// Those of them that take the log's pointer in a register and give it back so. None is a point of cancellation: a thread that ends inside leaves its
+/// pointer where the runtime finds it. All take the object alone.
+pub const SYNC_IN_REGISTER: &[&str] = &[
+    "pthread_mutex_lock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_unlock",
+    "pthread_rwlock_rdlock",
+    "pthread_rwlock_tryrdlock",
+    "pthread_rwlock_trywrlock",
+    "pthread_rwlock_unlock",
+    "pthread_rwlock_wrlock",
+    "pthread_spin_lock",
+    "pthread_spin_trylock",
+    "pthread_spin_unlock",
+];
+pub const SYNC_REGISTER_PREFIX: &str = "__unravel_r_";

@@ -3,8 +3,8 @@
 //! After Ball & Larus, *Efficient Path Profiling* (MICRO 1996): edges get values such that the sum along every path from a
 //! start is a number of its own, and cutting the edges that close loops leaves only acyclic paths. Otherwise than there,
 //!
-//! - a path ends at back edges, at calls that may write something themselves ([`CallKind`]) and at exits, so that what is written is
-//!   in the order in which it happens; a path's number counts from its own start, which a decoder always knows, so one byte is enough
+//! - a path ends at calls that may write something themselves ([`CallKind`]), at exits, and at back edges where a way round
+//!   has no such call, so that what is written is in the order in which it happens; a path's number counts from its own start, which a decoder always knows, so one byte is enough
 //!   nearly always (cuts are added where it is not);
 //! - where only one path exists nothing is written;
 //! - an innermost loop without calls that has one way round counts its trips.
@@ -59,8 +59,6 @@ pub struct Numbering {
     pub first_node: Vec<Node>,
     pub block_of: Vec<usize>,
     pub counted: Vec<Counted>,
-    /// By block: the outermost loop without cutting calls that it lies in. The log's pointer stays in a register there.
-    pub region: Vec<Option<usize>>,
     /// By node: how many numbers there are where it belongs to.
     numbers: Vec<u64>,
 }
@@ -70,11 +68,8 @@ impl Numbering {
         let blocks = &shape.blocks;
         let (mut edges, out, into) = edges(blocks);
         let loops = Loops::find(&edges, &out, &into);
-        for &edge in &loops.retreating {
-            edges[edge].cut = true;
-        }
         let calls = |block: usize| !blocks[block].calls.is_empty();
-        let region = loops.regions(blocks.len(), calls);
+        loops.cut_cycles(&mut edges, &out, calls);
         let mut counted = Vec::new();
         for &header in &shape.counted {
             let Some(round) = loops.one_way_round(header as usize, &edges, &out) else { continue };
@@ -106,10 +101,10 @@ impl Numbering {
             first_node,
             block_of,
             counted,
-            region,
             numbers: Vec::new(),
         };
-        let paths = numbering.count_paths(blocks, &loops);
+        let order = numbering.successors_first(&loops, calls);
+        let paths = numbering.count_paths(blocks, &order);
         numbering.numbers = numbering.numbers_by_node(blocks, &paths);
         numbering
     }
@@ -134,12 +129,40 @@ impl Numbering {
         }
     }
 
+    /// The reachable blocks, each after those on which the number of its paths depends: successors that a path runs through. One that
+    /// begins with a call's node is the end of the path.
+    fn successors_first(&self, loops: &Loops, calls: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mut seen = vec![false; self.out.len()];
+        let mut order = Vec::with_capacity(loops.postorder.len());
+        for &start in &loops.postorder {
+            let mut stack = vec![(start, 0)];
+            while let Some((block, next)) = stack.last_mut() {
+                let block = *block;
+                if *next == 0 && std::mem::replace(&mut seen[block], true) {
+                    stack.pop();
+                    continue;
+                }
+                let Some(&edge) = self.out[block].get(*next) else {
+                    order.push(block);
+                    stack.pop();
+                    continue;
+                };
+                *next += 1;
+                let edge = &self.edges[edge];
+                if !edge.cut && edge.back_of.is_none() && !calls(edge.to) && !seen[edge.to] {
+                    stack.push((edge.to, 0));
+                }
+            }
+        }
+        order
+    }
+
     /// Gives every edge its value; returns how many paths start at each node. Blocks whose paths are too many are cut off
     /// from their predecessors until all fit.
-    fn count_paths(&mut self, blocks: &[BlockShape], loops: &Loops) -> Vec<u64> {
+    fn count_paths(&mut self, blocks: &[BlockShape], order: &[usize]) -> Vec<u64> {
         let mut paths = vec![1u64; self.block_of.len()];
         'again: loop {
-            for &block in &loops.postorder {
+            for &block in order {
                 let last = self.last_node(block);
                 if blocks[block].leaves == Leaves::Invoke || self.out[block].is_empty() {
                     paths[last] = 1;

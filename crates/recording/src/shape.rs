@@ -20,6 +20,8 @@ pub struct FunctionShape {
     pub local: bool,
     /// It writes a record when it is entered, because unrecorded code or another module may call it.
     pub entered: bool,
+    /// Recorded code of the module calls it past that record, with the log's pointer in a register.
+    pub inner: bool,
     pub recorded: Recorded,
     /// The entry first.
     pub blocks: Vec<BlockShape>,
@@ -74,6 +76,8 @@ pub enum CallKind {
     Recorded(u32),
     /// Anything; a mark is written when it returns.
     Foreign,
+    /// One of `layout::SYNC_FUNCTIONS`: its own records say that it returned.
+    Sync,
     /// Anything, and it does not return.
     NoReturn,
     /// Returns more than once; each time a record is written that names the call and the frame.

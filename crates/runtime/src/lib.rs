@@ -6,7 +6,7 @@
 //! - `thread.rs`: a thread's stream of records, segment after segment, whole or as a ring (flight recorder).
 //! - `fault.rs`: the fault at a segment's end, which moves the writer on; crashes of the program.
 //! - `file.rs`: the log file, which all threads and the kernel share: it survives SIGKILL.
-//! - `sync.rs`, `threads.rs`: the functions of pthreads that are recorded, in place of the C library's own, which they call.
+//! - `sync.rs`, `hot.rs`, `objects.rs`, `threads.rs`: the functions of pthreads that are recorded, in place of the C library's own, which they call.
 //! - `signals.rs`: handlers of the program write into a stream of their own, because they interrupt the writer anywhere.
 //! - `ending.rs`: how the process ends; `process.rs`: its begin, `fork`, `exec`.
 //!
@@ -23,6 +23,8 @@ mod layout;
 mod ending;
 mod fault;
 mod file;
+mod hot;
+mod objects;
 mod process;
 mod signals;
 mod stack;

@@ -4,7 +4,7 @@
 use core::ffi::{c_int, c_void};
 
 use crate::sys;
-use crate::thread::Stream;
+use crate::thread::{SILENT_BUSY, Stream};
 
 pub struct Stack {
     pub frames: *mut [u64; 2],
@@ -26,11 +26,11 @@ impl Stack {
         // SAFETY: the callback gets the stack that outlives the walk. The unwinder's own locks are no business of the program's log.
         unsafe {
             if !stream.is_null() {
-                (*stream).busy = true;
+                (*stream).silent |= SILENT_BUSY;
             }
             sys::_Unwind_Backtrace(each, (&raw mut stack).cast());
             if !stream.is_null() {
-                (*stream).busy = false;
+                (*stream).silent &= !SILENT_BUSY;
             }
         }
         stack

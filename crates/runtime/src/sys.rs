@@ -19,6 +19,7 @@ pub const O_EXCL: c_int = 0o200;
 pub const O_CLOEXEC: c_int = 0o2000000;
 pub const EEXIST: c_int = 17;
 pub const ETIMEDOUT: c_int = 110;
+pub const EOWNERDEAD: c_int = 130;
 pub const SYS_GETTID: c_long = 186;
 const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 
@@ -162,13 +163,18 @@ unsafe extern "C" {
     pub fn _Unwind_GetRegionStart(context: *mut c_void) -> u64;
 }
 
-// The log's pointer, which recorded code uses, and the thread's stream, which only we use.
+// The log's pointer, which recorded code uses (by the second name where it knows the offset), and the thread's stream, which only we use.
 global_asm!(
     ".section .tbss,\"awT\",@nobits",
     ".balign 8",
     ".globl __unravel_p",
     ".type __unravel_p,@object",
     ".size __unravel_p,8",
+    ".globl __unravel_here",
+    ".hidden __unravel_here",
+    ".type __unravel_here,@object",
+    ".size __unravel_here,8",
+    "__unravel_here:",
     "__unravel_p: .zero 8",
     ".globl __unravel_stream",
     ".hidden __unravel_stream",
@@ -211,7 +217,7 @@ macro_rules! thread_local {
     };
 }
 
-thread_local!(log_pointer, set_log_pointer, "__unravel_p");
+thread_local!(log_pointer, set_log_pointer, "__unravel_here");
 thread_local!(stream, set_stream, "__unravel_stream");
 
 /// A function of the C library behind one that we define.

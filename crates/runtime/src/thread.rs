@@ -17,6 +17,13 @@ const MOST_RING: usize = 64;
 /// What is written over and over if nothing is kept.
 const SINK: usize = 64 << 10;
 
+/// Nothing of the thread is kept.
+const SILENT_UNKEPT: u8 = 1;
+/// Sync operations are not asked for.
+const SILENT_ASKED: u8 = 2;
+/// The runtime itself is at work: what it calls is not recorded.
+pub const SILENT_BUSY: u8 = 4;
+
 #[repr(C)]
 pub struct Stream {
     /// The segment that is written.
@@ -25,8 +32,8 @@ pub struct Stream {
     /// The thread's number; of a sink, none.
     pub number: u32,
     pub kept: bool,
-    /// The runtime itself is at work: what it calls is not recorded.
-    pub busy: bool,
+    /// 0 if sync operations are recorded now: bits `SILENT_*`.
+    pub silent: u8,
     /// How many threads it has created.
     pub children: u32,
     /// Signal handlers of the program that are running on top.
@@ -35,6 +42,7 @@ pub struct Stream {
     pub pointer: usize,
     /// Where handlers write; null until the first one.
     pub handlers: *mut Stream,
+    entry: *mut ThreadEntry,
     window: *mut u8,
     window_bytes: usize,
     segment: usize,
@@ -65,6 +73,7 @@ impl Stream {
                 let flags = sys::MAP_PRIVATE | sys::MAP_ANONYMOUS | sys::MAP_FIXED;
                 sys::mmap(at, SINK, sys::PROT_READ_WRITE, flags, -1, 0);
                 (*stream).number = u32::MAX;
+                (*stream).silent = SILENT_UNKEPT;
                 (*stream).start = (*stream).window;
                 (*stream).end = (*stream).window.add(SINK);
             }
@@ -83,7 +92,9 @@ impl Stream {
                 return Stream::sink();
             }
             (*stream).number = number;
+            (*stream).entry = file::thread(number);
             (*stream).kept = true;
+            (*stream).silent = if (*header).sync == 0 { SILENT_ASKED } else { 0 };
             (*stream).next_segment(begin, frames, false);
             stream
         }
@@ -121,11 +132,6 @@ impl Stream {
             sys::munmap(window.cast(), bytes);
             sys::munmap(stream.cast(), size_of::<Stream>());
         }
-    }
-
-    fn entry(&self) -> *mut ThreadEntry {
-        // SAFETY: kept streams have a number in the table.
-        unsafe { file::thread(self.number) }
     }
 
     /// Goes on with the next segment. `start` and `end` are its own then.
@@ -180,7 +186,7 @@ impl Stream {
                 size_of::<SlotMeta>(),
                 *slot as i64,
             );
-            (*self.entry()).sequence = self.sequence;
+            (*self.entry).sequence = self.sequence;
             self.start = at;
             self.end = at.add(self.segment);
         }
@@ -191,9 +197,10 @@ impl Stream {
         // SAFETY: the window's first part is replaced by private memory; nobody reads it.
         unsafe {
             if self.kept {
-                (*self.entry()).lost |= why;
+                (*self.entry).lost |= why;
             }
             self.kept = false;
+            self.silent |= SILENT_UNKEPT;
             let flags = sys::MAP_PRIVATE | sys::MAP_ANONYMOUS | sys::MAP_FIXED;
             sys::mmap(self.window.cast(), self.segment, sys::PROT_READ_WRITE, flags, -1, 0);
             self.start = self.window;
@@ -205,57 +212,102 @@ impl Stream {
     #[inline(always)]
     pub fn pending(&self, kind: u8, object: u64) {
         if self.kept {
-            let entry = self.entry();
-            // SAFETY: the entry is this thread's own.
-            unsafe {
-                (*entry).object = object;
-                (&raw mut (*entry).pending).write_volatile(u32::from(kind));
-            }
+            self.pending_kept(kind, object);
         }
+    }
+
+    /// The same of a stream that is kept.
+    #[inline(always)]
+    pub fn pending_kept(&self, kind: u8, object: u64) {
+        // SAFETY: the entry is this thread's own; kept streams have one.
+        unsafe {
+            (&raw mut (*self.entry).pending).write_volatile(u64::from(kind) << 56 | object);
+        }
+    }
+
+    /// Where the next record of the runtime goes, if there is room for the longest in this segment or the next: a reader does not know which one comes.
+    #[inline(always)]
+    fn room(&mut self) -> Option<*mut u8> {
+        let at = sys::log_pointer() as *mut u8;
+        if (self.end as usize).wrapping_sub(at as usize) >= layout::SYNC_BYTES {
+            return Some(at);
+        }
+        self.turn_over();
+        if !self.kept {
+            sys::set_log_pointer(self.start as usize);
+            return None;
+        }
+        Some(self.start)
+    }
+
+    /// A record of an object with a number and a stamp of 32 bits.
+    #[inline(always)]
+    pub fn short(kind: u8, object: u64, stamp: u64) -> u64 {
+        u64::from(layout::SYNC_SHORT) | u64::from(kind) << 8 | object << 16 | stamp << 32
+    }
+
+    #[inline(always)]
+    pub fn bare(kind: u8, object: u64) -> u32 {
+        u32::from(layout::SYNC_BARE) | u32::from(kind) << 8 | (object as u32) << 16
     }
 
     /// Writes a sync record at the log's pointer.
     #[inline(always)]
     pub fn write_sync(&mut self, kind: u8, stamp: u64, object: u64) {
+        let Some(at) = self.room() else { return };
+        // SAFETY: there is room for the record. The first half, which makes it one, comes last.
+        unsafe {
+            let size = if object < layout::NUMBERED && stamp >> 32 == 0 {
+                at.cast::<u64>().write_unaligned(Stream::short(kind, object, stamp));
+                layout::SYNC_SHORT_BYTES
+            } else {
+                let first = u64::from(layout::SYNC) | u64::from(kind) << 8 | stamp << 16;
+                at.add(8).cast::<u64>().write_unaligned(object);
+                core::sync::atomic::compiler_fence(Ordering::Release);
+                at.cast::<u64>().write_unaligned(first);
+                layout::SYNC_BYTES
+            };
+            sys::set_log_pointer(at.add(size) as usize);
+        }
+    }
+
+    /// Writes one about a thread, whose numbers are not those of objects.
+    pub fn write_thread(&mut self, kind: u8, stamp: u64, number: u64) {
         if !self.kept {
             return;
         }
-        let mut at = sys::log_pointer() as *mut u8;
-        // SAFETY: between `start` and `end` the segment can be written. The first half, which makes the record, comes last.
+        let Some(at) = self.room() else { return };
+        // SAFETY: as in `write_sync`.
         unsafe {
-            if (self.end as usize).wrapping_sub(at as usize) < layout::SYNC_BYTES {
-                self.turn_over();
-                if !self.kept {
-                    sys::set_log_pointer(self.start as usize);
-                    return;
-                }
-                at = self.start;
-            }
             let first = u64::from(layout::SYNC) | u64::from(kind) << 8 | stamp << 16;
-            at.add(8).cast::<u64>().write_unaligned(object);
+            at.add(8).cast::<u64>().write_unaligned(number);
             core::sync::atomic::compiler_fence(Ordering::Release);
             at.cast::<u64>().write_unaligned(first);
             sys::set_log_pointer(at.add(layout::SYNC_BYTES) as usize);
         }
     }
 
-    /// Writes a sync record without a stamp, in one store.
+    /// Writes a sync record without a stamp, in one store if the object has a number.
     #[inline(always)]
-    pub fn write_short(&mut self, kind: u8, object: u64) {
-        let mut at = sys::log_pointer() as *mut u8;
-        // SAFETY: as in `write_sync`. The room that is asked for is that of the longer record, because a reader does not know which comes.
+    pub fn write_bare(&mut self, kind: u8, object: u64) {
+        if object >= layout::NUMBERED {
+            return self.write_sync(kind, 0, object);
+        }
+        let Some(at) = self.room() else { return };
+        // SAFETY: as in `write_sync`.
         unsafe {
-            if (self.end as usize).wrapping_sub(at as usize) < layout::SYNC_BYTES {
-                self.turn_over();
-                if !self.kept {
-                    sys::set_log_pointer(self.start as usize);
-                    return;
-                }
-                at = self.start;
-            }
-            let record = u64::from(layout::SYNC_SHORT) | u64::from(kind) << 8 | object << 16;
-            at.cast::<u64>().write_unaligned(record);
-            sys::set_log_pointer(at.add(layout::SYNC_SHORT_BYTES) as usize);
+            at.cast::<u32>().write_unaligned(Stream::bare(kind, object));
+            sys::set_log_pointer(at.add(layout::SYNC_BARE_BYTES) as usize);
+        }
+    }
+
+    /// Writes that a call returned, in place of the recorded code that made it.
+    pub fn write_return(&mut self) {
+        let Some(at) = self.room() else { return };
+        // SAFETY: as in `write_sync`.
+        unsafe {
+            at.write(layout::RETURN);
+            sys::set_log_pointer(at.add(1) as usize);
         }
     }
 

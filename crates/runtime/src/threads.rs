@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use crate::layout::{self, ThreadEntry};
 use crate::sys::{self, Real, Start};
 use crate::thread::Stream;
-use crate::{file, sync};
+use crate::{file, objects};
 
 /// The key whose destructor tells that a thread goes.
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
@@ -40,9 +40,9 @@ pub fn new_entry(parent: u32, nth: u32, state: u32) -> u32 {
             nth,
             tid: 0,
             state,
-            pending: 0,
             lost: 0,
-            object: 0,
+            reserved_word: 0,
+            pending: 0,
             sequence: 0,
             reserved: [0; 2],
         });
@@ -101,7 +101,7 @@ extern "C" fn gone(round: *mut c_void) {
     unsafe {
         if (*stream).kept {
             let number = (*stream).number;
-            (*stream).write_sync(layout::SYNC_EXIT, 0, u64::from(number));
+            (*stream).write_thread(layout::SYNC_EXIT, 0, u64::from(number));
             (*file::thread(number)).state = layout::STATE_RETURNED;
         }
         sys::set_stream(0);
@@ -126,7 +126,7 @@ extern "C" fn run(birth: *mut c_void) -> *mut c_void {
         watch(1);
         let stream = Stream::current();
         if !stream.is_null() {
-            (*stream).write_sync(layout::SYNC_BEGIN, 0, u64::from(number));
+            (*stream).write_thread(layout::SYNC_BEGIN, 0, u64::from(number));
         }
         function(argument)
     }
@@ -162,9 +162,9 @@ pub unsafe extern "C" fn pthread_create(
             if !stream.is_null() && number != u32::MAX {
                 // Who joins may come before the thread itself has said who it is.
                 (*file::thread(number)).reserved[0] = *thread;
-                (*stream).write_sync(
+                (*stream).write_thread(
                     layout::SYNC_CREATE,
-                    sync::stamp(u64::from(number)),
+                    objects::stamp_of_thread(u64::from(number)),
                     u64::from(number),
                 );
             }
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn pthread_join(thread: u64, result: *mut *mut c_void) -> 
         let done = real(thread, result);
         (*stream).pending(0, 0);
         if done == 0 {
-            (*stream).write_sync(layout::SYNC_JOIN, sync::stamp(number), number);
+            (*stream).write_thread(layout::SYNC_JOIN, objects::stamp_of_thread(number), number);
         }
         done
     }

@@ -11,14 +11,14 @@ use unravel_recording::numbering::{Edge, Node, Numbering};
 use unravel_recording::places::{PlaceKind, trace};
 use unravel_recording::shape::{CallKind, FunctionShape, Leaves};
 
-use super::{Emitter, NO_NAME, Pointer, Variables};
+use super::{Emitter, NO_NAME, Variables};
 use crate::extract::instructions_of;
 
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Trace(u32),
-    EnterRegion,
-    LeaveRegion,
+    /// The pointer comes back from an invoke.
+    Take,
     Return(Node),
     Pad(u32, Node),
     Path { width: u32, add: u64, next: Node },
@@ -26,7 +26,6 @@ enum Action {
     Add(u64),
     SetPath,
     StartTrips,
-    CountTrip,
 }
 
 impl Emitter {
@@ -53,18 +52,37 @@ impl Emitter {
                         let number = trace::branch(variables.number, edge.from, edge.successors[0]);
                         actions.push(Action::Trace(number));
                     }
+                    if is_invoke(shape, edge) {
+                        actions.push(Action::Take);
+                    }
                     recording(shape, numbering, edge, &mut actions);
                 }
             }
             if actions.is_empty() {
                 continue;
             }
-            let cached = [edge.from, edge.to].iter().any(|&b| numbering.region[b].is_some());
-            let pointer = if cached { Pointer::Cached } else { Pointer::ThreadLocal };
             let between = self.place(numbering, edge, blocks, unwinds);
-            actions.iter().for_each(|&action| self.act(variables, pointer, action));
+            actions.iter().for_each(|&action| self.act(variables, action));
             if let Some(between) = between {
                 self.splice(edge, blocks, between);
+            }
+        }
+    }
+
+    /// The headers of counted loops count, and begin the path that goes on after the last round. Nothing is done on the edge that closes the loop, so that it
+    /// stays one.
+    pub(super) fn headers(
+        &self,
+        variables: &Variables,
+        numbering: &Numbering,
+        blocks: &[LLVMBasicBlockRef],
+    ) {
+        for counted in &numbering.counted {
+            // SAFETY: the block is live and ends with a terminator.
+            unsafe { LLVMPositionBuilderBefore(self.builder, first_plain(blocks[counted.header])) };
+            self.count_trip(variables);
+            if numbering.width(numbering.first_node[counted.header]) > 0 {
+                self.set_path(variables);
             }
         }
     }
@@ -81,6 +99,7 @@ impl Emitter {
         if self.trace.is_some() {
             actions.push(Action::Trace(trace::pad(function, edge.to)));
         }
+        actions.push(Action::Take);
         let pad = Identified::Pad { function, block: edge.to };
         actions.push(Action::Pad(self.known.number(pad), next));
         if numbering.width(next) > 0 {
@@ -100,11 +119,7 @@ impl Emitter {
         // SAFETY: all of them are live.
         unsafe {
             if unwinds || numbering.into[edge.to].len() == 1 {
-                let plain = |&i: &LLVMValueRef| {
-                    LLVMIsAPHINode(i).is_null() && LLVMIsALandingPadInst(i).is_null()
-                };
-                let first = instructions_of(to).into_iter().find(plain);
-                LLVMPositionBuilderBefore(self.builder, first.expect("a terminator is neither"));
+                LLVMPositionBuilderBefore(self.builder, first_plain(to));
                 return None;
             }
             let terminator = LLVMGetBasicBlockTerminator(from);
@@ -158,23 +173,30 @@ impl Emitter {
         }
     }
 
-    fn act(&self, variables: &Variables, pointer: Pointer, action: Action) {
+    fn act(&self, variables: &Variables, action: Action) {
         match action {
             Action::Trace(number) => self.call_trace(number),
-            Action::EnterRegion => self.enter_region(variables),
-            Action::LeaveRegion => self.leave_region(variables),
-            Action::Return(next) => self.write_return(variables, pointer, next),
+            Action::Return(next) => self.write_return(variables, next),
             Action::Pad(number, next) => self.write_named(variables, layout::PAD, number, next),
+            Action::Take => self.take_pointer(variables.pointer),
             Action::Path { width, add, next } => {
-                self.write_path(variables, pointer, width, add, (PlaceKind::Path, next));
+                self.write_path(variables, width, add, (PlaceKind::Path, next));
             }
-            Action::Trips(header) => self.write_trips(variables, pointer, header),
+            Action::Trips(header) => self.write_trips(variables, header),
             Action::Add(value) => self.add_to_path(variables, value),
             Action::SetPath => self.set_path(variables),
             Action::StartTrips => self.start_trips(variables),
-            Action::CountTrip => self.count_trip(variables),
         }
     }
+}
+
+/// The first instruction of a block that other code may be put before.
+fn first_plain(block: LLVMBasicBlockRef) -> LLVMValueRef {
+    // SAFETY: instructions of a live block are live.
+    let plain = |&i: &LLVMValueRef| unsafe {
+        LLVMIsAPHINode(i).is_null() && LLVMIsALandingPadInst(i).is_null()
+    };
+    instructions_of(block).into_iter().find(plain).expect("a terminator is neither")
 }
 
 fn is_invoke(shape: &FunctionShape, edge: &Edge) -> bool {
@@ -187,20 +209,14 @@ fn unwinds(shape: &FunctionShape, edge: &Edge) -> bool {
 
 /// What recording does on an edge that is not taken by an exception.
 fn recording(shape: &FunctionShape, numbering: &Numbering, edge: &Edge, actions: &mut Vec<Action>) {
-    let (from, to) = (numbering.region[edge.from], numbering.region[edge.to]);
     let next = numbering.first_node[edge.to];
     let width = numbering.width(numbering.last_node(edge.from));
-    if from.is_none() && to.is_some() {
-        actions.push(Action::EnterRegion);
-    }
     if is_invoke(shape, edge) {
         let call = shape.blocks[edge.from].calls.last();
         if call.is_some_and(|c| c.kind == CallKind::Foreign) {
             actions.push(Action::Return(next));
         }
-    } else if edge.back_of.is_some() {
-        actions.push(Action::CountTrip);
-    } else {
+    } else if edge.back_of.is_none() {
         if let Some(counted) = edge.exit_of {
             let header = numbering.counted[counted].header;
             actions.push(Action::Trips(numbering.first_node[header]));
@@ -211,13 +227,11 @@ fn recording(shape: &FunctionShape, numbering: &Numbering, edge: &Edge, actions:
             actions.push(Action::Add(edge.value));
         }
     }
-    if (edge.cut || edge.back_of.is_some()) && numbering.width(next) > 0 {
+    // A counted loop's header begins its path itself.
+    if edge.cut && edge.enters.is_none() && edge.back_of.is_none() && numbering.width(next) > 0 {
         actions.push(Action::SetPath);
     }
     if edge.enters.is_some() {
         actions.push(Action::StartTrips);
-    }
-    if from.is_some() && to.is_none() {
-        actions.push(Action::LeaveRegion);
     }
 }

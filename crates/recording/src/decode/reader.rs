@@ -22,6 +22,15 @@ impl Stop {
     }
 }
 
+/// A sync record as it was written.
+#[derive(Clone, Copy, Debug)]
+pub struct RawSync {
+    pub kind: u8,
+    /// 0 where it has none.
+    pub stamp: u64,
+    pub object: u64,
+}
+
 pub struct Reader<'a> {
     log: &'a LogFile,
     stream: &'a Stream,
@@ -120,26 +129,30 @@ impl<'a> Reader<'a> {
         Ok(identifier)
     }
 
-    /// Kind, stamp and object.
-    pub fn sync(&mut self) -> Result<(u8, u64, u64), Stop> {
-        if self.at + layout::SYNC_BYTES > self.bytes.len() {
+    /// A sync record, whichever form it has.
+    pub fn sync(&mut self) -> Result<RawSync, Stop> {
+        let size = match self.bytes.get(self.at) {
+            Some(&layout::SYNC_BARE) => layout::SYNC_BARE_BYTES,
+            Some(&layout::SYNC_SHORT) => layout::SYNC_SHORT_BYTES,
+            _ => layout::SYNC_BYTES,
+        };
+        if self.at + size > self.bytes.len() {
             return Err(Stop::broken("a sync record is cut off"));
         }
-        let first = self.little_endian(8);
-        self.at += 8;
-        let object = self.little_endian(8);
-        self.at += 8;
-        Ok(((first >> 8) as u8, first >> 16, object))
-    }
-
-    /// Kind and object of an operation without a stamp.
-    pub fn sync_short(&mut self) -> Result<(u8, u64), Stop> {
-        if self.at + layout::SYNC_SHORT_BYTES > self.bytes.len() {
-            return Err(Stop::broken("a sync record is cut off"));
-        }
-        let record = self.little_endian(8);
-        self.at += 8;
-        Ok(((record >> 8) as u8, record >> 16))
+        let first = self.little_endian(size.min(8));
+        self.at += size.min(8);
+        let kind = (first >> 8) as u8;
+        Ok(match size {
+            layout::SYNC_BARE_BYTES => RawSync { kind, stamp: 0, object: first >> 16 & 0xffff },
+            layout::SYNC_SHORT_BYTES => {
+                RawSync { kind, stamp: first >> 32, object: first >> 16 & 0xffff }
+            }
+            _ => {
+                let object = self.little_endian(8);
+                self.at += 8;
+                RawSync { kind, stamp: first >> 16, object }
+            }
+        })
     }
 
     /// How often a counted loop went round.

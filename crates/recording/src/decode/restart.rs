@@ -57,7 +57,7 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
         }
         let Some((code, place)) = store else {
             return match self.stack.last() {
-                Some(Level::Foreign) => Ok(Next::Foreign),
+                Some(Level::Foreign | Level::Sync) => Ok(Next::Foreign),
                 _ => Err("the innermost frame of recorded code is not in a call"),
             };
         };
@@ -77,6 +77,9 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
         let block = &self.code.shape(code).blocks[numbering.block_of[place.node]];
         let call = block.calls.get(numbering.call_at(place.node)).ok_or("a label names no call")?;
         self.stack.push(Level::Inside { code, node: place.node });
+        if call.kind == CallKind::Sync {
+            self.stack.push(Level::Sync);
+        }
         if matches!(call.kind, CallKind::Foreign | CallKind::NoReturn | CallKind::ReturnsTwice) {
             self.stack.push(Level::Foreign);
         }

@@ -1,7 +1,7 @@
 //! Natural loops: retreating edges of a depth-first walk, dominators (Cooper, Harvey and Kennedy's iteration), bodies.
 //!
 //! Of a function with an irreducible loop (an edge that retreats to a block which does not dominate it) only the retreating
-//! edges are known: no loop of it counts or keeps anything in a register.
+//! edges are known: no loop of it counts.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -66,22 +66,21 @@ impl Loops {
         Loops { postorder, retreating, bodies }
     }
 
-    pub fn contains(&self, header: usize, block: usize) -> bool {
-        self.bodies.get(&header).is_some_and(|body| body.contains(&block))
+    /// Cuts the retreating edges without which paths would be endless. One that only closes cycles with a call on every way round stays
+    /// whole, for the path ends at the call anyway.
+    pub fn cut_cycles(&self, edges: &mut [Edge], out: &[Vec<usize>], calls: impl Fn(usize) -> bool) {
+        // What an invoke leads to is cut already, and stays so.
+        let closing: Vec<usize> =
+            self.retreating.iter().copied().filter(|&edge| !edges[edge].cut).collect();
+        closing.iter().for_each(|&edge| edges[edge].cut = true);
+        for edge in closing {
+            let (latch, header) = (edges[edge].from, edges[edge].to);
+            edges[edge].cut = runs_through(edges, out, &calls, header, latch);
+        }
     }
 
-    /// By block the largest loop around it in which nothing is called.
-    pub fn regions(&self, blocks: usize, calls: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
-        let mut region = vec![None; blocks];
-        let quiet = self.bodies.iter().filter(|(_, body)| !body.iter().any(|&b| calls(b)));
-        let mut quiet: Vec<_> = quiet.collect();
-        quiet.sort_by_key(|(header, body)| (std::cmp::Reverse(body.len()), **header));
-        for (&header, body) in quiet {
-            if region[header].is_none() {
-                body.iter().for_each(|&b| region[b] = Some(header));
-            }
-        }
-        region
+    pub fn contains(&self, header: usize, block: usize) -> bool {
+        self.bodies.get(&header).is_some_and(|body| body.contains(&block))
     }
 
     /// The edges from the header back to it, if there is exactly one such path.
@@ -117,6 +116,28 @@ impl Loops {
             }
         }
     }
+}
+
+/// Whether a path that starts with `from` can run through the end of `to`.
+fn runs_through(
+    edges: &[Edge],
+    out: &[Vec<usize>],
+    calls: impl Fn(usize) -> bool,
+    from: usize,
+    to: usize,
+) -> bool {
+    let mut seen = HashSet::new();
+    let mut work = vec![from];
+    while let Some(block) = work.pop() {
+        if calls(block) || !seen.insert(block) {
+            continue;
+        }
+        if block == to {
+            return true;
+        }
+        work.extend(out[block].iter().filter(|&&e| !edges[e].cut).map(|&e| edges[e].to));
+    }
+    false
 }
 
 /// Postorder from block 0, and the edges that lead back into the walk's own path.
