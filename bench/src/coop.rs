@@ -36,13 +36,13 @@ pub fn run(filter: Option<&str>, _scale: Scale) -> Result<bool, Error> {
         let study = match Study::collect(&mut subject, mode, &Extent { failing: 500, passing: 100, time: Duration::from_secs(40) }) { Ok(s) => s, Err(e) => { println!("{case}: {e}"); continue } };
         println!("{case} {mode:?}: {} elements, {} accesses, {} failing ({} distinct) of {} runs {:?} in {:.1}s", study.surveyed.table.len(), study.accesses(), study.failing().len(), study.logs.distinct(&study.failing()), study.runs, study.by, t.elapsed().as_secs_f64());
         if filter.is_some() { for e in &study.surveyed.table { println!("   {} {:?} {}", e.name, e.kind, e.accesses); } }
-        for fills in [0, 4] {
+        for fills in [0, 4] { println!(); print!(" fills {fills}");
         for coverage in [Coverage::Percent(100), Coverage::One, Coverage::Percent(25), Coverage::Percent(50), Coverage::Percent(75)] {
             for heuristic in Heuristic::ALL {
                 let logs = study.drawn(coverage, 1);
                 let t = Instant::now();
                 let r = study.replay(&mut subject, &logs, (heuristic, Metric::Dsim), Attempts { most: 500, fills, seed: 1 }, t + Duration::from_secs(20));
-                println!("   fills {fills} {coverage} {heuristic}: {:?} {:.1}s", r, t.elapsed().as_secs_f64());
+                let (a, tr) = r.unwrap(); print!("  {coverage} {heuristic}: {a:?}/{}c{}p{}o{} {:.1}s;", tr.attempts, tr.contradicted, tr.passed, tr.other_failures, t.elapsed().as_secs_f64());
             }
         }
         }

@@ -19,6 +19,9 @@ use unravel_trace::{Op, Pending, SiteId, ThreadId};
 use crate::budgets::{GRANULE, WIDEST_ACCESS};
 use crate::log::digest;
 
+/// A mutex of the system, which a field that holds one is at least as large as.
+const MUTEX_BYTES: u32 = 40;
+
 /// Which element, in every run and every log of a build. Never negative as an `i64`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct ElementId(pub u64);
@@ -107,7 +110,7 @@ impl Elements {
                 // Who wakes from a wait takes the mutex again.
                 match what.mutex().filter(|_| what.op == Op::Acquire) {
                     Some(mutex) if self.globals.holds(mutex) => {
-                        let mutex = self.at(mutex, 1, true, what.site);
+                        let mutex = self.at(mutex, MUTEX_BYTES, true, what.site);
                         at.iter().chain(mutex.iter()).copied().collect()
                     }
                     _ => at,

@@ -40,7 +40,7 @@ pub struct Enforced<'a> {
     holders: Holders,
     /// By condition: who waits there, longest first.
     waiters: FxHashMap<u64, Vec<ThreadId>>,
-    /// The condition that was signalled last, and its elements.
+    /// The condition that was signalled last, and its elements, until it is known whom that woke.
     signalled: Option<(u64, Vec<u32>)>,
     /// How what is open is decided; `None`: without preemption.
     open: Option<Open>,
@@ -124,6 +124,21 @@ impl<'a> Enforced<'a> {
         touched.iter().map(stand).max().unwrap_or(Stand::Free)
     }
 
+    /// Which of the waiters accesses the condition next, if its vector says.
+    fn next_to_wake(&self, waiters: &[ThreadId], elements: &[u32]) -> Option<u32> {
+        if self.elements.mode() == Mode::Blocks {
+            return None;
+        }
+        elements.iter().find_map(|at| {
+            let vector = self.vectors[*at as usize].as_ref()?;
+            // The signal itself is executed and counted by now.
+            let rest = vector.get(self.done[*at as usize]..)?;
+            let waiting =
+                |who: &Who| waiters.iter().position(|waiter| self.whos[waiter.index()] == *who);
+            rest.iter().find_map(waiting).map(|position| position as u32)
+        })
+    }
+
     /// One of these, none of them empty.
     fn prefer(&mut self, view: &View<'_>, among: &[Ready]) -> ThreadId {
         let current = among.iter().find(|ready| ready.thread == view.current);
@@ -180,29 +195,23 @@ impl Scheduler for Enforced<'_> {
     }
 
     fn choose(&mut self, what: Question, options: u32) -> u32 {
-        if what == Question::Waiter
-            && let Some((condition, elements)) = &self.signalled
-            && let Some(waiters) = self.waiters.get(condition)
-            && self.elements.mode() == Mode::Orders
+        let signalled = self.signalled.take().filter(|_| what == Question::Waiter);
+        let logged = signalled.as_ref().and_then(|(condition, elements)| {
+            let waiters = self.waiters.get(condition)?;
+            self.next_to_wake(waiters, elements).filter(|position| *position < options)
+        });
+        let position = match (logged, &mut self.open) {
+            (Some(position), _) => position,
+            (None, Some(open)) => open.rng.below(options),
+            (None, None) => 0,
+        };
+        let condition = signalled.map(|(condition, _)| condition);
+        if let Some(waiters) = condition.and_then(|condition| self.waiters.get_mut(&condition))
+            && (position as usize) < waiters.len()
         {
-            for at in elements {
-                let Some(vector) = &self.vectors[*at as usize] else { continue };
-                // The signal itself is executed and counted by now.
-                let rest = &vector[self.done[*at as usize].min(vector.len())..];
-                let is_waiting = |who: &Who| {
-                    waiters.iter().position(|waiter| self.whos[waiter.index()] == *who)
-                };
-                if let Some(position) = rest.iter().find_map(is_waiting)
-                    && (position as u32) < options
-                {
-                    return position as u32;
-                }
-            }
+            waiters.remove(position as usize);
         }
-        match &mut self.open {
-            Some(open) => open.rng.below(options),
-            None => 0,
-        }
+        position
     }
 
     fn watches(&self) -> bool {
@@ -212,6 +221,10 @@ impl Scheduler for Enforced<'_> {
     fn watch(&mut self, executed: &Executed<'_>) {
         self.who(executed.names, executed.thread);
         let what = &executed.what;
+        // Nobody was asked whom the last signal wakes: all, or there was one or none.
+        if let Some((condition, _)) = self.signalled.take() {
+            self.waiters.remove(&condition);
+        }
         if !self.holders.is_unlock(executed.thread, what) {
             let touched = self.elements.touched(what);
             for at in touched.iter() {
