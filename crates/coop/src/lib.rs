@@ -3,7 +3,8 @@
 //!
 //! - `elements.rs` is what is logged: shared elements by a static identity, and which of them an event touches. `survey.rs` finds
 //!   them by executing the program, `escape.rs` says of the module what could be shared at all, `blocks.rs` is the block-based mode.
-//! - `profile.rs` says which elements each instance logs; `log.rs` is what it logs, `recorder.rs` who does so in the machine.
+//! - `profile.rs` says which elements each instance logs; `log.rs` is what it logs, `recorder.rs` who does so in the machine, `simulate.rs` a
+//!   whole fleet there.
 //! - `analysis/` is the statistics: similarity, both merges, the one-element case, brute force.
 //! - `enforce.rs` is the scheduler that keeps the orders of merged logs; `oracle.rs` tries candidates until one fails.
 //! - `generate.rs` makes fleets of any size out of recorded logs, for measuring growth.
@@ -22,6 +23,7 @@ mod log;
 mod oracle;
 mod profile;
 mod recorder;
+mod simulate;
 mod survey;
 
 pub use analysis::{
@@ -37,4 +39,5 @@ pub use log::{Ending, FailureSite, Log, LogId, Who};
 pub use oracle::{Attempts, Oracle, Replayed, Tried};
 pub use profile::{Coverage, Draw, Profile, ProfileError, draw};
 pub use recorder::{Recorder, record};
+pub use simulate::{Fleet, simulate};
 pub use survey::{Extent, Surveyed, survey};
