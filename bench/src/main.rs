@@ -4,6 +4,7 @@
 //! compiled. Exit codes are those of `cargo xtask`: 0 all is well, 1 something does not hold, 2 it could not be measured.
 
 mod causes;
+mod coop;
 mod diagnose;
 mod evaluate;
 mod explain;
@@ -83,6 +84,11 @@ enum Subject {
         /// Only corpus cases whose `kind/name` contains this.
         filter: Option<String>,
     },
+    /// CoopREP's evaluation: attempts to replay by heuristic and coverage, time to weigh logs, growth.
+    Coop {
+        /// Only corpus cases whose `kind/name` contains this.
+        filter: Option<String>,
+    },
     /// Native failures of the corpus, recorded and confirmed from their logs alone.
     Rebuild {
         /// Only corpus cases whose `kind/name` contains this.
@@ -142,6 +148,7 @@ impl Subject {
             // It is one of the paper's examples, too.
             Subject::Causes { filter, .. } => small(filter, "real/transmission-1.42"),
             Subject::Hunt { filter } => small(filter, "atomicity/account"),
+            Subject::Coop { filter } => small(filter, "deadlock/deadlock"),
             // Hangs in nearly every run.
             Subject::Rebuild { filter, .. } => small(filter, "cpp/ledger"),
             Subject::Solve(flags) => flags.shrink(),
@@ -165,6 +172,7 @@ fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
         Subject::Causes { filter, repairs: false } => causes::run(filter.as_deref(), scale),
         Subject::Causes { filter, repairs: true } => causes::repairs::run(filter.as_deref()),
         Subject::Hunt { filter } => hunt::run(filter.as_deref()),
+        Subject::Coop { filter } => coop::run(filter.as_deref(), scale),
         Subject::Rebuild { filter, runs, seconds } => {
             let time = std::time::Duration::from_secs(seconds);
             rebuild::run(filter.as_deref(), rebuild::Extent { runs, time })

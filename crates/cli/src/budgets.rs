@@ -68,6 +68,8 @@ pub fn all() -> Vec<Budget> {
         unravel_repair::budgets(),
         unravel_hunt::budgets(),
         unravel_explain::budgets(),
+        unravel_coop::budgets(),
+        unravel_fleet::budgets(),
         budgets(),
     ]
     .concat()

@@ -90,6 +90,17 @@ pub enum CliError {
     #[error("{} is no log, and is not overwritten", path.display())]
     #[diagnostic(help("give another file with -o"))]
     InTheWay { path: PathBuf },
+    #[error(transparent)]
+    #[diagnostic(help("a profile is made by `unravel coop profile`"))]
+    Profile(#[from] unravel_coop::ProfileError),
+    #[error("{} is not the profile of this program", path.display())]
+    #[diagnostic(help("make a new one with `unravel coop profile`: the program has changed"))]
+    OtherProfile { path: PathBuf },
+    #[error(transparent)]
+    Store(#[from] unravel_fleet::StoreError),
+    #[error(transparent)]
+    #[diagnostic(help("spark-submit has to be on the path: `pip install pyspark`, and Java"))]
+    Spark(#[from] unravel_fleet::SparkError),
     #[error("standard input cannot be read: {0}")]
     Stdin(std::io::Error),
 }

@@ -1,6 +1,7 @@
 //! The command line, as typed. [`crate::program`] and the commands turn it into what they need.
 
 mod causes;
+mod coop;
 mod database;
 mod hunt;
 mod program;
@@ -11,6 +12,10 @@ mod trace;
 use clap::{Args, Parser, Subcommand};
 
 pub use causes::{CausesFlags, ExtentFlags, RepairFlags};
+pub use coop::{
+    CoopAnalyseFlags, CoopCommand, CoopDemoFlags, CoopFlags, CoopIngestFlags, CoopProfileFlags,
+    CoopRecordFlags, CoopReplayFlags, Engine, MergeHow, ShareFlags, AttemptFlags,
+};
 pub use database::{DbCommand, DbFlags, DbMergeFlags, DbRecordFlags, DbStatsFlags};
 pub use hunt::HuntFlags;
 pub use program::{BuildFlags, CompileFlags, InputFlags, ProgramFlags, RuleFlags};
@@ -82,6 +87,9 @@ pub enum Command {
     /// Compile and link as cc would, with recording code in every object.
     #[command(after_long_help = include_str!("help/cc.txt"))]
     Cc(CcFlags),
+    /// Put partial logs of many instances together until one failing run replays.
+    #[command(after_long_help = include_str!("help/coop.txt"))]
+    Coop(CoopFlags),
     /// Make a trace of what another tool recorded.
     Import(ImportFlags),
     /// Say what is installed and what is missing.

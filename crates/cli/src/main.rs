@@ -11,6 +11,7 @@ mod certify;
 mod compiler_flags;
 mod completions;
 mod config;
+mod coop;
 mod db;
 mod diagnose;
 mod doctor;
@@ -100,6 +101,7 @@ fn main() -> ExitCode {
         Command::Import(flags) => import::import(&flags.command),
         Command::Record(flags) => record::record(&flags),
         Command::Log(flags) => log::log(&flags.command),
+        Command::Coop(flags) => coop::coop(&flags.command),
         Command::Cc(flags) => return cc::compile(unravel_driver::Compiler::C, flags.arguments),
         Command::Doctor(flags) => doctor::doctor(&flags),
         Command::Completions(flags) => completions::completions(&flags),

@@ -1,0 +1,179 @@
+//! One program of the study: its elements, complete logs of runs that failed and passed, and what partial logs drawn from them replay.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use unravel_coop::{
+    Attempts, Candidates, Collection, Coverage, Elements, FailureSite, Heuristic, LogId, Metric, Mode,
+    Oracle, Surveyed, Tried, draw, record, survey,
+};
+use unravel_execute::{Laboratory, Silence};
+use unravel_program::build::{BuildSpec, Builder};
+use unravel_strategies::{Production, Random};
+use unravel_trace::{Input, Rng, Scheduler, VisibleSet};
+use unravel_vm::{Options, Vm};
+use xtask::corpus::Case;
+
+/// A program that can be executed.
+pub struct Subject {
+    vm: Vm,
+    input: Input,
+    program: unravel_code::Program,
+}
+
+impl Subject {
+    /// The buggy program of a case, which gets these arguments instead of its own if there are any.
+    pub fn load(folder: &Path, args: &[&str]) -> Result<Subject, String> {
+        let case = Case::read(folder)?;
+        let sources: Vec<_> = case.expect.sources.iter().map(|source| folder.join(source)).collect();
+        let flags: Vec<String> = case.expect.libs.iter().map(|library| format!("-l{library}")).collect();
+        let built = Builder::from_env()
+            .open(&BuildSpec::new(sources).with_flags(flags))
+            .map_err(|error| error.to_string())?;
+        let lower = || unravel_program::load(&built.bitcode).map_err(|error| error.to_string());
+        let args = match args {
+            [] => case.expect.args.clone(),
+            args => args.iter().map(|arg| (*arg).to_owned()).collect(),
+        };
+        let stdin = case.expect.stdin.map(String::into_bytes);
+        let input = Input { args, stdin, ..Input::default() };
+        let options =
+            Options { program_name: "program".to_owned(), libraries: built.libs.clone() };
+        let program = lower()?;
+        let vm = Vm::new(lower()?, options).map_err(|error| error.to_string())?;
+        Ok(Subject { vm, input, program })
+    }
+}
+
+/// How runs were made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Runs {
+    /// Long slices, as a system gives them.
+    Slices,
+    /// A switch may come at every event.
+    Random,
+}
+
+/// What a study collects.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    pub failing: usize,
+    pub passing: usize,
+    pub time: Duration,
+}
+
+/// Complete logs of one program in one mode.
+pub struct Study {
+    pub surveyed: Surveyed,
+    /// All of them complete.
+    pub logs: Collection,
+    pub failure: FailureSite,
+    pub runs: u64,
+    pub by: Runs,
+    pub mode: Mode,
+}
+
+impl Study {
+    pub fn collect(subject: &mut Subject, mode: Mode, extent: &Extent) -> Result<Study, String> {
+        let _silence = Silence::begin().map_err(|error| error.to_string())?;
+        let mut lab =
+            Laboratory::new(&mut subject.vm, subject.input.clone(), VisibleSet::default());
+        let surveyed = survey(&mut lab, &subject.program, mode, &Default::default());
+        if surveyed.table.is_empty() {
+            return Err("threads share nothing".to_owned());
+        }
+        let mut elements =
+            Elements::new(mode, &subject.program, surveyed.table.clone(), &surveyed.sites);
+        let ids: Vec<_> = surveyed.table.iter().map(|element| element.id).collect();
+        let mut last = Err("no run failed".to_owned());
+        for by in [Runs::Slices, Runs::Random] {
+            let mut logs = Collection::new(Vec::clone(&ids));
+            let mut run = 0u64;
+            let (mut failing, mut passing) = (0, 0);
+            let mut failure: Option<FailureSite> = None;
+            let until = Instant::now() + extent.time;
+            while failing < extent.failing && Instant::now() < until && lab.may_go_on() {
+                // Less than 1 in 2,000: this is not how it fails.
+                if by == Runs::Slices && run > 2_000 && failing < (run / 2_000) as usize {
+                    break;
+                }
+                let seed = Rng::derive(1, run);
+                let mut scheduler: Box<dyn Scheduler> = match by {
+                    Runs::Slices => Box::new(Production::new(seed)),
+                    Runs::Random => Box::new(Random::new(seed)),
+                };
+                // Ids that ascend with the runs.
+                let id = LogId(u128::from(run));
+                let (_, log) = record(&mut lab, &mut elements, &mut *scheduler, (0, id));
+                run += 1;
+                let Some(log) = log else { continue };
+                let wanted = match log.ending.failure() {
+                    None => passing < extent.passing,
+                    Some(site) => *failure.get_or_insert(site) == site,
+                };
+                if wanted {
+                    match log.ending.failure() {
+                        None => passing += 1,
+                        Some(_) => failing += 1,
+                    }
+                    logs.add(&log).map_err(|error| error.to_string())?;
+                }
+            }
+            let Some(failure) = failure else { continue };
+            let enough = failing >= extent.failing;
+            let study = Study { surveyed: surveyed.clone(), logs, failure, runs: run, by, mode };
+            let more = last.as_ref().map_or(0, |last: &Study| last.failing().len());
+            if enough || failing > more {
+                last = Ok(study);
+            }
+            if enough {
+                break;
+            }
+        }
+        last
+    }
+
+    pub fn failing(&self) -> Vec<usize> {
+        self.logs.group(self.failure).failing
+    }
+
+    /// Mean accesses of a failing run to what is shared.
+    pub fn accesses(&self) -> usize {
+        let failing = self.failing();
+        let all: usize = failing.iter().map(|log| self.logs.accesses(*log)).sum();
+        all / failing.len().max(1)
+    }
+
+    /// The same runs, had each logged so much.
+    pub fn drawn(&self, coverage: Coverage, seed: u64) -> Collection {
+        let elements = self.logs.elements().len();
+        let each = coverage.of(elements);
+        self.logs.parts(|log| draw(&mut Rng::new(Rng::derive(seed, log as u64)), elements, each))
+    }
+
+    /// Attempts until a replay fails as the logs say.
+    pub fn replay(
+        &self,
+        subject: &mut Subject,
+        logs: &Collection,
+        (heuristic, metric): (Heuristic, Metric),
+        attempts: Attempts,
+        until: Instant,
+    ) -> Result<(Option<u32>, Tried), String> {
+        let _silence = Silence::begin().map_err(|error| error.to_string())?;
+        let mut lab =
+            Laboratory::new(&mut subject.vm, subject.input.clone(), self.surveyed.visible.clone());
+        let mut elements = Elements::new(
+            self.mode,
+            &subject.program,
+            self.surveyed.table.clone(),
+            &self.surveyed.sites,
+        );
+        let group = logs.group(self.failure);
+        let candidates = Candidates::new(&group, heuristic, metric);
+        let mut oracle = Oracle { lab: &mut lab, elements: &mut elements, attempts };
+        let (replayed, tried) =
+            oracle.replay(&group, candidates, |_| Instant::now() < until);
+        Ok((replayed.map(|replayed| replayed.attempt), tried))
+    }
+}

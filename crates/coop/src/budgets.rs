@@ -1,0 +1,28 @@
+//! How much is done at most in this room. `unravel doctor --budgets` lists it.
+
+unravel_trace::budgets! {
+    room "coop";
+
+    /// Candidates that are replayed, as in the paper (§3.5.1).
+    DEFAULT_ATTEMPTS: u32 = 500;
+    /// Further executions of a candidate that was kept and did not fail, or could not be kept, with what it leaves open drawn at
+    /// random: the paper has none. A few are enough to see whether anything is gained.
+    DEFAULT_FILLS: u32 = 4;
+    /// Logs of runs that passed that the one-element case looks at, as in the paper (§3.5.1): more say little more.
+    MOST_PASSING: usize = 100;
+
+    /// Runs of a survey: what is shared shows in the first of them, how hot it is in a few.
+    SURVEY_RUNS: u64 = 24;
+    /// Surveyed runs whose events are kept to tell memory without a name apart: each is as large as its run is long.
+    SURVEY_TRACES: u64 = 8;
+
+    /// Bytes of memory without a type that count as one field: an `int`. Longer accesses join several.
+    GRANULE: u64 = 4;
+    /// A heap object of more granules than this is one element: it is an array, whose places are no fields.
+    MOST_GRANULES: u64 = 1024;
+    /// Bytes of one access to a global that are looked at: longer ones copy whole arrays, whose elements come again.
+    WIDEST_ACCESS: u64 = 4096;
+
+    /// Combinations that are kept in mind while looking for the next best: more than are ever replayed.
+    MOST_COMBINATIONS: usize = 100_000;
+}
