@@ -1,5 +1,9 @@
 //! `unravel build`.
 
+mod wrapped;
+
+pub use wrapped::near;
+
 use std::ffi::OsString;
 
 use unravel_driver::Compiler;
@@ -11,6 +15,9 @@ use crate::flags::BuildFlags;
 use crate::program;
 
 pub fn build(flags: &BuildFlags) -> Result<Exit, CliError> {
+    if flags.sources.is_empty() {
+        return wrapped::build(flags);
+    }
     if flags.record {
         return build_to_record(flags);
     }

@@ -1,4 +1,5 @@
-//! `unravel cc`, `unravel c++`, and this binary under the names `unravel-cc` and `unravel-c++`.
+//! `unravel cc`, `unravel c++`, and this binary under the names `unravel-cc` and `unravel-c++`; and under the names of all
+//! compilers, within `unravel build -- COMMAND`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -20,6 +21,17 @@ pub fn compiler(arguments: &[OsString]) -> Option<(Compiler, Vec<OsString>)> {
         (_, Some("cc")) => Some((Compiler::C, after(2))),
         (_, Some("c++")) => Some((Compiler::Cxx, after(2))),
         _ => None,
+    }
+}
+
+/// A compiler within a wrapped build.
+pub fn keep(name: &OsStr, arguments: Vec<OsString>) -> ExitCode {
+    match unravel_driver::keep(name, arguments.into_iter().skip(1).collect()) {
+        Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+        Err(error) => {
+            warnln!("unravel build: error: {error}");
+            ExitCode::FAILURE
+        }
     }
 }
 

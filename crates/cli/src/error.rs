@@ -82,6 +82,25 @@ pub enum CliError {
     Log(unravel_recording::LogError),
     #[error(transparent)]
     Driver(#[from] unravel_driver::DriverError),
+    #[error(transparent)]
+    Project(#[from] unravel_driver::project::ProjectError),
+    #[error("{command} linked no program through us")]
+    #[diagnostic(help(
+        "what was built before has no bitcode: clean first (make clean); a folder that was configured with the whole path of a \
+         compiler has to be configured within: unravel build -- sh -c 'cmake -B build && cmake --build build'; or use \
+         --build DIR --target NAME, which asks ninja or make what a program is made of"
+    ))]
+    NothingWrapped { command: String },
+    #[error("there is no folder {}", folder.display())]
+    NoBuild { folder: PathBuf },
+    #[error("no executable below {} has bitcode", folder.display())]
+    #[diagnostic(help(
+        "name one with --target, or build the project with `unravel build -- COMMAND`"
+    ))]
+    NoTarget { folder: PathBuf },
+    #[error("several executables below {} fit:\n  {}", folder.display(), targets.join("\n  "))]
+    #[diagnostic(help("say which with --target NAME, or --target FOLDER/NAME"))]
+    WhichTarget { folder: PathBuf, targets: Vec<String> },
     #[error("{} was not built to be recorded", path.display())]
     #[diagnostic(help(
         "build it with CC=unravel-cc CXX=unravel-c++, or with `unravel build --record`"

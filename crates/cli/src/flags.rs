@@ -18,7 +18,7 @@ pub use coop::{
 };
 pub use database::{DbCommand, DbFlags, DbMergeFlags, DbRecordFlags, DbStatsFlags};
 pub use hunt::HuntFlags;
-pub use program::{BuildFlags, CompileFlags, InputFlags, ProgramFlags, RuleFlags};
+pub use program::{BuildFlags, CompileFlags, InputFlags, ProgramFlags, RuleFlags, TargetFlags};
 pub use record::{CcFlags, LogCommand, LogFlags, LogShowFlags, LogStatsFlags, RecordFlags};
 pub use search::{ExplainFlags, FindFlags, MergeFlags, RunFlags, SearchFlags, parse_time};
 pub use trace::{

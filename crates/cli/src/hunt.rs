@@ -159,6 +159,7 @@ fn typed(flags: &HuntFlags, quarry: &Quarry) -> String {
     let nondet_seed = program.input.nondet_seed.filter(|_| nondet.is_none());
     let again = ProgramFlags {
         program: program.program.clone(),
+        from: program.from.clone(),
         args: input.args,
         compile: program.compile.clone(),
         input: InputFlags { nondet, nondet_seed, ..program.input.clone() },

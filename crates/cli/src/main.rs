@@ -43,6 +43,7 @@ mod simplify;
 mod step;
 mod story;
 mod style;
+mod target;
 mod timings;
 mod workshop;
 
@@ -57,10 +58,14 @@ use crate::exit::Exit;
 use crate::flags::{Cli, Command, TraceCommand};
 
 fn main() -> ExitCode {
-    if let Some((compiler, arguments)) = cc::compiler(&std::env::args_os().collect::<Vec<_>>()) {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if let Some(name) = unravel_driver::Shims::called_as(&arguments) {
+        return cc::keep(&name, arguments);
+    }
+    if let Some((compiler, arguments)) = cc::compiler(&arguments) {
         return cc::compile(compiler, arguments);
     }
-    let cli = match Cli::try_parse_from(compiler_flags::accept(std::env::args_os())) {
+    let mut cli = match Cli::try_parse_from(compiler_flags::accept(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             let text = error.render();
@@ -81,6 +86,10 @@ fn main() -> ExitCode {
         fix_addresses();
     }
     interrupt::leave_no_folders();
+    if let Err(error) = target::resolve(&mut cli.command) {
+        report(error);
+        return Exit::Error.into();
+    }
     let result = match cli.command {
         Command::Explain(flags) => explain::explain(&flags),
         Command::Build(flags) => build::build(&flags),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use unravel_execute::{Judged, RaceChecked};
 use unravel_files::ProgramRef;
 use unravel_program::Locals;
-use unravel_program::build::{BuildSpec, Builder, Built};
+use unravel_program::build::{BuildSpec, Builder, Built, DATABASE_FLAG};
 use unravel_trace::{Input, Limits, Nondet, Rules, Uninit};
 use unravel_vm::{Options, Vm};
 
@@ -37,6 +37,11 @@ impl CompileFlags {
         let mut flags = prefixed("-I", &self.include);
         flags.extend(prefixed("-D", &self.define));
         flags.extend(prefixed("-l", &self.library));
+        let database = self.compile_commands.as_deref().map(|place| {
+            let whole = std::path::absolute(place).unwrap_or_else(|_| place.to_path_buf());
+            format!("{DATABASE_FLAG}{}", whole.display())
+        });
+        flags.extend(database);
         flags.extend(self.other.iter().cloned());
         flags
     }

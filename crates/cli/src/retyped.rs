@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use unravel_program::build::DATABASE_FLAG;
 use unravel_results::shell_word;
 
 use crate::flags::ProgramFlags;
@@ -40,7 +41,9 @@ pub fn program(compile: &[String], flags: &ProgramFlags) -> String {
 
 /// The flags that have a name of their own here go by it.
 fn compiler_flag(flag: &str) -> String {
-    let is_ours = ["-I", "-D", "-l"].iter().any(|name| flag.starts_with(name) && flag.len() > 2);
+    let is_ours = ["-I", "-D", "-l", DATABASE_FLAG]
+        .iter()
+        .any(|name| flag.starts_with(name) && flag.len() > name.len());
     let word = shell_word(flag);
     if is_ours { word } else { format!("--cflag={word}") }
 }

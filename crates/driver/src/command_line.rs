@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// How far the command goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +52,8 @@ pub struct CommandLine {
     pub output: Option<PathBuf>,
     /// `-g` in any form but `-g0`.
     pub debug: bool,
+    /// What cannot be recorded, if there is something on the line.
+    unrecordable: Option<String>,
     /// By argument: what it is for.
     roles: Vec<Role>,
 }
@@ -114,7 +117,19 @@ pub enum CommandLineError {
 }
 
 impl CommandLine {
+    /// Of a command whose objects are to be recorded.
     pub fn parse(
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> Result<CommandLine, CommandLineError> {
+        let mut line = CommandLine::parse_any(arguments)?;
+        match line.unrecordable.take() {
+            Some(flag) => Err(CommandLineError::Unsupported { flag }),
+            None => Ok(line),
+        }
+    }
+
+    /// Of any command.
+    pub fn parse_any(
         arguments: impl IntoIterator<Item = OsString>,
     ) -> Result<CommandLine, CommandLineError> {
         let mut expanded = Vec::new();
@@ -128,11 +143,12 @@ impl CommandLine {
             inputs: Vec::new(),
             output: None,
             debug: false,
+            unrecordable: None,
         };
         let mut language = None;
         let mut at = 0;
         while at < line.arguments.len() {
-            at += line.argument(at, &mut language)?;
+            at += line.argument(at, &mut language);
         }
         if line.inputs.is_empty() {
             line.goal = Goal::Other;
@@ -141,18 +157,14 @@ impl CommandLine {
     }
 
     /// Takes the argument at this place, and says how many it was with its value.
-    fn argument(
-        &mut self,
-        at: usize,
-        language: &mut Option<String>,
-    ) -> Result<usize, CommandLineError> {
+    fn argument(&mut self, at: usize, language: &mut Option<String>) -> usize {
         let whole = self.arguments[at].clone();
         let text = whole.to_string_lossy().into_owned();
         let value = self.arguments.get(at + 1).cloned();
         let mut take = |role: Role, count: usize| {
             let end = (at + count).min(self.roles.len());
             self.roles[at..end].fill(role);
-            Ok(count)
+            count
         };
         match text.as_str() {
             "-c" => {
@@ -183,7 +195,8 @@ impl CommandLine {
                 return take(Role::Linker, 1);
             }
             "-static" | "--static" | "-static-pie" => {
-                return Err(CommandLineError::Unsupported { flag: text });
+                self.unrecordable = Some(text);
+                return take(Role::Linker, 1);
             }
             "-" => {}
             _ if text.starts_with("-fsanitize=")
@@ -191,7 +204,8 @@ impl CommandLine {
                 || text == "-pg"
                 || text == "--coverage" =>
             {
-                return Err(CommandLineError::Unsupported { flag: text });
+                self.unrecordable = Some(text);
+                return take(Role::Both, 1);
             }
             // Link-time optimisation would run after numbering: objects are made without it.
             _ if text.starts_with("-flto")
@@ -315,6 +329,35 @@ impl CommandLine {
                 PathBuf::from(input.path.file_name().unwrap_or(OsStr::new("a"))).with_extension("o")
             }
         }
+    }
+
+    /// Dependency files are named after the object, which is not what this step of the compiler makes.
+    pub(crate) fn dependencies(&self, command: &mut Command, object: &Path) {
+        let has =
+            |prefix: &str| self.arguments.iter().any(|a| a.to_string_lossy().starts_with(prefix));
+        if !self.has("-MD") && !self.has("-MMD") {
+            return;
+        }
+        if !has("-MF") {
+            command.arg("-MF").arg(object.with_extension("d"));
+        }
+        if !has("-MT") && !has("-MQ") {
+            command.arg("-MT").arg(object);
+        }
+    }
+
+    /// The libraries that are linked by name, and where they are looked for: `-l` and `-L`.
+    pub fn libraries(&self) -> Vec<String> {
+        let mut libraries = Vec::new();
+        let mut words = self.arguments.iter().map(|word| word.to_string_lossy());
+        while let Some(word) = words.next() {
+            if word == "-l" || word == "-L" {
+                libraries.extend(words.next().map(|value| format!("{word}{value}")));
+            } else if word.starts_with("-l") || word.starts_with("-L") {
+                libraries.push(word.into_owned());
+            }
+        }
+        libraries
     }
 
     /// Whether a flag stands on the line.

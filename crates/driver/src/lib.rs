@@ -1,8 +1,15 @@
-//! Room `driver`: command lines of compilers and linkers, and what becomes of them when a program is built to be recorded.
+//! Room `driver`: command lines of compilers and linkers, and what becomes of them when a program is built to be recorded, or
+//! when a project's own build is wrapped to keep bitcode.
 //!
-//! `command_line.rs` understands a line, and does nothing; `wrap.rs` runs the steps. The runtime is embedded in the binary (`build.rs`).
+//! `command_line.rs` understands a line, and does nothing; `wrap.rs` runs the steps of a recorded build. The runtime is embedded in
+//! the binary (`build.rs`). `shims.rs` puts us in the place of a project's compilers, `keep.rs` is what we do there. `project.rs` asks ninja and make what a program is made of.
 
 pub mod command_line;
+mod keep;
+pub mod project;
+mod shims;
 mod wrap;
 
+pub use keep::keep;
+pub use shims::{Journal, Made, Shims};
 pub use wrap::{Compiler, DriverError, wrap, wrap_with};

@@ -63,11 +63,13 @@ pub enum DriverError {
     Tools(#[from] BuildError),
     #[error("{source_file}: {error}")]
     Module { source_file: String, error: ModuleError },
+    #[error("there is no {} on PATH", name.display())]
+    NoCompiler { name: OsString },
     #[error("{what}: {source}")]
     Io { what: String, source: std::io::Error },
 }
 
-fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> DriverError {
+pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> DriverError {
     let what = what.into();
     move |source| DriverError::Io { what, source }
 }
@@ -165,7 +167,7 @@ impl Job<'_> {
         if !self.line.debug {
             command.arg("-g");
         }
-        self.dependencies(&mut command, object);
+        self.line.dependencies(&mut command, object);
         self.input(&mut command, input);
         let code = run(command.arg("-o").arg(&optimised))?;
         if code != 0 {
@@ -195,22 +197,6 @@ impl Job<'_> {
             "ir",
         ]);
         run(command.arg(&recorded).arg("-o").arg(object))
-    }
-
-    /// Dependency files are named after the object, which is not what this step of the compiler makes.
-    fn dependencies(&self, command: &mut Command, object: &Path) {
-        let has = |prefix: &str| {
-            self.line.arguments.iter().any(|a| a.to_string_lossy().starts_with(prefix))
-        };
-        if !self.line.has("-MD") && !self.line.has("-MMD") {
-            return;
-        }
-        if !has("-MF") {
-            command.arg("-MF").arg(object.with_extension("d"));
-        }
-        if !has("-MT") && !has("-MQ") {
-            command.arg("-MT").arg(object);
-        }
     }
 
     fn link(&self) -> Result<i32, DriverError> {
@@ -258,7 +244,7 @@ impl Job<'_> {
     }
 }
 
-fn run(command: &mut Command) -> Result<i32, DriverError> {
+pub(crate) fn run(command: &mut Command) -> Result<i32, DriverError> {
     // What was said so far comes before what the compiler says.
     let _ = std::io::stdout().flush();
     let status: ExitStatus = command.status().map_err(io("the compiler cannot be started"))?;

@@ -1,7 +1,7 @@
 //! The compile driver: C and C++ sources → one linked bitcode.
 //!
 //! [`Builder::open`] takes whatever a user calls a program (sources, a bitcode file, a container
-//! that `unravel build` made) and tells them apart by content. Sources are compiled by clang 19,
+//! that `unravel build` made, an executable of a project's own build that it wrapped) and tells them apart by content. Sources are compiled by clang 19,
 //! each by a process of its own and several at a time, and linked by `llvm-link` if there is more
 //! than one. A build that was made before is taken from the cache (`cache.rs`).
 //!
@@ -12,6 +12,7 @@
 //! User flags that would change what we observe (optimisation, sanitizers, profiling, another
 //! target) are dropped with a note in [`Built::notes`]; `flags.rs` says which.
 
+mod assemble;
 mod cache;
 mod compile;
 mod container;
@@ -19,9 +20,12 @@ mod database;
 mod error;
 mod flags;
 mod hash;
+pub mod kept;
 mod scratch;
 mod sealed;
+mod single;
 mod tools;
+mod wrapped;
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -34,10 +38,16 @@ use compile::Unit;
 use database::CompilationDatabases;
 use flags::Language;
 
+pub use assemble::{Piece, Pieces};
 pub use error::BuildError;
 pub use scratch::{Scratch, clear_scratch};
 pub use sealed::SealError;
+pub use single::{Module, Single};
 pub use tools::{INSTALL, Tools};
+pub use wrapped::{Contents, contents};
+
+/// How the flag begins that says where the compilation database is.
+pub const DATABASE_FLAG: &str = "--compile-commands=";
 
 /// What to build.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -68,8 +78,8 @@ pub enum Optimise {
 /// Where the compilation database is.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum CompilationDatabase {
-    /// The nearest `compile_commands.json` in the directory of a source or one above it, if there
-    /// is one and it knows the source.
+    /// The nearest `compile_commands.json` in the directory of a source or one above it, or in a `build*` folder of
+    /// those, if there is one and it knows the source.
     #[default]
     Search,
     /// This file, or the one in this directory.
@@ -82,8 +92,14 @@ impl BuildSpec {
         BuildSpec { sources: sources.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
+    /// One flag is no compiler's: `--compile-commands=DIR` says where the compilation database is.
     pub fn with_flags(mut self, flags: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.flags.extend(flags.into_iter().map(Into::into));
+        for flag in flags.into_iter().map(Into::into) {
+            match flag.strip_prefix(DATABASE_FLAG) {
+                Some(place) => self.database = CompilationDatabase::At(place.into()),
+                None => self.flags.push(flag),
+            }
+        }
         self
     }
 
@@ -204,6 +220,13 @@ impl Builder {
                     foreign: true,
                 })
             }
+            Content::Executable => {
+                let sorted = flags::sort(&spec.flags, &base)?;
+                let mut built = self.open_wrapped(spec, &path)?;
+                built.libs.extend(sorted.libs);
+                dedup(&mut built.libs);
+                Ok(built)
+            }
             Content::Other => self.build(spec),
         }
     }
@@ -268,6 +291,12 @@ impl Plan {
                         hint: "a built program cannot be combined with other files",
                     });
                 }
+                (Content::Executable, _) => {
+                    return Err(BuildError::UnknownType {
+                        path,
+                        hint: "an executable cannot be combined with other files",
+                    });
+                }
                 (Content::Other, Some(language)) => *language,
                 (Content::Other, None) => Language::of(&path)?,
             };
@@ -303,6 +332,8 @@ impl Plan {
 enum Content {
     Container,
     Bitcode,
+    /// Native, with the bitcode of its sources.
+    Executable,
     /// Source code, or something we cannot use.
     Other,
 }
@@ -327,8 +358,13 @@ impl Content {
                 Err(unknown("it is a trace; use `unravel replay` to run it again"))
             }
             [b'B', b'C', 0xc0, 0xde, ..] | [0xde, 0xc0, 0x17, 0x0b, ..] => Ok(Content::Bitcode),
+            [0x7f, b'E', b'L', b'F', ..] if wrapped::contents(path)?.is_some() => {
+                Ok(Content::Executable)
+            }
             [0x7f, b'E', b'L', b'F', ..] | [b'!', b'<', b'a', b'r', b'c', b'h', ..] => {
-                Err(unknown("it is native code; give its source files"))
+                Err(unknown(
+                    "it is native code; give its source files, or build it with `unravel build -- COMMAND`",
+                ))
             }
             _ => Ok(Content::Other),
         }

@@ -17,6 +17,9 @@ pub struct CompileFlags {
     /// Use a native library.
     #[arg(short = 'l', value_name = "LIBRARY")]
     pub library: Vec<String>,
+    /// Where compile_commands.json is (default: the nearest one above a source, also in its build* folders).
+    #[arg(short = 'p', long, value_name = "DIR")]
+    pub compile_commands: Option<PathBuf>,
     /// Any other flag for the compiler.
     #[arg(long = "cflag", value_name = "FLAG", allow_hyphen_values = true)]
     pub other: Vec<String>,
@@ -68,11 +71,25 @@ pub struct RuleFlags {
     pub races: bool,
 }
 
+/// A program of a project, instead of its sources.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "Which program of a project")]
+pub struct TargetFlags {
+    /// Folder that a project was built in: by `unravel build -- COMMAND`, or by ninja or make, whose commands are asked for.
+    #[arg(long, value_name = "DIR", conflicts_with = "program")]
+    pub build: Option<PathBuf>,
+    /// Which of its executables (default: the only one).
+    #[arg(long, value_name = "NAME", conflicts_with = "program")]
+    pub target: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub struct ProgramFlags {
-    /// Sources, bitcode, or what `unravel build` made.
-    #[arg(required = true, value_name = "PROGRAM")]
+    /// Sources, bitcode, or what `unravel build` made: a file, or an executable of a build that it wrapped.
+    #[arg(required_unless_present_any = ["build", "target"], value_name = "PROGRAM")]
     pub program: Vec<PathBuf>,
+    #[command(flatten)]
+    pub from: TargetFlags,
     /// Arguments of the program.
     #[arg(last = true, value_name = "ARG")]
     pub args: Vec<String>,
@@ -87,7 +104,7 @@ pub struct ProgramFlags {
 #[derive(Debug, Args)]
 pub struct BuildFlags {
     /// C and C++ sources.
-    #[arg(required = true, value_name = "SOURCE")]
+    #[arg(required_unless_present = "flags", value_name = "SOURCE")]
     pub sources: Vec<PathBuf>,
     /// Where to write the result (default: the first source's name with `.unravel`).
     #[arg(short, long, value_name = "FILE")]
@@ -98,8 +115,8 @@ pub struct BuildFlags {
     /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
-    /// Flags for the compiler.
-    #[arg(last = true, value_name = "FLAG")]
+    /// Flags for the compiler; without sources the command that builds a project, all of whose compilers are wrapped.
+    #[arg(last = true, value_name = "FLAG|COMMAND")]
     pub flags: Vec<String>,
     #[command(flatten)]
     pub compile: CompileFlags,

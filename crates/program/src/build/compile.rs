@@ -1,5 +1,6 @@
 //! Runs clang and llvm-link.
 
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -87,7 +88,8 @@ pub(super) fn make(plan: &Plan, tools: &Tools) -> Result<Made, BuildError> {
         [only] => only.clone(),
         several => {
             let linked = scratch.path().join("linked.bc");
-            printed.push_str(&link(plan, tools, several, &linked)?);
+            let sources: Vec<PathBuf> = plan.units.iter().map(|u| u.source.clone()).collect();
+            printed.push_str(&link(tools, &plan.directory, several, &linked, &sources)?);
             linked
         }
     };
@@ -181,22 +183,22 @@ fn compile(
 }
 
 /// Links and returns what the linker printed.
-fn link(
-    plan: &Plan,
+pub(super) fn link(
     tools: &Tools,
-    objects: &[PathBuf],
+    directory: &Path,
+    objects: &[impl AsRef<OsStr>],
     linked: &Path,
+    sources: &[PathBuf],
 ) -> Result<String, BuildError> {
     let linker = tools.linker()?;
     let mut command = Command::new(linker);
     command.args(objects).arg("-o").arg(linked);
-    let output = run(command, linker, &plan.directory)?;
+    let output = run(command, linker, directory)?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() {
         return Ok(stderr);
     }
-    let sources = plan.units.iter().map(|unit| unit.source.clone()).collect();
-    Err(BuildError::Link { sources, stderr })
+    Err(BuildError::Link { sources: sources.to_vec(), stderr })
 }
 
 fn run(mut command: Command, tool: &Path, directory: &Path) -> Result<Output, BuildError> {

@@ -71,8 +71,7 @@ impl CompilationDatabases {
         if !self.search {
             return Ok(None);
         }
-        let above = source.ancestors().skip(1).map(|directory| directory.join(NAME));
-        let Some(path) = above.into_iter().find(|path| path.is_file()) else { return Ok(None) };
+        let Some(path) = source.ancestors().skip(1).find_map(nearest) else { return Ok(None) };
         match self.load(&path) {
             Ok(entries) => {
                 Ok(find(&entries, &source)
@@ -104,6 +103,24 @@ impl CompilationDatabases {
     }
 }
 
+/// The database of a directory: in it, or in a folder of it that things are built in (`build`, `build-debug`,
+/// `cmake-build-release`, …), the first by name.
+fn nearest(directory: &Path) -> Option<PathBuf> {
+    let own = directory.join(NAME);
+    if own.is_file() {
+        return Some(own);
+    }
+    let is_build = |name: &str| {
+        ["build", "cmake-build", "_build", "out", "builddir"].iter().any(|b| name.starts_with(b))
+    };
+    let entries = fs::read_dir(directory).ok()?.filter_map(Result::ok);
+    let folders = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_build));
+    let mut found: Vec<PathBuf> =
+        folders.map(|entry| entry.path().join(NAME)).filter(|path| path.is_file()).collect();
+    found.sort();
+    found.into_iter().next()
+}
+
 fn find<'a>(entries: &'a [Entry], source: &Path) -> Option<&'a Entry> {
     entries.iter().find(|entry| {
         // Asking the file system about each of a thousand entries would take its time; a link to
@@ -119,6 +136,32 @@ const PATHS: [&str; 6] = ["-isystem", "-iquote", "-idirafter", "-imacros", "-inc
 /// Options that are not taken, and whose argument might look like one that is.
 const ARGUMENT_IS_NOT_A_FLAG: [&str; 5] = ["-include-pch", "-o", "-MF", "-MT", "-MQ"];
 
+/// Flags of code generation without which a source may mean something else, or not compile.
+const MEANING: [&str; 22] = [
+    "-fsigned-char",
+    "-funsigned-char",
+    "-fexceptions",
+    "-fno-exceptions",
+    "-frtti",
+    "-fno-rtti",
+    "-fshort-enums",
+    "-fms-extensions",
+    "-fcommon",
+    "-fno-common",
+    "-fno-builtin",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-ffreestanding",
+    "-fblocks",
+    "-fno-access-control",
+    "-fno-threadsafe-statics",
+    "-fchar8_t",
+    "-fno-char8_t",
+    "-fsized-deallocation",
+    "-faligned-new",
+    "-fpermissive",
+];
+
 /// The flags of the command that we take.
 fn flags(entry: &Entry) -> Vec<String> {
     let words = match (&entry.arguments, &entry.command) {
@@ -126,15 +169,21 @@ fn flags(entry: &Entry) -> Vec<String> {
         (None, Some(command)) => split(command),
         (None, None) => Vec::new(),
     };
-    let absolute = |path: &str| entry.directory.join(path).to_string_lossy().into_owned();
+    // The first word is the compiler.
+    meaning(words.into_iter().skip(1), &entry.directory)
+}
+
+/// Of a compiler's arguments those that decide what a source means, paths made absolute.
+pub(super) fn meaning(words: impl IntoIterator<Item = String>, directory: &Path) -> Vec<String> {
+    let absolute = |path: &str| directory.join(path).to_string_lossy().into_owned();
     // A forced include is looked for in the directory first and in the include paths then.
-    let included = |path: &str| match entry.directory.join(path) {
+    let included = |path: &str| match directory.join(path) {
         full if full.is_file() => full.to_string_lossy().into_owned(),
         _ => path.to_owned(),
     };
     let mut flags = Vec::new();
-    // The first word is the compiler. CMake gives forced includes as `-Xclang -include -Xclang file`.
-    let mut words = words.into_iter().skip(1).filter(|word| word != "-Xclang");
+    // CMake gives forced includes as `-Xclang -include -Xclang file`.
+    let mut words = words.into_iter().filter(|word| word != "-Xclang");
     while let Some(word) = words.next() {
         if ARGUMENT_IS_NOT_A_FLAG.contains(&word.as_str()) {
             words.next();
@@ -152,15 +201,26 @@ fn flags(entry: &Entry) -> Vec<String> {
             flags.push(word);
         } else if let Some(standard) = word.trim_start_matches('-').strip_prefix("std=") {
             flags.push(format!("-std={standard}"));
-        } else if word == "-ansi" || word == "-pthread" {
+        } else if ["-ansi", "-pthread", "-nostdinc", "-nostdinc++"].contains(&word.as_str())
+            || MEANING.contains(&word.as_str())
+            || word.starts_with("-stdlib=")
+            || is_instruction_set(&word)
+        {
             flags.push(word);
         }
     }
     flags
 }
 
+/// `-msse4.2`, `-mavx2`, `-march=native`: headers of intrinsics ask for them. Other `-m` flags say how code is made.
+fn is_instruction_set(word: &str) -> bool {
+    let sets = ["-msse", "-mssse", "-mavx", "-maes", "-mpclmul", "-mpopcnt", "-mbmi", "-mlzcnt"];
+    let more = ["-mcrc32", "-mfma", "-mf16c", "-msha", "-mcx16", "-mrtm", "-mrdrnd", "-march="];
+    sets.iter().chain(&more).any(|set| word.starts_with(set))
+}
+
 /// Splits a command as a shell does: blanks, quotes and backslashes. Nothing is expanded.
-fn split(command: &str) -> Vec<String> {
+pub(super) fn split(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

@@ -32,6 +32,11 @@ pub enum BuildError {
     Link { sources: Vec<PathBuf>, stderr: String },
     #[error("cannot use the compilation database {}: {problem}", path.display())]
     Database { path: PathBuf, problem: String },
+    #[error("the bitcode in {} is damaged, or of another version of unravel; build it again", path.display())]
+    DamagedBitcode { path: PathBuf },
+    /// It was built by a wrapped build, but of none of its sources there is bitcode.
+    #[error("{} has no bitcode{}", path.display(), said(notes))]
+    NoBitcode { path: PathBuf, notes: Vec<String> },
     #[error("cannot use the built program {}: {problem}", path.display())]
     Container { path: PathBuf, problem: SealError },
 }
@@ -45,6 +50,10 @@ impl BuildError {
             _ => BuildError::Io { action: "read", path, source },
         }
     }
+}
+
+fn said(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("\n  {note}")).collect()
 }
 
 fn list(paths: &[PathBuf]) -> String {

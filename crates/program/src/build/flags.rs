@@ -46,7 +46,7 @@ impl Language {
     }
 
     /// As the user names it after `-x`.
-    fn named(name: &str) -> Option<Language> {
+    pub fn named(name: &str) -> Option<Language> {
         [Language::C, Language::Cxx, Language::PreprocessedC, Language::PreprocessedCxx]
             .into_iter()
             .chain([Language::Assembly])

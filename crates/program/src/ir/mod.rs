@@ -9,6 +9,7 @@ mod assembly;
 mod instruction;
 mod metadata;
 mod module;
+pub(crate) mod symbols;
 mod types;
 mod value;
 

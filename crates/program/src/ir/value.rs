@@ -214,6 +214,13 @@ impl<'m> Value<'m> {
         Type::new(unsafe { LLVMGlobalGetValueType(self.0) })
     }
 
+    /// Whether a global value can be seen in its own module only.
+    pub(crate) fn is_local(self) -> bool {
+        // SAFETY: the caller has a global value.
+        let linkage = unsafe { LLVMGetLinkage(self.0) };
+        matches!(linkage, LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage)
+    }
+
     /// Of a global or function: may stay undefined.
     pub(crate) fn is_extern_weak(self) -> bool {
         // SAFETY: the caller has a global value.
