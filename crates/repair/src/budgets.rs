@@ -32,6 +32,8 @@ unravel_trace::budgets! {
 
     /// What losing all concurrency weighs, in lines.
     ALL_CONCURRENCY: f64 = 24.0;
+    /// Of the classes of schedules that pass, a repair that leaves a smaller share makes threads run one after another.
+    SERIAL: f64 = 0.05;
     /// What a line inside of a critical section weighs, in changed lines.
     SECTION_LINE: f64 = 0.25;
     /// The same for the price that was guessed.

@@ -34,6 +34,7 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
     for width in 0..WIDTHS {
         candidates.extend(exclusions(classes, analysis, files, Reach::Together { width }));
     }
+    candidates.extend(sections_alone(classes, analysis, files));
     for (index, class) in classes.iter().enumerate() {
         candidates.extend(lock_order::lock_orders(index, class, analysis, files));
         candidates.extend(moved::moves(index, class, analysis, files));
@@ -59,19 +60,48 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
     distinct
 }
 
-/// What is moved changes every path through it, and may help against causes that it was not proposed for.
+/// What is moved changes every path through it, and may help against causes that it was not proposed for; so may a section
+/// that keeps threads of one kind apart.
 fn sweeping(candidates: &[Proposal], classes: usize) -> Vec<Proposal> {
-    let is_moved = |candidate: &&Proposal| {
-        matches!(candidate.measure, Measure::Move(_) | Measure::LockOrder(_))
-            && candidate.covers.len() < classes
+    let is_moved =
+        |measure: &Measure| matches!(measure, Measure::Move(_) | Measure::LockOrder(_));
+    let is_alone = |measure: &Measure| {
+        matches!(measure, Measure::Exclude { stretches, lock: LockChoice::New } if stretches.len() == 1)
     };
-    let sweeping =
-        candidates.iter().filter(is_moved).take(MOST_SWEEPING).map(|candidate| Proposal {
+    let most_of = |kind: &dyn Fn(&Measure) -> bool| -> Vec<Proposal> {
+        let partial = candidates.iter().filter(|candidate| candidate.covers.len() < classes);
+        let of_kind = partial.filter(|candidate| kind(&candidate.measure));
+        let sweeping = of_kind.take(MOST_SWEEPING).map(|candidate| Proposal {
             measure: candidate.measure.clone(),
             covers: (0..classes).collect(),
             cost: candidate.cost + DOUBT,
         });
-    sweeping.collect()
+        sweeping.collect()
+    };
+    [most_of(&is_moved), most_of(&is_alone)].concat()
+}
+
+/// A lock around what one thread of a cause does, and nothing else: threads that do the same keep apart, while others still
+/// get in between. Where consumers disturb each other, a lock that the producers take too would keep out who must get in.
+fn sections_alone(classes: &[CauseClass], analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
+    let mut candidates = Vec::new();
+    for (index, class) in classes.iter().enumerate() {
+        if class.pattern == Pattern::DataRace {
+            continue;
+        }
+        for cause in class.causes.iter().take(MOST_CAUSES) {
+            for thread in spots(cause, analysis).into_iter().filter(|thread| thread.len() > 1) {
+                let widths = stretches(&thread, files).into_iter().take(WIDTHS);
+                candidates.extend(widths.enumerate().map(|(width, stretch)| {
+                    let cost = 24 + 2 * stretch.region.statements as u64 + 15 * width as u64;
+                    let measure =
+                        Measure::Exclude { stretches: vec![stretch], lock: LockChoice::New };
+                    Proposal { measure, covers: vec![index], cost }
+                }));
+            }
+        }
+    }
+    candidates
 }
 
 /// Pairs of candidates that cannot be taken together: opposite orders, and sections that overlap.

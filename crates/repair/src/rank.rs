@@ -1,8 +1,9 @@
 //! Which repairs to show: those that change few lines and keep much concurrency, and not the same thing again and again.
+//! What makes threads run one after another comes last, and says so, unless an order is what the program lacks.
 
 use unravel_results::{CheckedAs, Repair};
 
-use crate::budgets::{ALL_CONCURRENCY, PRICE, SECTION_LINE};
+use crate::budgets::{ALL_CONCURRENCY, PRICE, SECTION_LINE, SERIAL};
 
 /// A repair that stood its checks, and the guess at its price that it began with.
 #[derive(Debug)]
@@ -12,13 +13,28 @@ pub struct Stood {
 }
 
 /// The best repairs, the best first: at most `most`, and at most so many of a kind. `passing` is how many classes of
-/// schedules pass without any.
-pub fn rank(mut stood: Vec<Stood>, passing: u64, most: usize, of_a_kind: usize) -> Vec<Repair> {
-    stood.sort_by(|a, b| weight(a, passing).total_cmp(&weight(b, passing)));
+/// schedules pass without any; `lacks_order` says whether some cause is that an order is missing.
+pub fn rank(
+    mut stood: Vec<Stood>,
+    passing: u64,
+    lacks_order: bool,
+    (most, of_a_kind): (usize, usize),
+) -> Vec<Repair> {
+    let serialises = |repair: &Repair| !lacks_order && kept(repair, passing) < SERIAL;
+    stood.sort_by(|a, b| {
+        let apart = serialises(&a.repair).cmp(&serialises(&b.repair));
+        apart.then(weight(a, passing).total_cmp(&weight(b, passing)))
+    });
     let mut shown: Vec<Repair> = Vec::new();
-    for Stood { repair, .. } in stood {
+    for Stood { mut repair, .. } in stood {
         let same = shown.iter().filter(|other| other.kind == repair.kind).count();
         if shown.len() < most && same < of_a_kind {
+            if serialises(&repair) {
+                repair.notes.push(
+                    "hardly any concurrency is left: threads that ran side by side now wait for each other"
+                        .to_owned(),
+                );
+            }
             shown.push(repair);
         }
     }
@@ -67,18 +83,31 @@ mod tests {
     }
 
     fn titles(stood: Vec<Stood>) -> Vec<String> {
-        rank(stood, 10, 3, 2).into_iter().map(|repair| repair.title).collect()
+        rank(stood, 10, false, (3, 2)).into_iter().map(|repair| repair.title).collect()
     }
 
     #[test]
     fn few_lines_come_first_unless_they_cost_concurrency() {
         use RepairKind::{NewLock, Order};
         let shown = titles(vec![
-            stood("serial", Order, 2, 1),
+            stood("slower", Order, 2, 1),
             stood("long", NewLock, 30, 10),
             stood("short", NewLock, 4, 10),
         ]);
-        assert_eq!(shown, ["short", "serial", "long"]);
+        assert_eq!(shown, ["short", "slower", "long"]);
+    }
+
+    #[test]
+    fn what_serialises_comes_last_and_says_so() {
+        use RepairKind::{MovedStatement, NewLock};
+        let both = || vec![stood("serial", MovedStatement, 2, 0), stood("long", NewLock, 30, 10)];
+        let shown = rank(both(), 10, false, (3, 2));
+        assert_eq!([&*shown[0].title, &*shown[1].title], ["long", "serial"]);
+        assert_eq!([shown[0].notes.len(), shown[1].notes.len()], [0, 1]);
+        // Where an order is missing, that is what a repair has to bring about.
+        let shown = rank(both(), 10, true, (3, 2));
+        assert_eq!([&*shown[0].title, &*shown[1].title], ["serial", "long"]);
+        assert!(shown[0].notes.is_empty());
     }
 
     #[test]

@@ -106,7 +106,9 @@ pub fn repair<W: Workshop>(
     } else if started.elapsed() >= request.time {
         notes.push("the time was up before all candidates were tried".to_owned());
     }
-    let mut repairs = rank(found, analysis.causes.extent.passing, request.most, MOST_OF_A_KIND);
+    let lacks_order = analysis.causes.classes.iter().any(|class| class.pattern.is_of_order());
+    let passing = analysis.causes.extent.passing;
+    let mut repairs = rank(found, passing, lacks_order, (request.most, MOST_OF_A_KIND));
     let classes = analysis.causes.classes.len();
     for repair in &mut repairs {
         // What was found on the way has no number that a reader knows.

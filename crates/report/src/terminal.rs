@@ -157,7 +157,11 @@ fn notes(page: &mut Page, notes: &[String]) {
         return;
     }
     page.section("Notes");
-    for note in notes {
+    for (index, note) in notes.iter().enumerate() {
+        // Rooms that worked one after the other may say the same, such as that they were interrupted.
+        if notes[..index].contains(note) {
+            continue;
+        }
         let bullet = format!("{} ", page.glyphs.bullet);
         page.prose(&format!("  {bullet}"), note, line::Tone::Plain);
     }
