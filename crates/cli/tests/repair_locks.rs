@@ -259,3 +259,64 @@ int main()
         ],
     );
 }
+
+#[test]
+fn threads_that_disturb_each_other_get_a_lock_of_their_own() {
+    // A lock around all that the cause names would keep the producer out, for whom `take` waits.
+    let source = format!(
+        "{HEAD}static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
+static int items, taken;
+static int any(void)
+{{
+	pthread_mutex_lock(&m);
+	int any = items > 0 || taken < 2;
+	pthread_mutex_unlock(&m);
+	return any;
+}}
+static void take(void)
+{{
+	pthread_mutex_lock(&m);
+	while (items == 0 && taken < 2)
+		pthread_cond_wait(&more, &m);
+	items--;
+	taken++;
+	assert(items >= 0);
+	pthread_mutex_unlock(&m);
+}}
+static void *consumer(void *unused)
+{{
+	if (any())
+		take();
+	if (any())
+		take();
+	return unused;
+}}
+static void *producer(void *unused)
+{{
+	for (int i = 0; i < 2; i++) {{
+		pthread_mutex_lock(&m);
+		items++;
+		pthread_cond_broadcast(&more);
+		pthread_mutex_unlock(&m);
+	}}
+	return unused;
+}}
+int main(void)
+{{
+	pthread_t one, two, three;
+	pthread_create(&one, NULL, consumer, NULL);
+	pthread_create(&two, NULL, consumer, NULL);
+	pthread_create(&three, NULL, producer, NULL);
+	pthread_join(one, NULL);
+	pthread_join(two, NULL);
+	pthread_join(three, NULL);
+	return 0;
+}}
+"
+    );
+    let diffs = diffs("alone", "items.c", &source, "new-lock");
+    let is_alone = |diff: &String| {
+        diff.matches("+\tpthread_mutex_lock(&").count() == 1 && diff.contains("consumer_lock")
+    };
+    assert!(diffs.iter().any(is_alone), "{diffs:#?}");
+}
