@@ -315,12 +315,19 @@ impl<'s> Seen<'s> {
     fn clause(&self, index: usize) -> String {
         let event = self.event(index);
         let place = self.trace.place(event).map(Place::short).unwrap_or_default();
+        // As the programmer writes it: a negative number, a pointer.
+        let location = event.kind.location().and_then(|at| self.trace.locations.get(at.0 as usize));
+        let show = |value: &Value| location.map_or_else(|| value.to_string(), |at| at.show(value));
         let value = match &event.kind {
             _ if index >= self.run.real => String::new(),
-            EventKind::Read { value, .. } => format!(" (= {value})"),
-            EventKind::Write { value, .. } => format!(" = {value}"),
-            EventKind::ReadModifyWrite { old, new, .. } if old == new => format!(" (= {old})"),
-            EventKind::ReadModifyWrite { old, new, .. } => format!(" from {old} to {new}"),
+            EventKind::Read { value, .. } => format!(" (= {})", show(value)),
+            EventKind::Write { value, .. } => format!(" = {}", show(value)),
+            EventKind::ReadModifyWrite { old, new, .. } if old == new => {
+                format!(" (= {})", show(old))
+            }
+            EventKind::ReadModifyWrite { old, new, .. } => {
+                format!(" from {} to {}", show(old), show(new))
+            }
             _ => String::new(),
         };
         let called = match (index == self.begin, index == self.end) {
