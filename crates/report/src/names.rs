@@ -92,5 +92,7 @@ pub fn roles(run: &Trace, threads: &[ThreadName]) -> Option<String> {
         let verb = if names.len() == 1 { "runs" } else { "run" };
         format!("{} {verb} {function}", words::listed(names))
     };
-    (!roles.is_empty()).then(|| roles.iter().map(said).collect::<Vec<_>>().join(", "))
+    // Everybody knows what the first thread runs.
+    let is_news = roles.iter().any(|(_, names)| names.iter().any(|name| name != "T0"));
+    is_news.then(|| roles.iter().map(said).collect::<Vec<_>>().join(", "))
 }

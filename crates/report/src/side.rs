@@ -303,6 +303,16 @@ impl Picked {
             Extent::Projection(most) => (most, false),
             Extent::Told(most) => (most, true),
         };
+        let is_system = |event: u32| {
+            let event = &run.trace.events[event as usize];
+            words::place(&run.trace, event).is_some_and(Place::is_system)
+        };
+        // What a library does by itself is for those who have nothing else.
+        if self.steps.keys().any(|event| !is_system(*event)) {
+            let steps = std::mem::take(&mut self.steps);
+            let is_shown = |step: &Step| self.is_told(step) || !is_system(step.event);
+            self.steps = steps.into_iter().filter(|(_, step)| is_shown(step)).collect();
+        }
         if brief {
             let steps = std::mem::take(&mut self.steps);
             self.steps = steps.into_iter().filter(|(_, step)| self.is_told(step)).collect();
@@ -314,7 +324,7 @@ impl Picked {
         let gap = |items: &mut Vec<Item>, from: u32, to: u32| match to - from {
             0 => {}
             // A single event takes no more room than the words that it is left out.
-            1 if !full => items.push(Item::Event(Step { event: from, ..Step::default() })),
+            1 if !full && !is_system(from) => items.push(Item::Event(Step { event: from, ..Step::default() })),
             left => {
                 let projected = projected.range(from..to).count();
                 items.push(Item::Gap { events: left as usize, projected });
