@@ -11,9 +11,10 @@ use crate::source::Sources;
 use crate::words::{self, count};
 use crate::{differences, numbers};
 
-/// Events shown of each run, and of a brief report's runs.
+/// Events shown of each run; of a brief report's runs with a cause, and without one.
 const MOST_EVENTS: usize = 60;
 const FEW_EVENTS: usize = 8;
+const SOME_EVENTS: usize = 14;
 /// Alternates told of besides the first.
 const MOST_OTHERS: usize = 5;
 /// Branches told of.
@@ -30,9 +31,12 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources) {
 /// The failing schedule beside the first alternate, under this title. Gives the names that were used.
 pub fn beside(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources, heading: &str) -> Names {
     let first = diagnosis.alternates.first();
-    let extent = match page.style.brief {
-        true => Extent::Told(FEW_EVENTS),
-        false => Extent::Projection(MOST_EVENTS),
+    let told = diagnosis.root_cause.is_some() || diagnosis.race.is_some();
+    let extent = match (page.style.brief, told) {
+        (true, true) => Extent::Told(FEW_EVENTS),
+        // Where no cause is named, what differs is all there is to see.
+        (true, false) => Extent::Projection(SOME_EVENTS),
+        (false, _) => Extent::Projection(MOST_EVENTS),
     };
     let failing = side::failing(diagnosis, first.map(|a| &a.projection), extent);
     let passing = first.map(|alternate| side::alternate(diagnosis, alternate, extent));
