@@ -1,16 +1,32 @@
-//! Long runs: a lost update at the end of thousands of events is explained as what it is, at its lines.
+//! Long runs: what goes wrong at the end of thousands of events is explained as what it is, at its lines.
 
 mod support;
 
 use serde_json::Value;
 use support::*;
 
-/// Four threads with noise, then an update of `hits` that can be lost, in lines 15 and 16.
-fn program(noise: &str) -> String {
+const LOCKED: &str = "pthread_mutex_lock(&m); noise++; pthread_mutex_unlock(&m);";
+const UNLOCKED: &str = "noise++;";
+
+/// An update of `hits` that can be lost.
+const LOST_UPDATE: (&str, &str) = ("int seen = hits;\n\thits = seen + 1;", "hits == 4");
+/// A token that is taken by who has seen that it is there.
+const CHECK_THEN_ACT: (&str, &str) = (
+    "if (tokens > 0)\n\t__atomic_fetch_sub(&tokens, 1, __ATOMIC_SEQ_CST);",
+    "tokens >= 0",
+);
+/// The same with a flag, which is written with a constant.
+const FLAG: (&str, &str) = (
+    "if (tokens == 1) {\n\ttokens = 0; __atomic_fetch_add(&hits, 1, __ATOMIC_SEQ_CST); }",
+    "hits == 1",
+);
+
+/// Four threads with noise, then what they do in lines 15 and 16.
+fn program(noise: &str, (bug, holds): (&str, &str)) -> String {
     format!(
         "#include <assert.h>\n#include <pthread.h>\n#include <stdlib.h>\n\
          static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
-         static int noise;\nstatic int hits;\nstatic int rounds;\n\
+         static int noise;\nstatic int hits, tokens = 1;\nstatic int rounds;\n\
          static void *work(void *a)\n\
          {{\n\
          \tfor (int i = 0; i < rounds; i++) {{\n\
@@ -18,8 +34,7 @@ fn program(noise: &str) -> String {
          \t}}\n\
          \t(void)m;\n\
          \t/* not in one step */\n\
-         \tint seen = hits;\n\
-         \thits = seen + 1;\n\
+         \t{bug}\n\
          \treturn a;\n\
          }}\n\
          int main(int argc, char **argv)\n\
@@ -28,51 +43,75 @@ fn program(noise: &str) -> String {
          \trounds = argc > 1 ? atoi(argv[1]) : 1;\n\
          \tfor (int i = 0; i < 4; i++) pthread_create(&t[i], 0, work, 0);\n\
          \tfor (int i = 0; i < 4; i++) pthread_join(t[i], 0);\n\
-         \tassert(hits == 4);\n\
+         \tassert({holds});\n\
          \treturn 0;\n\
          }}\n"
     )
 }
 
+/// Three threads that do nothing else, in lines 5 and 6.
+const ROUNDS: &str = "#include <assert.h>\n#include <pthread.h>\n#include <stdlib.h>\n\
+    static int hits, rounds; static void *work(void *a) { for (int i = 0; i < rounds; i++) {\n\
+    \tint seen = hits;\n\
+    \thits = seen + 1; }\n\
+    \treturn a; }\n\
+    int main(int argc, char **argv)\n\
+    {\n\
+    \tpthread_t t[3];\n\
+    \trounds = argc > 1 ? atoi(argv[1]) : 1;\n\
+    \tfor (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, 0);\n\
+    \tfor (int i = 0; i < 3; i++) pthread_join(t[i], 0);\n\
+    \tassert(hits == 3 * rounds);\n\
+    \treturn 0;\n\
+    }\n";
+
 #[track_caller]
-fn is_lost_update(test: &str, noise: &str, rounds: &str) {
+fn is_explained(test: &str, program: &str, rounds: u32, pattern: &str, lines: (u32, u32)) {
     let directory = directory(&format!("long-{test}"));
-    write(&directory, "p.c", &program(noise));
+    write(&directory, "p.c", program);
+    let rounds = rounds.to_string();
     let text = says(
         &directory,
-        &["explain", "p.c", "--json", "--repair-time", "0s", "--", rounds],
+        &["explain", "p.c", "--json", "--repair-time", "0s", "--", &rounds],
         FINDING,
     );
     let report: Value = serde_json::from_str(&text).expect("JSON");
     let diagnosis = &report["bugs"][0]["diagnosis"];
     assert_eq!(diagnosis["status"]["kind"], "confirmed", "{diagnosis:#}");
     let cause = &diagnosis["root_cause"];
-    assert_eq!(cause["pattern"], "lost-update", "{cause:#}");
+    assert_eq!(cause["pattern"], pattern, "{cause:#}");
     let kept = &cause["evidence"]["kept"][0];
-    assert_eq!(kept["from"]["line"], 15, "{kept:#}");
-    assert_eq!(kept["to"]["line"], 16, "{kept:#}");
+    assert_eq!((&kept["from"]["line"], &kept["to"]["line"]), (&lines.0.into(), &lines.1.into()));
 }
 
 #[test]
 fn after_a_thousand_events() {
-    is_lost_update("locked-1", "pthread_mutex_lock(&m); noise++; pthread_mutex_unlock(&m);", "62");
+    is_explained("locked-1", &program(LOCKED, LOST_UPDATE), 62, "lost-update", (15, 16));
 }
 
 #[test]
 fn after_ten_thousand_events() {
-    is_lost_update(
-        "locked-10",
-        "pthread_mutex_lock(&m); noise++; pthread_mutex_unlock(&m);",
-        "625",
-    );
-    is_lost_update("unlocked-10", "noise++;", "1250");
+    is_explained("locked-10", &program(LOCKED, LOST_UPDATE), 625, "lost-update", (15, 16));
+    is_explained("unlocked-10", &program(UNLOCKED, LOST_UPDATE), 1250, "lost-update", (15, 16));
 }
 
 #[test]
 fn after_a_hundred_thousand_events() {
-    is_lost_update(
-        "locked-100",
-        "pthread_mutex_lock(&m); noise++; pthread_mutex_unlock(&m);",
-        "6250",
-    );
+    is_explained("locked-100", &program(LOCKED, LOST_UPDATE), 6250, "lost-update", (15, 16));
+}
+
+#[test]
+fn a_check_is_no_update() {
+    let pattern = "check-then-act";
+    is_explained("check-10", &program(LOCKED, CHECK_THEN_ACT), 625, pattern, (15, 16));
+    is_explained("check-unlocked-10", &program(UNLOCKED, CHECK_THEN_ACT), 1250, pattern, (15, 16));
+    is_explained("check-100", &program(LOCKED, CHECK_THEN_ACT), 6250, pattern, (15, 16));
+    is_explained("flag-10", &program(LOCKED, FLAG), 625, pattern, (15, 16));
+}
+
+#[test]
+fn one_update_of_thousands_is_lost() {
+    is_explained("rounds-100", ROUNDS, 100, "lost-update", (5, 6));
+    is_explained("rounds-1000", ROUNDS, 1000, "lost-update", (5, 6));
+    is_explained("rounds-5000", ROUNDS, 5000, "lost-update", (5, 6));
 }

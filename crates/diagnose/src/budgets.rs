@@ -125,6 +125,14 @@ unravel_trace::budgets! {
     WINDOW_SLACK: usize = 20;
     /// Stretches of a long run that are tried to be brought together.
     COMPACTED: usize = 12;
+    /// Rearranged runs in which shields are tried.
+    MOST_WINDOWS: usize = 4;
+    /// Conflicts of one thread that are left in between, where all are too many: a round reads and writes.
+    LAST_CONFLICTS: usize = 4;
+    /// Longer runs are not executed symbolically: that takes some hundred bytes an event.
+    MOST_SYMBOLIC: u64 = 3_000_000;
+    /// Of longer runs nobody asks who called: every event has a stack, and the run is executed once more for them.
+    MOST_CALLS: u64 = 200_000;
     /// Schedules of quick and of thorough trials there, and of runs that are not short.
     WINDOW_TRIAL: (u64, u64) = (24, 96);
     /// Stretches that have to be atomic together.
@@ -143,6 +151,8 @@ unravel_trace::budgets! {
     NESTED: usize = 64;
     /// Orders that are tried.
     MOST_ORDERS: usize = 24;
+    /// Runs that pass, of which it is seen whether they make the check that failed.
+    CHECKED_RUNS: usize = 12;
     /// Events of its thread from the read to the write of one update.
     MOST_UPDATE: u32 = 8;
     /// Updates that are kept whole together.

@@ -351,7 +351,7 @@ fn diagnose_long(
     let failing =
         Failing::new(run).filter(|f| Some(&f.failure.id()) == recorded_id(recorded).as_ref())?;
     let Localised { failing, mut cause, passing } = localise(lab, &failing)?;
-    let mut reference = Reference::new(failing.observed.clone(), None);
+    let mut reference = Reference::new(failing.observed.clone(), failing.symbolic.as_deref());
     let near = confirm(lab, &passing, &failing.bug, &mut reference, "shield")?;
     // With its stretch kept, the run does the first as before, and the other the other way round.
     if let Some(last) = cause.orders.last_mut() {

@@ -5,16 +5,27 @@
 //! nor its end depends on is executed before it or after it. If that fails, too, the interruption and all that it needs are a few
 //! events, and shields are tried there, in copies of a run that was executed up to there once.
 //!
-//! *Not modelled*: values, so that what depends on what is guessed by location; nearest schedules: what is shown as passing is the same
-//! run with the shield.
+//! What depends on what comes from a symbolic execution of the same schedule: no model is made of it, but the slice of the failure
+//! says which stretches are tried first, and what a stretch reads and writes says what it is called.
+//!
+//! *Not modelled*: nearest schedules: what is shown as passing is the same run with the shield. Of runs that are too long to be
+//! executed symbolically, what depends on what is guessed by location.
 
+use std::hash::{Hash, Hasher};
+use std::ops::{ControlFlow, Range};
+
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use unravel_execute::Laboratory;
 use unravel_results::{Observed, RootCause};
-use unravel_trace::{Detail, Schedule, Segment, ThreadId, Trace};
+use unravel_trace::{Detail, Event, Schedule, Segment, ThreadId, Trace};
 
-use crate::budgets::{COMPACTED, WINDOW};
+use crate::budgets::{
+    COMPACTED, LAST_CONFLICTS, MOST_CALLS, MOST_SYMBOLIC, MOST_WINDOWS, WINDOW,
+};
+use crate::calls::Calls;
 use crate::execution::extents;
 use crate::failing::Failing;
+use crate::held::{Held, held};
 use crate::points::{Extents, Touch};
 use crate::relevance::Relevance;
 use crate::shields::{self, Extended, Stretch};
@@ -32,47 +43,156 @@ pub struct Localised {
 pub fn localise(lab: &mut Laboratory<'_>, failing: &Failing) -> Option<Localised> {
     let extents = extents(&failing.observed.trace);
     let run = Extended::new(&failing.observed.trace, &[], None);
-    let candidates = shields::candidates(&run, &Relevance::default(), &failing.calls, &extents);
-    let compacted = candidates
-        .iter()
-        .take(COMPACTED)
-        .find_map(|stretch| compact(lab, failing, stretch, &extents));
-    let (failing, from) = compacted?;
-    let mut cause = RootCause::unsaid();
-    let mut window = Window::new(lab, &failing.observed, from)?;
-    shields::explain(&mut window, &failing, &Relevance::default(), &[], &mut cause);
-    let passing = window.passed.take()?;
-    cause.evidence.is_some().then_some(Localised { failing, cause, passing })
+    // What the failure depends on comes first: of noise there is much.
+    let relevance = match symbolically(lab, failing) {
+        Some(whole) => sliced(&whole),
+        None => Relevance::default(),
+    };
+    let mut candidates = shields::candidates(&run, &relevance, &failing.calls, &extents);
+    candidates.truncate(COMPACTED);
+    // Only events that schedules count, each for itself, can be put into another order.
+    let Observed { trace, schedule, .. } = &failing.observed;
+    candidates.retain(|stretch| is_counted(trace, schedule, stretch.end));
+    // A run that fails so may fail for another reason once it is rearranged: then nothing that is tried there helps.
+    let mut windows = MOST_WINDOWS;
+    compacted(lab, failing, &candidates, &extents, |lab, short, from| {
+        let explained = explained(lab, short, from);
+        windows -= 1;
+        match (explained.is_some(), windows) {
+            (true, _) | (false, 0) => ControlFlow::Break(explained),
+            (false, _) => ControlFlow::Continue(()),
+        }
+    })
 }
 
-/// The same failure with the stretch and one who interrupts it close together; and the first event that matters.
-fn compact(
-    lab: &mut Laboratory<'_>,
-    failing: &Failing,
-    stretch: &Stretch,
-    extents: &Extents,
-) -> Option<(Failing, usize)> {
-    let Observed { trace, schedule, .. } = &failing.observed;
-    // Only events that schedules count, each for itself, can be put into another order.
-    if !is_counted(trace, schedule, stretch.end) {
+/// The root cause of a run that fails in the window that begins with this event.
+fn explained(lab: &mut Laboratory<'_>, short: Failing, from: usize) -> Option<Localised> {
+    let (mut short, from) = match symbolically(lab, &short) {
+        Some(whole) => {
+            let from = same_event(&short.observed.trace, from, &whole.observed.trace);
+            (whole, from)
+        }
+        None => (short, from),
+    };
+    if short.observed.schedule.events() <= MOST_CALLS {
+        short.calls = Calls::new(lab, &short);
+    }
+    let relevance = sliced(&short);
+    let mut cause = RootCause::unsaid();
+    let mut window = Window::new(lab, &short.observed, from)?;
+    shields::explain(&mut window, &short, &relevance, &[], &mut cause);
+    let passing = window.passed.take()?;
+    cause.evidence.is_some().then_some(Localised { failing: short, cause, passing })
+}
+
+/// The failing run once more, with what its values were computed from.
+fn symbolically(lab: &mut Laboratory<'_>, failing: &Failing) -> Option<Failing> {
+    let schedule = &failing.observed.schedule;
+    if schedule.events() > MOST_SYMBOLIC || !lab.may_go_on() {
         return None;
     }
-    let rivals = rivals(trace, stretch, extents).into_iter();
-    for (rival, early) in rivals.flat_map(|rival| [(rival, true), (rival, false)]) {
-        if !lab.may_go_on() {
-            return None;
-        }
-        let (mut order, from) = rearranged(trace, stretch, rival, early, extents)?;
-        order.truncate(schedule.events() as usize);
-        let again = Schedule { segments: segments(&order), ..schedule.clone() };
-        let run = lab.replay(&again, Detail::Events);
-        if ending(&run.outcome, &failing.bug) == Ending::Failed
-            && run.trace.events.len().saturating_sub(from) <= WINDOW
-        {
-            return Some((Failing::new(run)?, from));
+    let run = lab.replay(schedule, lab.at_most(Detail::Symbolic));
+    let is_same = ending(&run.outcome, &failing.bug) == Ending::Failed;
+    Failing::new(run).filter(|whole| is_same && whole.symbolic.is_some())
+}
+
+fn sliced(failing: &Failing) -> Relevance {
+    let symbolic = failing.symbolic.as_deref();
+    symbolic.map_or_else(Relevance::default, Relevance::sliced)
+}
+
+/// An event of a run in another of the same schedule that has more of them, such as accesses inside of library functions.
+fn same_event(trace: &Trace, index: usize, other: &Trace) -> usize {
+    let Some(event) = trace.events.get(index) else { return index };
+    let is_it = |other: &Event| other.thread == event.thread && other.site == event.site;
+    let before = trace.events[..index].iter().filter(|event| is_it(event)).count();
+    let all = other.events.iter().enumerate().filter(|(_, event)| is_it(event));
+    all.map(|(at, _)| at).nth(before).unwrap_or(index)
+}
+
+/// What is left between the two ends of a stretch.
+#[derive(Clone, Debug)]
+struct Keep {
+    /// Who comes in between; what others do there is done before.
+    rivals: Vec<ThreadId>,
+    /// Conflicts of each that stay in between, the last ones.
+    most: usize,
+    /// What others do later and is done before, too.
+    early: Early,
+}
+
+/// How much of what others do after a stretch is done before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Early {
+    /// Up to where they touch what the stretch is about.
+    UpToTouch,
+    Everything,
+    Nothing,
+}
+
+/// Ways to bring a stretch and who interrupts it together, those that change least first.
+fn ways(trace: &Trace, stretch: &Stretch, extents: &Extents) -> Vec<Keep> {
+    let all = rivals(trace, stretch, extents);
+    let both = |rivals: Vec<ThreadId>, most: usize| {
+        let all = [Early::UpToTouch, Early::Everything, Early::Nothing];
+        all.map(|early| Keep { rivals: rivals.clone(), most, early })
+    };
+    let mut ways = Vec::new();
+    ways.extend(both(all.clone(), usize::MAX));
+    ways.extend(all.iter().flat_map(|rival| both(vec![*rival], usize::MAX)));
+    // Of many rounds the last one does.
+    ways.extend(all.iter().flat_map(|rival| both(vec![*rival], LAST_CONFLICTS)));
+    ways
+}
+
+/// The same failure with a stretch and who interrupts it close together, and the first event that matters: each of these is
+/// looked at until that is enough.
+fn compacted(
+    lab: &mut Laboratory<'_>,
+    failing: &Failing,
+    candidates: &[Stretch],
+    extents: &Extents,
+    mut look: impl FnMut(&mut Laboratory<'_>, Failing, usize) -> ControlFlow<Option<Localised>>,
+) -> Option<Localised> {
+    let Observed { trace, schedule, .. } = &failing.observed;
+    let held = held(trace);
+    let all: Vec<Vec<Keep>> =
+        candidates.iter().map(|stretch| ways(trace, stretch, extents)).collect();
+    let most = all.iter().map(Vec::len).max().unwrap_or(0);
+    let mut tried: FxHashSet<u64> = FxHashSet::default();
+    for way in 0..most {
+        for (stretch, ways) in candidates.iter().zip(&all) {
+            let Some(keep) = ways.get(way) else { continue };
+            if !lab.may_go_on() {
+                return None;
+            }
+            let Some((mut order, from)) = rearranged(trace, stretch, keep, &held, extents) else {
+                continue;
+            };
+            order.truncate(schedule.events() as usize);
+            let again = Schedule { segments: segments(&order), ..schedule.clone() };
+            if order.len().saturating_sub(from) > WINDOW || !tried.insert(fingerprint(&again)) {
+                continue;
+            }
+            let run = lab.replay(&again, Detail::Events);
+            if ending(&run.outcome, &failing.bug) == Ending::Failed
+                && run.trace.events.len().saturating_sub(from) <= WINDOW
+                && let Some(short) = Failing::new(run)
+                && let ControlFlow::Break(localised) = look(lab, short, from)
+            {
+                return localised;
+            }
         }
     }
     None
+}
+
+fn fingerprint(schedule: &Schedule) -> u64 {
+    let mut hasher = FxHasher::default();
+    for segment in &schedule.segments {
+        (segment.thread, segment.events).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// Whether each event up to this one is a point of the schedule.
@@ -102,60 +222,107 @@ fn rivals(trace: &Trace, stretch: &Stretch, extents: &Extents) -> Vec<ThreadId> 
 /// Events of others in between that touch what its beginning or its end touches.
 fn conflicts(trace: &Trace, stretch: &Stretch, extents: &Extents) -> Vec<usize> {
     let own = trace.events[stretch.begin].thread;
-    let touch = |index: usize| Touch::of_event(trace, &trace.events[index]);
-    let ends = [touch(stretch.begin), touch(stretch.end)];
+    let ends = ends(trace, stretch);
     (stretch.begin + 1..stretch.end)
         .filter(|index| trace.events[*index].thread != own)
-        .filter(|index| {
-            let other = touch(*index);
-            matches!(other, Touch::Memory { .. } | Touch::Free { .. })
-                && ends.iter().any(|end| end.conflicts(&other, extents))
-        })
+        .filter(|index| is_conflict(trace, &ends, *index, extents))
         .collect()
 }
 
-/// First all that others do besides, if `early` also what they do later; then the stretch with what the rival does in between,
-/// then what is left.
+fn ends(trace: &Trace, stretch: &Stretch) -> [Touch; 2] {
+    [stretch.begin, stretch.end].map(|index| Touch::of_event(trace, &trace.events[index]))
+}
+
+fn is_conflict(trace: &Trace, ends: &[Touch; 2], index: usize, extents: &Extents) -> bool {
+    let other = Touch::of_event(trace, &trace.events[index]);
+    matches!(other, Touch::Memory { .. } | Touch::Free { .. })
+        && ends.iter().any(|end| end.conflicts(&other, extents))
+}
+
+/// First all that others do besides, if `early` also what they do later; then the stretch with what rivals do in between, as it
+/// was, then what is left. Whoever holds a lock there takes it there, or it would keep others from what they do before.
 fn rearranged(
     trace: &Trace,
     stretch: &Stretch,
-    rival: ThreadId,
-    early: bool,
+    keep: &Keep,
+    held: &[Held],
     extents: &Extents,
 ) -> Option<(Vec<ThreadId>, usize)> {
     let own = trace.events[stretch.begin].thread;
-    let conflicts = conflicts(trace, stretch, extents);
-    let of_rival: Vec<usize> =
-        conflicts.into_iter().filter(|index| trace.events[*index].thread == rival).collect();
-    let (first, last) = (*of_rival.first()?, *of_rival.last()?);
-    let inside = || stretch.begin + 1..stretch.end;
-    let threads = |indices: &mut dyn Iterator<Item = usize>| -> Vec<ThreadId> {
-        indices.map(|index| trace.events[index].thread).collect()
+    let thread = |index: usize| trace.events[index].thread;
+    let begin = outermost(held, own, stretch.begin);
+    let touches = touches(trace, stretch, begin..trace.events.len(), extents);
+    // Of each rival, from where to where it stays in between.
+    let mut stays: Vec<(ThreadId, usize, usize)> = Vec::new();
+    for rival in &keep.rivals {
+        let inside = touches.iter().copied().take_while(|index| *index < stretch.end);
+        let of_rival: Vec<usize> = inside.filter(|index| thread(*index) == *rival).collect();
+        let last = *of_rival.last()?;
+        let first = of_rival[of_rival.len().saturating_sub(keep.most)];
+        stays.push((*rival, outermost(held, *rival, first).max(begin), last));
+    }
+    let stay = |index: &usize| stays.iter().find(|(rival, ..)| *rival == thread(*index));
+    let inside = || begin..stretch.end;
+    let mut first_touch: FxHashMap<ThreadId, usize> = FxHashMap::default();
+    for index in &touches {
+        let of = thread(*index);
+        first_touch.entry(of).or_insert_with(|| outermost(held, of, *index));
+    }
+    let is_early = |index: &usize| match keep.early {
+        Early::UpToTouch => first_touch.get(&thread(*index)).is_none_or(|first| index < first),
+        Early::Everything => true,
+        Early::Nothing => false,
     };
-    let is = |thread: ThreadId| move |index: &usize| trace.events[*index].thread == thread;
-    let mut order = threads(&mut (0..stretch.begin));
-    order.extend(threads(&mut inside().filter(|index| {
-        let thread = trace.events[*index].thread;
-        thread != own && (thread != rival || *index < first)
-    })));
-    let is_moved = |index: &usize| {
-        let thread = trace.events[*index].thread;
-        early && thread != own && thread != rival && thread != ThreadId::MAIN
+    let is_before = |index: &usize| {
+        thread(*index) != own
+            && match stay(index) {
+                Some((_, first, _)) => index < first,
+                None => is_early(index) || keep.early == Early::Nothing,
+            }
     };
+    let is_between = |index: &usize| {
+        thread(*index) == own
+            || stay(index).is_some_and(|(_, first, last)| (first..=last).contains(&index))
+    };
+    let is_after = |index: &usize| !is_before(index) && !is_between(index);
     let later = || stretch.end + 1..trace.events.len();
-    order.extend(threads(&mut later().filter(is_moved)));
+    let is_moved = |index: &usize| {
+        let of = thread(*index);
+        is_early(index) && of != own && stay(index).is_none() && of != ThreadId::MAIN
+    };
+    let before = (0..begin).chain(inside().filter(is_before)).chain(later().filter(is_moved));
+    let mut order: Vec<ThreadId> = before.map(thread).collect();
     let from = order.len();
-    let before_rival = |index: &usize| *index < first;
-    order.push(own);
-    order.extend(threads(&mut inside().filter(is(own)).filter(before_rival)));
-    order.extend(threads(&mut inside().filter(is(rival)).filter(|i| (first..=last).contains(i))));
-    order.extend(threads(&mut inside().filter(is(own)).filter(|index| *index > first)));
-    order.push(own);
-    order.extend(threads(&mut inside().filter(is(rival)).filter(|index| *index > last)));
-    // What others have left over that did not end in the run comes after.
-    let rest = threads(&mut later().filter(|index| !is_moved(index)));
-    order.extend(rest);
+    let rest = inside()
+        .filter(is_between)
+        .chain([stretch.end])
+        .chain(inside().filter(is_after))
+        .chain(later().filter(|index| !is_moved(index)));
+    order.extend(rest.map(thread));
     Some((order, from))
+}
+
+/// Events of others that read or write what the ends of a stretch touch.
+fn touches(
+    trace: &Trace,
+    stretch: &Stretch,
+    among: Range<usize>,
+    extents: &Extents,
+) -> Vec<usize> {
+    let own = trace.events[stretch.begin].thread;
+    // A read of what is read matters, too: what it sees decides what comes next.
+    let ends = ends(trace, stretch).map(|touch| match touch {
+        Touch::Memory { address, bytes, .. } => Touch::Memory { address, bytes, write: true },
+        other => other,
+    });
+    let others = among.filter(|index| trace.events[*index].thread != own);
+    others.filter(|index| is_conflict(trace, &ends, *index, extents)).collect()
+}
+
+/// Where a thread took the first of the locks that it holds at an event; the event itself if it holds none.
+fn outermost(held: &[Held], thread: ThreadId, event: usize) -> usize {
+    let of = held.iter().filter(|held| held.thread == thread && held.at(event));
+    of.map(|held| held.taken).min().unwrap_or(event)
 }
 
 fn segments(order: &[ThreadId]) -> Vec<Segment> {

@@ -1,8 +1,8 @@
 //! What a failure depends on: memory that its condition, and the branches of the failing thread, were computed from.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_solve::{Evaluator, Model, SlotId, Source, StepId};
-use unravel_trace::{Bug, ExprId, SYNTHETIC, SymbolId};
+use unravel_trace::{Access, Bug, ExprId, SYNTHETIC, SymbolId, Symbolic};
 
 use crate::points::{Extents, Touch};
 
@@ -42,6 +42,23 @@ impl Relevance {
         }
     }
 
+    /// The same from a symbolic trace alone, in the order in which it happened: for runs that are too long for a model.
+    pub fn sliced(symbolic: &Symbolic) -> Relevance {
+        let slicer = Slicer::new(symbolic);
+        let (bug, thread) = match symbolic.bug {
+            Bug::Condition { thread, fails, .. } => (Some(fails), Some(thread)),
+            Bug::Reached { thread, .. } => (None, Some(thread)),
+            _ => (None, None),
+        };
+        let conditions = || symbolic.conditions.iter();
+        let branches = conditions().filter(|c| Some(c.thread) == thread).map(|c| c.holds);
+        Relevance {
+            bug: slicer.memory(bug.into_iter()),
+            path: slicer.memory(branches),
+            any: Some(slicer.memory(conditions().map(|c| c.holds).chain(bug))),
+        }
+    }
+
     /// Whether the failure could come another way for the sake of what is touched: a hard filter. What only one thread's other
     /// path would read is not in the failing run, so that every branch of every thread counts, not only those of the slice.
     pub fn may_matter(&self, touch: &Touch, extents: &Extents) -> bool {
@@ -62,6 +79,58 @@ impl Relevance {
             2
         }
     }
+}
+
+/// Which write each read of a symbolic trace returned, by parts of memory of eight bytes.
+struct Slicer<'s> {
+    symbolic: &'s Symbolic,
+    /// By access; nothing for writes, and for memory as it was before.
+    sources: Vec<Option<u32>>,
+}
+
+impl<'s> Slicer<'s> {
+    fn new(symbolic: &'s Symbolic) -> Slicer<'s> {
+        let mut sources = vec![None; symbolic.accesses.len()];
+        let mut last: FxHashMap<u64, u32> = FxHashMap::default();
+        for shadow in &symbolic.shadows {
+            let reads = shadow.first..shadow.first + shadow.reads;
+            for read in reads.clone() {
+                let of = granules(&symbolic.accesses[read as usize]);
+                sources[read as usize] = of.filter_map(|g| last.get(&g)).max().copied();
+            }
+            for write in reads.end..reads.end + shadow.writes {
+                last.extend(granules(&symbolic.accesses[write as usize]).map(|g| (g, write)));
+            }
+        }
+        Slicer { symbolic, sources }
+    }
+
+    /// The memory that expressions were computed from, through the writes that were read.
+    fn memory(&self, of: impl Iterator<Item = ExprId>) -> Memory {
+        let mut memory = Memory::default();
+        let mut seen: FxHashSet<ExprId> = of.collect();
+        let mut todo: Vec<ExprId> = seen.iter().copied().collect();
+        while let Some(expression) = todo.pop() {
+            for symbol in self.symbolic.exprs.symbols(expression) {
+                let Some(read) = self.symbolic.accesses.get(symbol.0 as usize) else { continue };
+                match read.address & SYNTHETIC != 0 {
+                    true => drop(memory.objects.insert(read.address & !SYNTHETIC)),
+                    false => memory.granules.extend(granules(read)),
+                }
+                if let Some(write) = self.sources[symbol.0 as usize] {
+                    let value = self.symbolic.accesses[write as usize].value;
+                    if seen.insert(value) {
+                        todo.push(value);
+                    }
+                }
+            }
+        }
+        memory
+    }
+}
+
+fn granules(access: &Access) -> std::ops::RangeInclusive<u64> {
+    access.address >> 3..=(access.address + u64::from(access.bytes.max(1)) - 1) >> 3
 }
 
 impl Memory {

@@ -5,12 +5,15 @@
 //! ([`Shield::Order`]) should have held. Only what was tried, with the same schedules failing without, is said: the name comes from
 //! what the stretch reads and writes, and the [`Evidence`] goes with it.
 //!
+//! An order that only keeps a thread from what it would find wrong is said last (`checks.rs`).
+//!
 //! `stretches.rs`, `orders.rs` and `environment.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` (with `samples.rs`) and
 //! `ordering.rs` find pattern and words; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
 //! failure's shields on another; `blocked.rs` is about runs in which nobody can go on, `recheck.rs` about a condition that nobody
 //! looks at again: there the failing run itself is the evidence.
 
 mod blocked;
+mod checks;
 mod environment;
 mod ground;
 mod naming;
@@ -23,6 +26,8 @@ mod trial;
 mod vanishing;
 mod whole;
 
+use std::cell::RefCell;
+
 use unravel_results::{CausalOrder, Evidence, Kept, RootCause};
 use unravel_trace::{FailureKind, Shield, Trace};
 
@@ -31,6 +36,7 @@ use crate::calls::Calls;
 use crate::failing::Failing;
 use crate::pattern::Words;
 use crate::relevance::Relevance;
+use checks::Check;
 pub use ground::Ground;
 pub use stretches::{Extended, Stretch, candidates};
 use trial::{Trial, Trials};
@@ -73,7 +79,8 @@ pub fn explain(
         put(cause, words, evidence);
         return Verdict::Said;
     }
-    let scene = Scene { failing, run, relevance, passing };
+    let check = Check::of(failing);
+    let scene = Scene { failing, run, relevance, passing, check, avoiding: RefCell::default() };
     let first = match failing.failure.kind {
         FailureKind::UseAfterFree | FailureKind::DeadStack | FailureKind::SyncMisuse => {
             scene.by_order(&mut trials, cause)
@@ -86,7 +93,8 @@ pub fn explain(
         .or_else(|| scene.by_stretch(&mut trials, |stretch| !stretch.next_round))
         .or_else(|| scene.by_order(&mut trials, cause))
         // That a loop goes round without interruption is what one asks for last.
-        .or_else(|| scene.by_stretch(&mut trials, |_| true));
+        .or_else(|| scene.by_stretch(&mut trials, |_| true))
+        .or_else(|| scene.by_avoiding(&mut trials));
     let Some((words, evidence, orders)) = said else {
         return if trials.may_go_on() { Verdict::NothingHelps } else { Verdict::NotTried };
     };
@@ -118,9 +126,18 @@ struct Scene<'s> {
     run: Extended,
     relevance: &'s Relevance,
     passing: &'s [&'s Trace],
+    /// What the failing thread demanded.
+    check: Option<Check>,
+    /// The first order that keeps the failure away by keeping its thread from the check.
+    avoiding: RefCell<Option<(orders::Wanted, Trial)>>,
 }
 
 type Said = (Words, Evidence, Vec<CausalOrder>);
+
+fn of_order(wanted: &orders::Wanted, trial: &Trial) -> Evidence {
+    let (from, to) = (wanted.first.place.clone(), wanted.then.place.clone());
+    trial.evidence(vec![Kept { shield: wanted.shield, from, to }])
+}
 
 /// The shortest stretch inside of one that keeps the failure away, if it does so, too.
 fn narrower(
@@ -260,14 +277,27 @@ impl Scene<'_> {
                 continue;
             }
             let trial = trials.thoroughly(&shields);
-            if trial.is_gone() {
-                let words = ordering::describe(self.failing, &wanted);
-                let (from, to) = (wanted.first.place.clone(), wanted.then.place.clone());
-                let kept = Kept { shield: wanted.shield, from, to };
-                let evidence = trial.evidence(vec![kept]);
-                return Some((words, evidence, Vec::new()));
+            if !trial.is_gone() {
+                continue;
             }
+            if self.check.as_ref().is_some_and(|check| check.is_avoided(trials, &wanted)) {
+                self.avoiding.borrow_mut().get_or_insert((wanted, trial));
+                continue;
+            }
+            let words = ordering::describe(self.failing, &wanted);
+            return Some((words, of_order(&wanted, &trial), Vec::new()));
         }
         None
+    }
+
+    /// An order with which nobody comes to the check, if there is nothing better.
+    fn by_avoiding(&self, trials: &mut Trials<'_>) -> Option<Said> {
+        let (wanted, trial) = self.avoiding.take()?;
+        let check = self.check.as_ref()?;
+        let words = match check.never_holds(trials, self.passing) {
+            true => check.unmet(self.failing, &wanted),
+            false => check.avoided(ordering::describe(self.failing, &wanted)),
+        };
+        Some((words, of_order(&wanted, &trial), Vec::new()))
     }
 }

@@ -107,6 +107,7 @@ impl<J: DeserializeOwned, C: Course, M: Fn(J, usize) -> C> Waiting<'_, J, C, M> 
                     return true;
                 }
                 pid => {
+                    clock::account();
                     let mut status = 0;
                     // SAFETY: our own child.
                     unsafe { libc::waitpid(pid, &mut status, 0) };

@@ -182,6 +182,8 @@ pub enum Pattern {
     EarlyExit,
     /// It fails whenever every update counts: whatever passes has lost one.
     PassesByLostUpdate,
+    /// What is demanded holds in no run that comes to it.
+    NeverHolds,
     /// Nothing orders two accesses, of which one writes.
     DataRace,
     /// What may fail, or end for no reason, is taken for granted.
@@ -235,6 +237,7 @@ impl fmt::Display for Pattern {
             Pattern::Timeout => "timeout",
             Pattern::EarlyExit => "early exit",
             Pattern::PassesByLostUpdate => "passes by lost update",
+            Pattern::NeverHolds => "never holds",
             Pattern::DataRace => "data race",
             Pattern::TakenForGranted => "taken for granted",
             Pattern::Compound => "compound",

@@ -28,7 +28,7 @@ const KINDS: [&str; 13] = [
 ];
 
 /// The names of what can be wrong, as the answers of the tool have them.
-const PATTERNS: [&str; 15] = [
+const PATTERNS: [&str; 16] = [
     "lost-update",
     "check-then-act",
     "torn-read",
@@ -41,6 +41,7 @@ const PATTERNS: [&str; 15] = [
     "missed-recheck",
     "deadlock",
     "deadlock-by-condition",
+    "never-holds",
     "lock-not-released",
     "double-free",
     "broken-lock",

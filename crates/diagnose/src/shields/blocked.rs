@@ -2,7 +2,7 @@
 
 use unravel_results::Pattern;
 use unravel_trace::{
-    Bug, Condition, EventKind, LocationId, Place, Request, ThreadId, Trace, Wants, user_place,
+    Bug, Condition, Event, EventKind, LocationId, Place, Request, ThreadId, Trace, Wants, user_place,
 };
 
 use crate::failing::Failing;
@@ -20,6 +20,7 @@ pub fn describe(failing: &Failing, avoidable: bool) -> Option<Words> {
         .or_else(|| cycle(failing, requests, &held))
         .or_else(|| lost(trace, requests).filter(|_| avoidable))
         .or_else(|| unannounced(failing, requests))
+        .or_else(|| nobody_left(failing, requests).filter(|_| !avoidable))
 }
 
 /// Locks that nobody has given back.
@@ -234,6 +235,54 @@ fn lost(trace: &Trace, requests: &[Request]) -> Option<Words> {
             ),
             region: vec![wait_at.clone(), signal_at.clone()],
         })
+    })
+}
+
+/// Somebody waits on a condition variable, whatever the order, and all others have ended or wait, too.
+fn nobody_left(failing: &Failing, requests: &[Request]) -> Option<Words> {
+    let trace = &failing.observed.trace;
+    let (request, cond) = requests.iter().find_map(|request| match request.wants {
+        Wants::Wake { at, .. } => Some((request, at)),
+        _ => None,
+    })?;
+    let me = trace.thread_name(request.thread);
+    let own = |event: &Event| event.thread == request.thread;
+    let wait = trace
+        .events
+        .iter()
+        .rposition(|event| own(event) && matches!(event.kind, EventKind::Wait { .. }))?;
+    let wait_at = place(trace, wait)?;
+    let cond = name(trace, cond);
+    let woken = trace.events[..wait]
+        .iter()
+        .filter(|event| own(event) && matches!(event.kind, EventKind::Wake { .. }))
+        .count();
+    let again = match woken {
+        0 => "",
+        _ => ", again after it was woken",
+    };
+    let waiting = requests.iter().filter(|other| other.thread != request.thread);
+    let others: Vec<String> = waiting
+        .map(|other| {
+            let at = blocked_at(failing, other).map(|at| format!(" at {}", at.short()));
+            format!("{} waits{}", trace.thread_name(other.thread), at.unwrap_or_default())
+        })
+        .collect();
+    let rest = match others.is_empty() {
+        true => "all others have ended".to_owned(),
+        false => format!("{}, and the others have ended", others.join(", ")),
+    };
+    Some(Words {
+        pattern: Pattern::DeadlockByCondition,
+        sentence: format!(
+            "{me} waits for {cond} at {}{again}, and nobody is left to signal it: {rest}",
+            wait_at.short()
+        ),
+        advice: format!(
+            "somebody has to make true what is waited for at {}, and signal {cond} after that",
+            wait_at.short()
+        ),
+        region: vec![wait_at.clone()],
     })
 }
 

@@ -26,7 +26,7 @@ pub fn describe(
     let seen = Seen::new(failing, run, stretch, passing);
     let pattern = seen.pattern();
     let sentence = seen.sentence(pattern);
-    let to = match stretch.next_round {
+    let to = match stretch.next_round || seen.is_again() {
         true => format!("{} of the next round", stretch.to.short()),
         false => stretch.to.short(),
     };
@@ -172,7 +172,9 @@ impl<'s> Seen<'s> {
             return Pattern::BrokenLock;
         }
         match (reads(a), writes(a), reads(b), writes(b)) {
-            (_, true, _, true) if !self.same_location() && self.publishes() => {
+            (_, true, _, true)
+                if !self.same_location() && !self.is_again() && self.publishes() =>
+            {
                 Pattern::EarlyPublication
             }
             _ if updates && !self.decides(|why| why == ConditionKind::Branch) => {
@@ -181,9 +183,28 @@ impl<'s> Seen<'s> {
             (true, ..) if self.decides(|_| true) => Pattern::CheckThenAct,
             (true, _, true, false) if !self.same_location() => Pattern::TornRead,
             (true, ..) => Pattern::CheckThenAct,
-            (false, true, _, true) => Pattern::TornRead,
+            (false, true, _, true) if !self.is_again() || self.is_seen_whole() => Pattern::TornRead,
             _ => Pattern::AtomicityViolation,
         }
+    }
+
+    /// Whether it ends with what it began with, in another round.
+    fn is_again(&self) -> bool {
+        self.event(self.begin).site == self.event(self.end).site
+    }
+
+    /// Whether somebody reads in between what both of its ends write.
+    fn is_seen_whole(&self) -> bool {
+        let at = |index: usize| self.event(index).kind.location();
+        let reads = |by: usize, of: usize| {
+            let is_it = |index: &usize| {
+                at(*index) == at(of)
+                    && reads(&self.event(*index).kind)
+                    && self.event(*index).thread == self.event(by).thread
+            };
+            self.between.iter().any(is_it)
+        };
+        self.between.iter().any(|by| reads(*by, self.begin) && reads(*by, self.end))
     }
 
     /// Whether the others who come in between hold no lock that its thread holds: then no lock of the library is meant to keep

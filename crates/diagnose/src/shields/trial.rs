@@ -147,6 +147,18 @@ impl<'t> Trials<'t> {
         self.ground.trace(shields, mode(0), Ending::Passed)
     }
 
+    /// The events of some schedules that pass with shields.
+    pub fn passing_traces(&mut self, shields: &[Shield], most: usize) -> Vec<Trace> {
+        let mut traces = Vec::new();
+        for number in 0..self.ground.size().0 {
+            if traces.len() >= most || !self.may_go_on() {
+                break;
+            }
+            traces.extend(self.ground.trace(shields, mode(number), Ending::Passed));
+        }
+        traces
+    }
+
     /// How many schedules kept the shields, if every one of them fails so.
     pub fn always(&mut self, shields: &[Shield]) -> Option<u64> {
         let mut failed = 0;

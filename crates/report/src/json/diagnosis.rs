@@ -128,7 +128,7 @@ pub struct RootCause {
         "lost-update", "check-then-act", "torn-read", "early-publication", "atomicity-violation", "missing-join",
         "early-free", "early-use", "order-violation", "deadlock", "deadlock-by-condition", "lock-not-released",
         "lost-wake-up", "missed-recheck", "double-free", "broken-lock", "timeout", "early-exit",
-        "passes-by-lost-update", "data-race", "compound"
+        "passes-by-lost-update", "never-holds", "data-race", "compound"
     ]))]
     pub pattern: String,
     /// What happened, in one sentence.
