@@ -72,14 +72,16 @@ pub fn run(flags: &EvaluateFlags) -> Result<bool, Error> {
         let started = Instant::now();
         let table = measure(&lab);
         tables.push(Table { seconds: started.elapsed().as_secs_f64(), ..table });
+        if flags.table.is_none() && !flags.quick {
+            // What was measured is kept, whatever becomes of the rest.
+            let page = page::page(&machine, &tables);
+            let default = workspace::root().join("docs/evaluation.md");
+            let path = flags.output.clone().unwrap_or(default);
+            std::fs::write(&path, page).map_err(|source| Error::File { path, source })?;
+        }
     }
     if flags.table.is_some() || flags.quick {
         tables.iter().for_each(|table| println!("{}", table.markdown()));
-    } else {
-        let page = page::page(&machine, &tables);
-        let default = workspace::root().join("docs/evaluation.md");
-        let path = flags.output.clone().unwrap_or(default);
-        std::fs::write(&path, page).map_err(|source| Error::File { path, source })?;
     }
     for table in &tables {
         for claim in table.claims.iter().filter(|claim| !claim.seen.holds) {

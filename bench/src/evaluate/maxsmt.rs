@@ -66,8 +66,8 @@ pub fn table(lab: &Lab) -> Table {
     }
 }
 
-/// Programs whose passing run does what the failing one did not come to, or whose question is not answered in time.
-const UNANSWERED: [&str; 5] = ["pbzip2 S", "pbzip2 M", "pbzip2 L", "bufwriter", "garage"];
+/// Whose goals find no schedule although the default one does, which goes on after what was recorded. Behind the paper.
+const UNANSWERED: [&str; 1] = ["garage"];
 
 const CLAIMS: [Claim<Row>; 5] = [
     Claim {
@@ -97,7 +97,7 @@ const CLAIMS: [Claim<Row>; 5] = [
         of: |rows| Seen::of_all(rows, Row::name, Row::is_nearest),
     },
     Claim {
-        says: "where the nearest schedule is on the recorded path, MaxSMT and lexico find one, too, in 20 s, but of pbzip2, bufwriter and garage",
+        says: "where the nearest schedule is on the recorded path, MaxSMT and lexico find one, too, in 20 s, but of garage (behind the paper)",
         of: |rows| {
             Seen::of_all_but(rows, &UNANSWERED, Row::name, |row| {
                 row.nearest().is_some_and(|nearest| !nearest.same_path)

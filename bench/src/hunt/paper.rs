@@ -128,7 +128,7 @@ pub const ROWS: [Row; 18] = [
     row("Account", "atomicity/account", by_schedule(1, "29s", [139, 6, 244, 58]).systematic(2, 20)).sized(&["4", "4"]),
     row("Critical", "path-dependent/critical", by_path(23, [6, 2, 3, 2, 4], "<1s", [13, 7, 36, 13])),
     row("ExMCR", "path-dependent/exmcr", by_path(1, [6, 4, 1, 6, 6], "<1s", [16, 8, 56, 39]).systematic(46, 3782)),
-    row("PingPong", "atomicity/pingpong", by_schedule(39, "<1s", [16, 1, 66, 5]).systematic(2, 37)).sized(&["5", "3"]),
+    row("PingPong", "atomicity/pingpong", by_schedule(39, "<1s", [16, 1, 66, 5]).systematic(2, 37)).sized(&["5", "6"]),
     row("Piper", "sync/piper", by_path(33, [1, 1, 1, 1, 1], "1s", [57, 2, 182, 51])),
     row("Airline", "atomicity/airline", by_schedule(3, "<1s", [29, 3, 77, 18]).systematic(9, 19)).sized(&["7"]),
     row("Garage", "order/garage", by_path(2, [9, 3, 4, 6, 6], "2s", [139, 26, 284, 235])).sized(&["5", "6", "100"]),
@@ -140,8 +140,8 @@ pub const ROWS: [Row; 18] = [
     row("BufWriter", "data-race/bufwriter", by_schedule(57, "2h56m", [745, 95, 1245, 1216])).with(&["53"]).quick(),
     // MCR needs 3, and so may we.
     row("Pool", "real/pool", by_path(59, [17, 5, 4, 15, 8], "1s", [73, 34, 198, 123]).systematic(3, 6)).at_most(3),
-    row("Cache4j (S)", "real/cache4j", by_schedule(11, "5s", [211, 1, 541, 11])).with(&["20"]),
-    row("Cache4j (M)", "real/cache4j", by_schedule(29, "1h30m", [862, 3, 2364, 1371])).with(&["85"]),
-    row("Cache4j (L)", "real/cache4j", by_schedule(37, "2h8m", [1139, 3, 3105, 1094])).with(&["111"]).quick(),
+    row("Cache4j (S)", "real/cache4j", by_schedule(11, "5s", [211, 1, 541, 11])).with(&["32"]),
+    row("Cache4j (M)", "real/cache4j", by_schedule(29, "1h30m", [862, 3, 2364, 1371])).with(&["130"]),
+    row("Cache4j (L)", "real/cache4j", by_schedule(37, "2h8m", [1139, 3, 3105, 1094])).with(&["172"]).quick(),
     FIGURE,
 ];

@@ -84,6 +84,8 @@ unravel_trace::budgets! {
     AT_ONCE: usize = 4;
     /// Of the time that there is, the part that threads are led along their paths for; the rest is for steering them.
     LEADING_SHARE: u32 = 3;
+    /// Runs that are steered along the paths of threads: without stamps more is open than in a log.
+    STEERED_RUNS: u64 = 20_000;
     /// For each query of the solver.
     SOLVER_TIME: Duration = Duration::from_secs(5);
 

@@ -15,11 +15,12 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 
-use unravel_execute::Laboratory;
+use serde::{Deserialize, Serialize};
+use unravel_execute::{Apart, Attended, Laboratory};
 use unravel_results::{Diagnosis, Effort};
 use unravel_solve::{Model, Solver, StepId};
 use unravel_trace::{
-    Bug, BugId, Condition, ConditionKind, Detail, FailureKind, Guess, Guided, Outcome, Paths, Rng,
+    Bug, BugId, Condition, ConditionKind, Detail, EngineError, FailureKind, Guess, Guided, Outcome, Paths, Rng,
     Run, Symbolic, Trace,
 };
 
@@ -47,7 +48,7 @@ pub fn diagnose_paths(
     let (paths, steered) = paths_of(lab, recorded, &bug)?;
     progress(Stage::SeekingFailing);
     let mut effort = Effort::default();
-    let found = match rebuild(lab, &paths, &bug, solver, options, &mut effort) {
+    let found = match rebuild_apart(lab, &paths, &bug, solver, options, &mut effort) {
         Err(DiagnoseError::NoFailingSchedule(why)) => steered.seek(lab, &why)?,
         found => found?,
     };
@@ -72,6 +73,58 @@ fn paths_of(
     }
     let paths = Paths::of(&run).ok_or(DiagnoseError::NotSymbolic)?;
     Ok((paths, Steered::along(lab, schedule, bug)?))
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum Message {
+    Found { run: Box<Run>, note: String, effort: Effort },
+    None { why: String, effort: Effort },
+    Failed(String),
+}
+
+/// Threads are led in a process of their own: with guessed values native code may crash, and leave a process in disorder in which
+/// nothing more could be executed.
+fn rebuild_apart(
+    lab: &mut Laboratory<'_>,
+    paths: &Paths,
+    bug: &BugId,
+    solver: &mut dyn Solver,
+    options: &Options,
+    effort: &mut Effort,
+) -> Result<Found, DiagnoseError> {
+    let (input, visible) = (lab.input().clone(), lab.visible().clone());
+    let mut limit = lab.limit();
+    if let Some(left) = limit.left() {
+        limit = limit.at_most(Instant::now() + left / LEADING_SHARE);
+    }
+    let work: std::io::Result<Apart<Message>> =
+        Apart::start(lab.executor(), |executor, stop, send| {
+            let mut lab =
+                Laboratory::new(executor, input, visible).until(limit.deadline, Some(stop));
+            let mut effort = Effort::default();
+            send(&match rebuild(&mut lab, paths, bug, solver, options, &mut effort) {
+                Ok(Found { run, note }) => Message::Found { run: Box::new(run), note, effort },
+                Err(DiagnoseError::NoFailingSchedule(why)) => Message::None { why, effort },
+                Err(other) => Message::Failed(other.to_string()),
+            });
+        });
+    let mut work = work.map_err(|error| EngineError::Failed(error.to_string()))?;
+    let none = |why: &str| Err(DiagnoseError::NoFailingSchedule(why.to_owned()));
+    match work.attend(limit, |message| message) {
+        Attended::Done(Message::Found { run, note, effort: spent }) => {
+            *effort = spent;
+            Ok(Found { run: *run, note })
+        }
+        Attended::Done(Message::None { why, effort: spent }) => {
+            *effort = spent;
+            none(&why)
+        }
+        Attended::Done(Message::Failed(why)) => Err(EngineError::Failed(why).into()),
+        Attended::Ended { signal } => {
+            none(&format!("leading threads along their paths ended its process (signal {signal})"))
+        }
+        Attended::Late => none("leading threads along their paths took too long"),
+    }
 }
 
 /// A failing run, and how it was found.
@@ -113,12 +166,8 @@ fn rebuild(
     let mut seen: HashSet<Vec<Guess>> = HashSet::new();
     let (mut attempts, mut complete) = (0, 0);
     let mut reason: Option<String> = None;
-    let until = lab.limit().left().map(|left| Instant::now() + left / LEADING_SHARE);
-    let may_go_on = |lab: &Laboratory<'_>| {
-        lab.may_go_on() && until.is_none_or(|until| Instant::now() < until)
-    };
     while let Some(guesses) = todo.pop_front() {
-        if attempts >= MOST_ATTEMPTS || complete >= MOST_COMPLETE || !may_go_on(lab) {
+        if attempts >= MOST_ATTEMPTS || complete >= MOST_COMPLETE || !lab.may_go_on() {
             break;
         }
         attempts += 1;

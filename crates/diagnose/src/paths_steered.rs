@@ -11,6 +11,7 @@ use unravel_execute::{Laboratory, Replay};
 use unravel_rebuild::{Expected, Options, RebuildError, Rebuilt, Task, rebuild};
 use unravel_trace::{BugId, Detail, Route, Schedule, Want};
 
+use crate::budgets::STEERED_RUNS;
 use crate::diagnose::{DiagnoseError, not_reproduced};
 use crate::paths_only::Found;
 use crate::world::{Ending, ending};
@@ -44,7 +45,7 @@ impl Steered {
         let Expected::Bug { id: bug, .. } = &self.task.expected else {
             unreachable!("made so by `along`")
         };
-        let options = Options { stamps: false, ..Options::default() };
+        let options = Options { stamps: false, runs: STEERED_RUNS, ..Options::default() };
         let none = |why: String| DiagnoseError::NoFailingSchedule(format!("{led}; steered, {why}"));
         let found = match rebuild(lab, &self.task, &options) {
             Ok(found) if ending(&found.run.outcome, bug) == Ending::Failed => found,

@@ -47,7 +47,7 @@ struct Order {
     /// The same start was tried among other threads' traces.
     repeated: bool,
     /// Values and answers come after branches.
-    kind: u8,
+    kind: usize,
     away: bool,
     flips: i32,
     rank: u32,
@@ -75,11 +75,7 @@ impl Agenda {
         Order {
             unseen: !item.executed,
             repeated: item.known || self.begun.contains(&item.start),
-            kind: match item.candidate.what {
-                What::Branch(_) => 0,
-                What::Answer(_) => 1,
-                What::Value(_) => 2,
-            },
+            kind: item.candidate.what.kind(),
             away: !item.candidate.nears,
             // What has come nearer is followed first; else the fewest flips come first.
             flips: match (item.base.combination.turned.len() as i32, item.candidate.nears) {

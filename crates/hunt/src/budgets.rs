@@ -51,6 +51,9 @@ unravel_trace::budgets! {
     /// Conflicts of the solver for a question that is asked the first time. What it does not answer by then is asked again once
     /// nothing else is left: a proof that some combination cannot fail must not keep the hunt from the next.
     FIRST_CONFLICTS: u64 = 2_000;
+    /// Questions about one place in executions with as many flips, after which the next ones wait until nothing else is left: what
+    /// did not fail in so many is less likely to fail in the next than what was not looked at.
+    RATION: u32 = 24;
     /// Questions about one place without an answer, after which the next ones about it are asked in passing: with this part of the
     /// effort.
     UNANSWERED: u32 = 3;

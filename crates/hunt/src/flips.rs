@@ -27,6 +27,17 @@ pub enum What {
     Value(u32),
 }
 
+impl What {
+    /// Branches come first, then answers, then values.
+    pub fn kind(self) -> usize {
+        match self {
+            What::Branch(_) => 0,
+            What::Answer(_) => 1,
+            What::Value(_) => 2,
+        }
+    }
+}
+
 /// Something that could go another way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flippable {
@@ -37,7 +48,7 @@ pub struct Flippable {
     pub index: usize,
     /// Steps between it and the nearest assertion.
     pub distance: u32,
-    /// How many nearer ones there are, and this one: the D that reaches it.
+    /// How many nearer ones of its kind there are, and this one: the D that reaches it.
     pub rank: u32,
     /// The other side is nearer to a failure, in the source.
     pub nears: bool,
@@ -88,8 +99,12 @@ pub fn candidates(combined: &Combined, values: &Values) -> (Vec<Flippable>, u64)
     }
     found.extend(answers(combined, &near));
     found.sort_by_key(|candidate| (candidate.distance, candidate.thread, candidate.what));
-    for (rank, candidate) in found.iter_mut().enumerate() {
-        candidate.rank = rank as u32 + 1;
+    // D is counted in branches; what else could be another is counted by itself.
+    let mut ranks = [0u32; 3];
+    for candidate in &mut found {
+        let rank = &mut ranks[candidate.what.kind()];
+        *rank += 1;
+        candidate.rank = *rank;
     }
     (found, ruled_out)
 }

@@ -36,7 +36,7 @@ use crate::agenda::{Agenda, Item, Start};
 use crate::ask::{Asked, Patience, Promise, ask, prepare};
 use crate::budgets::{
     FIRST_CONFLICTS, FIRST_TIME, IN_PASSING, LONG, MOST_CONFLICTS, MOST_REASONS, MOST_TIME,
-    MOST_TOGETHER, NEARBY_STEPS, UNANSWERED, WALKS,
+    MOST_TOGETHER, NEARBY_STEPS, RATION, UNANSWERED, WALKS,
 };
 use crate::collect::{keep, turns};
 use crate::execute::{Kept, Performed, Stage, departure};
@@ -115,6 +115,8 @@ pub struct Search<'a, 's> {
     postponed: VecDeque<Postponed>,
     /// By place: questions about it that had no answer.
     unanswered: FxHashMap<SiteId, u32>,
+    /// By place, aim and number of flips: questions about it.
+    rationed: FxHashMap<(SiteId, Aim, usize), u32>,
 }
 
 /// A question to be asked again.
@@ -169,6 +171,7 @@ impl<'a, 's> Search<'a, 's> {
             patience: FIRST,
             postponed: VecDeque::new(),
             unanswered: FxHashMap::default(),
+            rationed: FxHashMap::default(),
         }
     }
 
@@ -380,6 +383,12 @@ impl<'a, 's> Search<'a, 's> {
                 return Ok(Go::Stop);
             }
             if which.is_some_and(|which| !which.contains(&number)) {
+                continue;
+            }
+            let asked = self.rationed.entry((target.site, target.aim, base.turned.len())).or_default();
+            *asked += 1;
+            if which.is_none() && *asked > RATION {
+                unanswered.push(number);
                 continue;
             }
             let mut relaxed = target.clone();

@@ -17,6 +17,8 @@ unravel_trace::budgets! {
     MOST_CHILDREN: usize = 40;
     /// Processes that one after the other look for a run, where native code crashed in those before.
     MOST_PROCESSES: u64 = 12;
+    /// Runs that came furthest, from which others go on.
+    PEAKS: usize = 12;
     /// Orders that wait to be tried.
     MOST_WAITING: usize = 20_000;
 }

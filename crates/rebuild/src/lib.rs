@@ -7,7 +7,7 @@
 //! had read by then says which orders to turn round ([`search`]).
 //!
 //! - [`task`] makes of a decoded log what is to be rebuilt, or refuses it.
-//! - [`steer`] is the scheduler, [`blame`] says which order to try after a run that strayed, [`search`] is the search.
+//! - [`steer`] is the scheduler, [`climb`] goes on from runs that came far, [`blame`] says which order to try after a run that strayed, [`search`] is the search.
 //! - [`apart`] does all this in another process.
 //! - [`ending`] compares how a run ended with what the log says.
 //!
@@ -22,6 +22,7 @@
 mod apart;
 mod blame;
 mod budgets;
+mod climb;
 mod ending;
 mod search;
 mod steer;

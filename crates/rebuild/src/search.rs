@@ -3,18 +3,19 @@
 //!
 //! A set is as good as the run that was steered by it came far: branches taken as recorded. After a run that strayed, sets with
 //! one order more are tried ([`crate::blame`]). Runs at random keep to the stamps too, and end where they stray, so they are
-//! cheap.
+//! cheap; every other one of them begins like one that came far ([`crate::climb`]).
 
 use std::collections::{BinaryHeap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use unravel_execute::Laboratory;
 use unravel_trace::{
-    Beyond, Detail, EngineError, Followed, Outcome, Rng, Run, Strayed, ThreadName, VisibleSet, Want,
+    Beyond, Detail, EngineError, Followed, Outcome, Rng, Run, Schedule, Strayed, ThreadName, VisibleSet, Want,
 };
 
 use crate::blame::{self, Known};
 use crate::budgets::{MOST_RUNS, MOST_WAITING};
+use crate::climb::{Begun, Climb, Peaks};
 use crate::ending::Verdict;
 use crate::steer::{Order, Policy, Stamps, Steer};
 use crate::task::Task;
@@ -126,6 +127,8 @@ pub fn rebuild(
         task,
         stamps: options.stamps.then_some(&stamps),
         known: Known::default(),
+        peaks: Peaks::default(),
+        rests: Vec::new(),
         waiting: BinaryHeap::new(),
         tried: HashSet::new(),
         runs: 0,
@@ -141,6 +144,9 @@ struct Search<'a> {
     task: &'a Task,
     stamps: Option<&'a Stamps>,
     known: Known,
+    peaks: Peaks,
+    /// As in [`Steer::rests`].
+    rests: Vec<Option<u32>>,
     waiting: BinaryHeap<Waiting>,
     tried: HashSet<(usize, Vec<Order>)>,
     runs: u64,
@@ -161,17 +167,22 @@ enum End {
 impl Search<'_> {
     fn go(&mut self, lab: &mut Laboratory<'_>, options: &Options) -> Result<Rebuilt, RebuildError> {
         self.begin();
+        // Without stamps single orders mend less, and what came far is worth more.
+        let orders_every = if self.stamps.is_some() { 2 } else { 4 };
         while self.runs < options.runs && lab.may_go_on() {
             let number = self.runs;
             let found = match self.waiting.pop() {
-                Some(waiting) if number < 8 || number.is_multiple_of(2) => {
+                Some(waiting) if number < 8 || number.is_multiple_of(orders_every) => {
                     let Waiting { orders, base, .. } = waiting;
-                    self.attempt(lab, BASES[base], Some(base), &orders)?
+                    self.attempt(lab, BASES[base], Some(base), &orders, None)?
                 }
                 waiting => {
                     self.waiting.extend(waiting);
-                    let policy = self.at_random(Rng::derive(options.seed, number));
-                    self.attempt(lab, (policy, number % 4 != 1), None, &[])?
+                    let seed = Rng::derive(options.seed, number);
+                    let policy = self.at_random(seed);
+                    let climbs = number % 4 >= 2;
+                    let begun = self.peaks.begin(&mut Rng::new(seed ^ 3)).filter(|_| climbs);
+                    self.attempt(lab, (policy, number % 8 != 1), None, &[], begun)?
                 }
             };
             if let Some(found) = found {
@@ -187,6 +198,8 @@ impl Search<'_> {
 
     fn begin(&mut self) {
         self.known = Known::default();
+        self.peaks = Peaks::default();
+        self.rests = vec![None; self.task.route.legs.len()];
         self.waiting.clear();
         self.tried.clear();
         for base in 0..BASES.len() {
@@ -224,17 +237,27 @@ impl Search<'_> {
         (policy, stamped): (Policy, bool),
         base: Option<usize>,
         orders: &[Order],
+        begun: Option<Begun>,
     ) -> Result<Option<Rebuilt>, RebuildError> {
         self.runs += 1;
         let route = &self.task.route;
         let stamps = self.stamps.filter(|_| stamped);
         let mut steer = Steer::new(route, stamps, orders, policy);
+        steer.rests = self.rests.clone();
         steer.early = base.is_none() && self.runs.is_multiple_of(8);
         let want = Want { learn: true, ..Want::only(Detail::Outcome) };
-        let followed = lab.follow(Some(route), &mut steer, &mut (), want)?;
+        let followed = match begun {
+            None => lab.follow(Some(route), &mut steer, &mut (), want)?,
+            Some(begun) => {
+                let mut climb = Climb { begun, steer: &mut steer, asked: 0, on: true };
+                lab.follow(Some(route), &mut climb, &mut (), want)?
+            }
+        };
         self.learned.merge(&followed.run.learned);
         self.events = self.events.max(followed.run.schedule.events());
         let kept: u64 = followed.kept.iter().sum();
+        self.peaks.learn(kept, &followed.run.schedule);
+        self.learn_rests(&followed);
         let verdict = match self.task.expected.judge(&followed) {
             // Those hang that hung.
             Verdict::Same
@@ -279,6 +302,24 @@ impl Search<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Threads that stay somewhere after their last branch, but not the one that fails. Where all stay, none rests.
+    fn learn_rests(&mut self, followed: &Followed) {
+        if self.task.expected.hangs() {
+            return;
+        }
+        let schedule = &followed.run.schedule;
+        for (index, used_up) in followed.used_up.iter().enumerate() {
+            let Some(used_up) = used_up else { continue };
+            let Some(name) = schedule.threads.get(index) else { continue };
+            let legs = &self.task.route.legs;
+            let Some(leg) = legs.iter().position(|leg| leg.thread == *name) else { continue };
+            let fails = self.task.expected.thread() == Some(name);
+            if self.rests[leg].is_none() && !fails && legs[leg].then == Beyond::Stays {
+                self.rests[leg] = Some(own_events(schedule, index as u32, *used_up));
+            }
+        }
     }
 
     /// The thread that did not do what it should.
@@ -362,4 +403,17 @@ impl Search<'_> {
             None => Err(RebuildError::Time { runs }),
         }
     }
+}
+
+/// How many of so many first events of a run are a thread's.
+fn own_events(schedule: &Schedule, thread: u32, first: u64) -> u32 {
+    let (mut all, mut own) = (0u64, 0u32);
+    for segment in &schedule.segments {
+        let counted = u64::from(segment.events).min(first.saturating_sub(all));
+        all += u64::from(segment.events);
+        if segment.thread == thread {
+            own += counted as u32;
+        }
+    }
+    own
 }

@@ -176,6 +176,9 @@ pub(crate) struct Steer<'a> {
     ended: Vec<bool>,
     /// Whether time may pass early for a thread that sleeps or waits, as on a busy machine; a deviation, which the report names.
     pub early: bool,
+    /// By leg: after how many of its events a thread that stays has taken its last branch, if known. From there on it goes only where
+    /// nobody else can: the recorded run may have left it anywhere.
+    pub rests: Vec<Option<u32>>,
     /// What was executed, the last of it.
     pub seen: Vec<Seen>,
     /// Orders could not be kept.
@@ -215,6 +218,7 @@ impl<'a> Steer<'a> {
             holders: FxHashMap::default(),
             ended: vec![false; legs],
             early: false,
+            rests: Vec::new(),
             seen: Vec::new(),
             gave_way: false,
         }
@@ -240,6 +244,11 @@ impl<'a> Steer<'a> {
         self.orders
             .iter()
             .any(|order| order.then == next && self.own[order.first.leg as usize] < order.first.own)
+    }
+
+    fn rests(&self, leg: u32) -> bool {
+        let rests = self.rests.get(leg as usize).copied().flatten();
+        rests.is_some_and(|from| self.own[leg as usize] >= from)
     }
 
     /// The recorded operation that a pending event is.
@@ -337,7 +346,15 @@ impl Scheduler for Steer<'_> {
         }
         let mut free = Vec::with_capacity(view.enabled.len());
         let mut unordered = Vec::new();
+        let mut active: Vec<Ready> = Vec::with_capacity(view.enabled.len());
         for ready in view.enabled {
+            if !self.leg(view.names, ready.thread).is_some_and(|leg| self.rests(leg)) {
+                active.push(*ready);
+            }
+        }
+        // Whoever ends the process does not count.
+        let anybody = active.iter().any(|ready| ready.pending.op != Op::End);
+        for ready in if anybody { &active } else { view.enabled } {
             let leg = self.leg(view.names, ready.thread);
             if leg.is_some_and(|leg| self.held_by_order(leg)) {
                 continue;

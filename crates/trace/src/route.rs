@@ -80,6 +80,8 @@ pub struct Followed {
     pub kept: Vec<u64>,
     /// By thread of the run: whether it has none left.
     pub at_end: Vec<bool>,
+    /// By thread of the run: after how many events of the run it had taken its last turn.
+    pub used_up: Vec<Option<u64>>,
     /// Rounds of busy waits that the recorded run made and this one did not need.
     pub rounds_left_out: u64,
     /// If there was no route to keep to: the one that the run took.

@@ -65,6 +65,8 @@ struct Follows {
     /// Index into [`Plan::steps`].
     leg: Option<usize>,
     next: usize,
+    /// After how many events of the run it had taken its last turn.
+    used_up: Option<u64>,
     /// It stays at a branch for good.
     parked: bool,
     /// Without a plan: what it did.
@@ -154,6 +156,7 @@ impl Machine {
         Ok(Followed {
             kept: threads.iter().map(|thread| thread.next as u64).collect(),
             at_end: threads.iter().map(|thread| left(thread) == 0).collect(),
+            used_up: threads.iter().map(|thread| thread.used_up).collect(),
             taken: plan.is_none().then(|| Arc::new(self.taken(&threads))),
             run,
             strayed,
@@ -193,6 +196,7 @@ impl Machine {
         let at = unsafe { self.threads[me].at.pc.offset_from(body.code.as_ptr()) } as Target;
         let step = Step { function: function.0, at, to };
         let is_terminator = body.terminators.binary_search_by_key(&at, |one| one.at).is_ok();
+        let events = self.events;
         if self.follower.as_ref().is_some_and(|follower| follower.threads.len() <= me) {
             self.prepare_to_follow(me);
         }
@@ -208,6 +212,9 @@ impl Machine {
         let Some(leg) = thread.leg else { return };
         if plan.steps[leg].get(thread.next) == Some(&step) {
             thread.next += 1;
+            if thread.next == plan.steps[leg].len() {
+                thread.used_up = Some(events);
+            }
             return;
         }
         if is_terminator && plan.recorded[function.0 as usize] {

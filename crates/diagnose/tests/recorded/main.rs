@@ -395,3 +395,59 @@ fn what_no_recorded_paths_do_is_not_claimed() {
         other => panic!("{other:?}"),
     }
 }
+
+/// Clients that each need every module, beginning with another one, and load those that they find unloaded: check then act. The published
+/// folder `loader` has this shape.
+fn loader(clients: &[&'static str], modules: &[&'static str]) -> Program {
+    let need = |module: &'static str| {
+        let load =
+            vec![Op::Write(module, number(1)), Op::Lock(5), Op::Add("loads_9", 1), Op::Unlock(5)];
+        Op::If(module, Test::Is(number(0)), load, vec![])
+    };
+    let mut main: Vec<Op> = modules.iter().map(|module| Op::Write(module, number(0))).collect();
+    main.push(Op::Write("loads_9", number(0)));
+    main.extend(clients.iter().map(|client| Op::Fork(client)));
+    main.extend(clients.iter().map(|client| Op::Join(client)));
+    main.push(Op::Assert("loads_9", Test::Less(modules.len() as i64 + 1)));
+    let mut program = Program::from([("0", main)]);
+    for (nth, client) in clients.iter().enumerate() {
+        let turned = (0..modules.len()).map(|at| need(modules[(nth + at) % modules.len()]));
+        program.insert(client, turned.collect());
+    }
+    program
+}
+
+/// So many combinations of recorded paths that they are not gone through: where threads want to go leads to one that fails
+/// (`probing.rs`).
+#[test]
+fn of_many_recorded_paths_those_are_tried_that_threads_want_to_take() {
+    let program = loader(&["1", "2", "3", "4", "5"], &["a_1", "b_2", "c_3"]);
+    let mut tried = 0;
+    for seed in 0..6 {
+        let mut rng = Rng::new(Rng::derive(43, seed));
+        let runs: Vec<Machine> =
+            (0..400).map(|_| Machine::new(&program).run_at_random(&mut rng)).collect();
+        let failing: Vec<Paths> =
+            runs.iter().filter(|run| run.failed).map(Machine::paths).collect();
+        // What a few executions did that passed, and whose paths cannot fail together as they are: every module is loaded once.
+        let mut recorded: Vec<Machine> = Vec::new();
+        for run in runs.iter().filter(|run| !run.failed) {
+            if recorded.len() < 24 && recorded.iter().all(|other| other.paths() != run.paths()) {
+                recorded.push(run.clone());
+            }
+        }
+        if !failing.iter().any(|paths| is_covered(paths, &recorded)) {
+            continue;
+        }
+        tried += 1;
+        let paths: BTreeSet<(&str, String)> =
+            recorded.iter().flat_map(|machine| machine.paths()).collect();
+        assert!(paths.len() > 15, "{} paths are few", paths.len());
+        let directory = tempfile::tempdir().expect("a directory");
+        folder::write(directory.path(), &recorded, Style::default(), &mut rng);
+        let diagnosis = diagnosed(directory.path(), &symbiosis::Options::default());
+        let diagnosis = diagnosis.unwrap_or_else(|e| panic!("{seed}: {e}"));
+        check(&program, &diagnosis);
+    }
+    assert!(tried >= 4, "only {tried} folders could fail");
+}

@@ -35,7 +35,7 @@ impl Search<'_, '_> {
             }
             return;
         }
-        if found.len() > depth as usize {
+        if found.iter().any(|candidate| candidate.rank > depth) {
             self.gap(HuntGap::Depth { depth });
         }
         let base = Rc::new(Base { combination: combination.clone(), combined, values });
