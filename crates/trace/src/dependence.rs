@@ -45,6 +45,8 @@ pub enum Role {
 
 /// Above every address of a process: a byte a thread.
 const THREADS: u64 = 1 << 62;
+/// What `poll` and its kin look at: all that is behind descriptors.
+const WATCHED: u64 = (1 << 63) - 16;
 /// What library functions do to the world.
 const OUTSIDE: u64 = 1 << 63;
 
@@ -68,6 +70,15 @@ pub fn touched(event: &Pending) -> (Option<Touch>, Option<Touch>) {
         (Op::Read, _) => memory(false, Role::Data),
         (Op::Write | Op::Update, _) => memory(true, Role::Data),
         (Op::Free, _) => memory(true, Role::Free),
+        // What is behind a descriptor; who looks at several of them has no address.
+        (Op::Acquire | Op::Release, Operand::Watched) => {
+            let (role, looks) = match op {
+                Op::Acquire => (Role::Acquire, address == 0),
+                _ => (Role::Release, false),
+            };
+            let all = Touch { address: WATCHED, bytes: 1, writes: !looks, role: Role::Outside };
+            (one(1, true, role).0, Some(all))
+        }
         // The second half of a condition wait takes the mutex again.
         (Op::Acquire, Operand::Mutex(taken)) => {
             (one(1, true, Role::Wake).0, mutex(taken, Role::Acquire))

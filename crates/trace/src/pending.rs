@@ -31,6 +31,8 @@ pub enum Operand {
     /// gets one ([`Op::Acquire`]) or, once the event is
     /// executed, was created.
     Thread(ThreadId),
+    /// An operation on what is behind a descriptor, which others may look at together with more of them (`poll`).
+    Watched,
     /// A library function may write the program's memory here, unseen.
     UnseenWrites,
 }

@@ -142,7 +142,7 @@ impl State {
     fn is_left_after(&self, need: Need, flags: i32) -> bool {
         match need {
             Need::Never | Need::Signal(_) | Need::Time => true,
-            Need::Semaphore(_) | Need::Futex(_) => flags & libc::SA_RESTART == 0,
+            Need::Semaphore(_) | Need::Futex(_) | Need::Descriptor => flags & libc::SA_RESTART == 0,
             _ => false,
         }
     }

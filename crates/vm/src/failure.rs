@@ -296,6 +296,10 @@ impl Machine {
                 format!("{who} waits for a wake of futex {} that does not come", name(at))
             }
             Need::Time => format!("{who} sleeps"),
+            Need::Descriptor => {
+                let what = self.describe_descriptors(thread.id.index());
+                format!("{who} waits for {what} that never comes")
+            }
             Need::Signal(_) | Need::Never => {
                 format!("{who} waits for a signal that nobody in the program sends any more")
             }

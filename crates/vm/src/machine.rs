@@ -153,6 +153,8 @@ pub(crate) struct State {
     /// Streams the program opened, to be closed with it.
     pub open_files: Vec<u64>,
     pub sem_names: FxHashMap<String, u64>,
+    pub descriptors: crate::models::descriptors::Descriptors,
+    pub children: crate::models::children::Children,
     /// What the program believes about `std::cout` and `stdout`.
     pub synced_with_stdio: bool,
     /// Given back last, when nothing of the machine is left.
@@ -253,6 +255,8 @@ impl OwnedMachine {
             stubs: Vec::new(),
             open_files: Vec::new(),
             sem_names: FxHashMap::default(),
+            descriptors: Default::default(),
+            children: Default::default(),
             synced_with_stdio: true,
             program: Arc::new(program),
             options,
@@ -475,6 +479,8 @@ impl Machine {
         self.jumps.clear();
         self.nondet.begin(&input.nondet);
         self.sem_names.clear();
+        self.descriptors.clear();
+        self.children.clear();
         self.synced_with_stdio = true;
         self.close_files();
         self.natives.set_input(input);

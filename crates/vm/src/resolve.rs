@@ -42,6 +42,7 @@ fn always_modelled(name: &str) -> bool {
 }
 
 pub(crate) fn resolve_externals(program: &Program, libraries: &Libraries) -> Vec<Resolved> {
+    let has_descriptors = models::descriptors::are_used(program);
     program
         .functions
         .iter()
@@ -49,6 +50,9 @@ pub(crate) fn resolve_externals(program: &Program, libraries: &Libraries) -> Vec
             let name = function.name.as_str();
             if function.body.is_some() && !always_modelled(name) {
                 return Resolved::Body;
+            }
+            if has_descriptors && let Some(model) = models::descriptors::find(name) {
+                return Resolved::Model(model);
             }
             if let Some(model) = models::find(name) {
                 return Resolved::Model(model);

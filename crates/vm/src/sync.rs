@@ -138,6 +138,7 @@ impl State {
             Need::Futex(_) => self.threads[index].woken_by.is_some(),
             Need::Time => self.threads[index].deadline <= self.clock.now,
             Need::Signal(set) => self.signals.pending && self.pending_signals(index) & set != 0,
+            Need::Descriptor => self.descriptors_ready(index),
             Need::Never => false,
         }
     }

@@ -76,6 +76,8 @@ pub(crate) enum Need {
     Futex(u64),
     /// Time: its deadline.
     Time,
+    /// What the thread waits for of descriptors ([`crate::models::descriptors`]).
+    Descriptor,
     /// A signal of this set.
     Signal(u64),
     /// Nothing but the handler of a signal (`pause`, `sigsuspend`).

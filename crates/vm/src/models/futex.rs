@@ -1,5 +1,5 @@
 //! `syscall`, as far as programs and libstdc++'s headers use it: futexes, which `std::atomic::wait` and
-//! semaphores of C++20 stand on, and asking who one is.
+//! semaphores of C++20 stand on, and asking who one is. What a program can do without is refused as by an older kernel.
 
 use unravel_trace::{EventKind, Op, SiteId, ThreadId};
 
@@ -24,6 +24,14 @@ fn call(m: &mut Machine, a: Args) -> Flow {
         libc::SYS_gettid => Flow::Return(PROCESS + m.current as u64),
         libc::SYS_getpid => Flow::Return(PROCESS),
         libc::SYS_tgkill => super::signals::kill_by_number(m, a.int(2), a.int(3), a.site()),
+        // io_uring, sandboxes, barriers of the whole machine: programs do without them on older kernels, and here.
+        libc::SYS_io_uring_setup
+        | libc::SYS_io_uring_enter
+        | libc::SYS_io_uring_register
+        | libc::SYS_landlock_create_ruleset
+        | libc::SYS_landlock_add_rule
+        | libc::SYS_landlock_restrict_self
+        | libc::SYS_membarrier => fail_with_errno(libc::ENOSYS),
         other => m.finish_inconclusive(format!("the system call {other} is not supported")),
     }
 }

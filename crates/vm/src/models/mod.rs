@@ -8,8 +8,10 @@ pub(crate) mod alloc;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod c11;
+pub(crate) mod children;
 pub(crate) mod cond;
 pub(crate) mod cxx;
+pub(crate) mod descriptors;
 pub(crate) mod exception;
 pub(crate) mod files;
 pub(crate) mod float;
@@ -188,6 +190,7 @@ const FAMILIES: &[Family] = &[
     atomic::MODELS,
     barrier::MODELS,
     c11::MODELS,
+    children::MODELS,
     cond::MODELS,
     cxx::MODELS,
     exception::MODELS,

@@ -386,7 +386,7 @@ pub(crate) fn arrive(m: &mut Machine, target: Option<usize>, sent: Sent) {
 
 impl Machine {
     /// Says that nobody outside sends anything, if nobody inside does.
-    fn await_signal(&mut self) {
+    pub(super) fn await_signal(&mut self) {
         if self.concolic.guide.is_on() {
             self.finish_inconclusive("a thread waits for a signal in a guided run".into());
         }

@@ -214,6 +214,7 @@ impl Machine {
             Need::Ended(child) => Wants::Join { child },
             Need::Changed(..)
             | Need::Futex(_)
+            | Need::Descriptor
             | Need::Time
             | Need::Signal(_)
             | Need::Never
