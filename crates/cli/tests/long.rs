@@ -11,10 +11,8 @@ const UNLOCKED: &str = "noise++;";
 /// An update of `hits` that can be lost.
 const LOST_UPDATE: (&str, &str) = ("int seen = hits;\n\thits = seen + 1;", "hits == 4");
 /// A token that is taken by who has seen that it is there.
-const CHECK_THEN_ACT: (&str, &str) = (
-    "if (tokens > 0)\n\t__atomic_fetch_sub(&tokens, 1, __ATOMIC_SEQ_CST);",
-    "tokens >= 0",
-);
+const CHECK_THEN_ACT: (&str, &str) =
+    ("if (tokens > 0)\n\t__atomic_fetch_sub(&tokens, 1, __ATOMIC_SEQ_CST);", "tokens >= 0");
 /// The same with a flag, which is written with a constant.
 const FLAG: (&str, &str) = (
     "if (tokens == 1) {\n\ttokens = 0; __atomic_fetch_add(&hits, 1, __ATOMIC_SEQ_CST); }",

@@ -131,8 +131,9 @@ unravel_trace::budgets! {
     MOST_WINDOWS: usize = 4;
     /// Conflicts of one thread that are left in between, where all are too many: a round reads and writes.
     LAST_CONFLICTS: usize = 4;
-    /// Longer runs are not executed symbolically: that takes some hundred bytes an event.
-    MOST_SYMBOLIC: u64 = 3_000_000;
+    /// Longer runs are not executed symbolically: that takes more than a kilobyte an event, and every copy of a process that has
+    /// them takes longer to make.
+    MOST_SYMBOLIC: u64 = 500_000;
     /// Of longer runs nobody asks who called: every event has a stack, and the run is executed once more for them.
     MOST_CALLS: u64 = 200_000;
     /// Schedules of quick and of thorough trials there, and of runs that are not short.

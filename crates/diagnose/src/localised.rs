@@ -19,9 +19,7 @@ use unravel_execute::Laboratory;
 use unravel_results::{Observed, RootCause};
 use unravel_trace::{Detail, Event, Schedule, Segment, ThreadId, Trace};
 
-use crate::budgets::{
-    COMPACTED, LAST_CONFLICTS, MOST_CALLS, MOST_SYMBOLIC, MOST_WINDOWS, WINDOW,
-};
+use crate::budgets::{COMPACTED, LAST_CONFLICTS, MOST_CALLS, MOST_SYMBOLIC, MOST_WINDOWS, WINDOW};
 use crate::calls::Calls;
 use crate::execution::extents;
 use crate::failing::Failing;
@@ -42,13 +40,16 @@ pub struct Localised {
 /// The root cause of a long failing run, if it is in one place.
 pub fn localise(lab: &mut Laboratory<'_>, failing: &Failing) -> Option<Localised> {
     let extents = extents(&failing.observed.trace);
-    let run = Extended::new(&failing.observed.trace, &[], None);
     // What the failure depends on comes first: of noise there is much.
     let relevance = match symbolically(lab, failing) {
         Some(whole) => sliced(&whole),
         None => Relevance::default(),
     };
-    let mut candidates = shields::candidates(&run, &relevance, &failing.calls, &extents);
+    // Not kept: what this process has, the copies have that are made of it.
+    let mut candidates = {
+        let run = Extended::new(&failing.observed.trace, &[], None);
+        shields::candidates(&run, &relevance, &failing.calls, &extents)
+    };
     candidates.truncate(COMPACTED);
     // Only events that schedules count, each for itself, can be put into another order.
     let Observed { trace, schedule, .. } = &failing.observed;
@@ -303,12 +304,7 @@ fn rearranged(
 }
 
 /// Events of others that read or write what the ends of a stretch touch.
-fn touches(
-    trace: &Trace,
-    stretch: &Stretch,
-    among: Range<usize>,
-    extents: &Extents,
-) -> Vec<usize> {
+fn touches(trace: &Trace, stretch: &Stretch, among: Range<usize>, extents: &Extents) -> Vec<usize> {
     let own = trace.events[stretch.begin].thread;
     // A read of what is read matters, too: what it sees decides what comes next.
     let ends = ends(trace, stretch).map(|touch| match touch {

@@ -13,9 +13,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use unravel_trace::Executor;
 
-use crate::{Limit, clock};
 use crate::budgets::{GRACE, TICK};
 use crate::silence::fall_silent;
+use crate::{Limit, clock};
 
 /// A forked process, killed when dropped.
 #[derive(Debug)]
@@ -200,7 +200,10 @@ impl<T: Serialize + DeserializeOwned> Apart<T> {
             if limit.is_interrupted() {
                 self.stop();
             }
-            if !limit.may_go_on() && clock::now().saturating_duration_since(*over.get_or_insert_with(clock::now)) > GRACE {
+            if !limit.may_go_on()
+                && clock::now().saturating_duration_since(*over.get_or_insert_with(clock::now))
+                    > GRACE
+            {
                 return Attended::Late;
             }
         }

@@ -17,6 +17,8 @@ unravel_trace::budgets! {
     SIMPLIFYING_SHARE: u32 = 4;
     /// Simplifying a run with more events may take half of the time.
     LONG: u64 = 100_000;
+    /// So many times as long may its diagnosis take, where nobody says how long: each execution takes a second.
+    LONG_TIMES: u32 = 2;
     /// Simplifying takes no longer than this.
     MOST_SIMPLIFYING: Duration = Duration::from_secs(3);
     /// Executions of the search for fewer switches that is exact: a tenth of what the command itself spends.

@@ -14,7 +14,9 @@ use unravel_results::{
 use unravel_solve::SolverChoice;
 use unravel_trace::{Executor, Input, KnownBug, Rules, Run};
 
-use crate::budgets::{ALWAYS, DIAGNOSED, DIAGNOSIS, FUTILE, GROUPING, HURRIED, LEAST, MORE, TIMES};
+use crate::budgets::{
+    ALWAYS, DIAGNOSED, DIAGNOSIS, FUTILE, GROUPING, HURRIED, LEAST, LONG, LONG_TIMES, MORE, TIMES,
+};
 use crate::diagnosing::{self, Diagnosed, Why};
 use crate::keep::{Keeper, Name};
 use crate::{same_cause, vanishing};
@@ -145,6 +147,8 @@ pub fn explain(
         } else if index >= request.budget.diagnosed {
             undiagnosed(&format!("only the first {} bugs are", request.budget.diagnosed))
         } else {
+            let is_long = finding.run.schedule.events() > LONG && time == DIAGNOSIS;
+            let time = if is_long { time * LONG_TIMES } else { time };
             let deadline = clock::now() + share(time, index);
             let deadline = hurry.map_or(deadline, |end| end.min(deadline));
             let deadline = match explored.tally.always_fails(ALWAYS) {

@@ -235,7 +235,10 @@ impl TraceFile {
     pub fn encode(&self) -> Vec<u8> {
         // Every stored type knows its lengths and the output grows, so nothing can go wrong.
         let payload = postcard::to_stdvec(self).expect("stored types always encode");
-        let body = miniz_oxide::deflate::compress_to_vec(&payload, if payload.len() < LONG { LEVEL } else { FAST });
+        let body = miniz_oxide::deflate::compress_to_vec(
+            &payload,
+            if payload.len() < LONG { LEVEL } else { FAST },
+        );
         let mut file = Vec::with_capacity(HEADER_BYTES + body.len());
         file.extend(MAGIC);
         file.extend(FormatVersion::CURRENT.0.to_le_bytes());

@@ -2,7 +2,8 @@
 
 use unravel_results::Pattern;
 use unravel_trace::{
-    Bug, Condition, Event, EventKind, LocationId, Place, Request, ThreadId, Trace, Wants, user_place,
+    Bug, Condition, Event, EventKind, LocationId, Place, Request, ThreadId, Trace, Wants,
+    user_place,
 };
 
 use crate::failing::Failing;

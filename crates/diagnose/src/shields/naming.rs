@@ -26,11 +26,17 @@ pub fn describe(
     let seen = Seen::new(failing, run, stretch, passing);
     let pattern = seen.pattern();
     let sentence = seen.sentence(pattern);
-    let to = match stretch.next_round || seen.is_again() {
+    let goes_round = stretch.next_round || seen.is_again();
+    let to = match goes_round {
         true => format!("{} of the next round", stretch.to.short()),
         false => stretch.to.short(),
     };
     let mut advice = atomic(&stretch.from, &stretch.to, &to, &seen.rivals());
+    if goes_round && SourceLine::from(&stretch.from) == SourceLine::from(&stretch.to) {
+        let (here, rivals) = (stretch.from.short(), seen.rivals());
+        advice =
+            format!("nothing of {rivals} should come between one round of {here} and the next");
+    }
     if let (Some(first), last) =
         (seen.called(seen.begin, seen.end), seen.called(seen.end, seen.begin))
     {
@@ -172,9 +178,7 @@ impl<'s> Seen<'s> {
             return Pattern::BrokenLock;
         }
         match (reads(a), writes(a), reads(b), writes(b)) {
-            (_, true, _, true)
-                if !self.same_location() && !self.is_again() && self.publishes() =>
-            {
+            (_, true, _, true) if !self.same_location() && !self.is_again() && self.publishes() => {
                 Pattern::EarlyPublication
             }
             _ if updates && !self.decides(|why| why == ConditionKind::Branch) => {

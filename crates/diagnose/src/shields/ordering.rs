@@ -101,6 +101,9 @@ fn got_it(failing: &Failing, wanted: &Wanted) -> String {
     });
     let Some(last) = last else { return String::new() };
     let Some(place) = trace.place(&trace.events[last]) else { return String::new() };
+    if *place == wanted.first.place {
+        return String::new();
+    }
     let called = calls::said(match used(failing, &wanted.first) {
         Some(used) => failing.calls.beside(last, used),
         None => failing.calls.apart(last, trace.events[last].site),
