@@ -41,8 +41,8 @@ pub fn table_3(lab: &Lab) -> Table {
         ],
         rows: cells.collect(),
         remarks: vec![
-            "cache4j M and L: the reduction within a diagnosis leaves these runs as they are; why was not looked into. \
-             `unravel simplify`, which `explain` does first, is not that reduction (Tinertia's tables)."
+            "Behind the paper: cache4j M and L. What the reduction finds in the model is kept only if it fails when executed, and of these \
+             two it did not, so that the run is left as it was. `unravel simplify`, which `explain` does first, is not that reduction (Tinertia's tables)."
                 .into(),
         ],
         claims: judge(&REDUCED, &rows),
