@@ -75,7 +75,7 @@ const CLAIMS: [Claim<Row>; 5] = [
         of: |rows| Seen::of_all(rows, Row::name, |row| row.nearest().is_some()),
     },
     Claim {
-        says: "no more data flows differ than in the paper's best, or it is proved that none fewer can; of pfscan, in recorded steps",
+        says: "no more data flows differ than in the paper's best, or it is proved that none fewer can; of pfscan (behind the paper) in recorded steps only",
         of: |rows| {
             Seen::of_all(rows, Row::name, |row| {
                 row.is_within() || row.name() == "pfscan" && row.is_within_recorded()

@@ -225,6 +225,25 @@ fn no_failure_takes_more_attempts_than_cortex_needs() {
     }
 }
 
+/// As long as in the thesis: updates of a counter that the solver would have to put into every order, and many places to ask about.
+#[test]
+fn what_cannot_be_refuted_keeps_nobody_from_the_next_question() {
+    let directory = directory("hunt-long");
+    let sized: [(&str, &[&str], u64); 3] = [
+        ("order/garage", &["5", "6", "100"], 9),
+        ("path-dependent/loader", &["10", "9"], 11),
+        ("path-dependent/ticketorder", &["3", "14"], 1),
+    ];
+    for (case, args, most) in sized {
+        let name = case.rsplit('/').next().unwrap_or(case);
+        let program = corpus(&format!("{case}/{name}.c"));
+        let document = document(&directory, &[&[&*program, "--"], args].concat(), FINDING);
+        let exposed = &document["exposed"][0];
+        assert_eq!(exposed["how"], "by-path", "{case}: {exposed}");
+        assert!(exposed["attempt"].as_u64().is_some_and(|n| n <= most), "{case}: {exposed}");
+    }
+}
+
 /// Two flips have to happen in one execution, which none of the orders for one flip shows by chance.
 const TWO_FLAGS: &str = r#"
 #include <assert.h>

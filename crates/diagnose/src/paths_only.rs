@@ -8,7 +8,7 @@
 //! threads are stuck and breadth first once all paths are complete. Where none of this leads to a failing run, the program
 //! is executed with its real values and steered along the same paths (`paths_steered.rs`).
 //!
-//! *Not modelled*: failures that only execution can tell (wrong output, livelocks, the user's checks); these are for steering. What is shared
+//! *Not modelled*: failures that only execution can tell: livelocks are for steering; wrong output and the user's checks are found by neither. What is shared
 //! (the visible set) is taken from executions of the program, which a static analysis would have to say otherwise. Errs
 //! on the side of finding nothing: a schedule is only reported if its execution showed the same failure.
 
@@ -20,12 +20,13 @@ use unravel_execute::{Apart, Attended, Laboratory};
 use unravel_results::{Diagnosis, Effort};
 use unravel_solve::{Model, Solver, StepId};
 use unravel_trace::{
-    Bug, BugId, Condition, ConditionKind, Detail, EngineError, FailureKind, Guess, Guided, Outcome, Paths, Rng,
-    Run, Symbolic, Trace,
+    Bug, BugId, Condition, ConditionKind, Detail, EngineError, FailureKind, Guess, Guided, Outcome,
+    Paths, Rng, Run, Symbolic, Trace,
 };
 
 use crate::budgets::{
-    AT_ONCE, LEADING_SHARE, MOST_ATTEMPTS, MOST_COMPLETE, RELAXED_EXECUTIONS, RELAXED_WALKS, SOLVER_TIME,
+    AT_ONCE, LEADING_SHARE, MOST_ATTEMPTS, MOST_COMPLETE, RELAXED_EXECUTIONS, RELAXED_WALKS,
+    SOLVER_TIME,
 };
 use crate::diagnose::{DiagnoseError, Options, Stage, diagnose, not_reproduced};
 use crate::executable::Steps;
@@ -49,7 +50,10 @@ pub fn diagnose_paths(
     progress(Stage::SeekingFailing);
     let mut effort = Effort::default();
     let found = match rebuild_apart(lab, &paths, &bug, solver, options, &mut effort) {
-        Err(DiagnoseError::NoFailingSchedule(why)) => steered.seek(lab, &why)?,
+        Err(DiagnoseError::NoFailingSchedule(why)) => match steered {
+            Some(steered) => steered.seek(lab, &why)?,
+            None => return Err(DiagnoseError::NoFailingSchedule(why)),
+        },
         found => found?,
     };
     let mut diagnosis = diagnose(lab, program, &found.run, solver, options, progress)?;
@@ -64,7 +68,7 @@ fn paths_of(
     lab: &mut Laboratory<'_>,
     recorded: &Run,
     bug: &BugId,
-) -> Result<(Paths, Steered), DiagnoseError> {
+) -> Result<(Paths, Option<Steered>), DiagnoseError> {
     let settled = settle(lab, &recorded.schedule, bug);
     let schedule = settled.as_ref().unwrap_or(&recorded.schedule);
     let run = lab.replay(schedule, Detail::Symbolic);

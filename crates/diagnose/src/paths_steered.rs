@@ -12,7 +12,7 @@ use unravel_rebuild::{Expected, Options, RebuildError, Rebuilt, Task, rebuild};
 use unravel_trace::{BugId, Detail, Route, Schedule, Want};
 
 use crate::budgets::STEERED_RUNS;
-use crate::diagnose::{DiagnoseError, not_reproduced};
+use crate::diagnose::DiagnoseError;
 use crate::paths_only::Found;
 use crate::world::{Ending, ending};
 
@@ -22,22 +22,23 @@ pub struct Steered {
 }
 
 impl Steered {
-    /// One replay of which the route is kept.
+    /// One replay of which the route is kept. `None` if it does not end with the bug: what is judged after a run, as its output is,
+    /// no steered run shows.
     pub fn along(
         lab: &mut Laboratory<'_>,
         schedule: &Schedule,
         bug: &BugId,
-    ) -> Result<Steered, DiagnoseError> {
+    ) -> Result<Option<Steered>, DiagnoseError> {
         lab.see(schedule.visible.clone());
         let mut replay = Replay::new(schedule);
         let followed = lab.follow(None, &mut replay, &mut (), Want::only(Detail::Outcome))?;
         let failure = followed.run.outcome.failure().filter(|failure| failure.id() == *bug);
         let (Some(failure), Some(route)) = (failure, &followed.taken) else {
-            return Err(not_reproduced(lab, &followed.run));
+            return Ok(None);
         };
         let expected = Expected::Bug { thread: failure.thread.clone(), id: bug.clone() };
         let route: Arc<Route> = route.clone();
-        Ok(Steered { task: Task { route, hints: Vec::new(), expected } })
+        Ok(Some(Steered { task: Task { route, hints: Vec::new(), expected } }))
     }
 
     /// A failing run along the paths. `led` says why leading threads along them did not get there.

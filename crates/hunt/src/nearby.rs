@@ -25,19 +25,22 @@ struct Hold {
 /// An order that fails, all steps in it. `most` bounds the steps that are evaluated.
 pub fn nearby(model: &Model, most: u64) -> Option<Vec<StepId>> {
     let mut walker = Walker { model, evaluator: Evaluator::new(model), left: most };
-    let latest_first: Vec<StepId> = model.steps().collect::<Vec<_>>().into_iter().rev().collect();
+    let latest_first: Vec<StepId> = model.steps().rev().collect();
     let patient = latest_first.iter().map(|before| Hold { before: *before, until: None });
     for hold in patient {
-        if let Some(order) = walker.walk(hold)? {
-            return Some(order);
+        match walker.walk(hold) {
+            Walked::Fails(order) => return Some(order),
+            Walked::Passes => {}
+            Walked::Spent => return None,
         }
     }
     let touching = Touching::new(model);
     for before in latest_first {
         for until in touching.others(model, before) {
-            let hold = Hold { before, until: Some(until) };
-            if let Some(order) = walker.walk(hold)? {
-                return Some(order);
+            match walker.walk(Hold { before, until: Some(until) }) {
+                Walked::Fails(order) => return Some(order),
+                Walked::Passes => {}
+                Walked::Spent => return None,
             }
         }
     }
@@ -50,10 +53,17 @@ struct Walker<'m> {
     left: u64,
 }
 
+/// What came of a walk.
+enum Walked {
+    /// All steps, those after the failure last.
+    Fails(Vec<StepId>),
+    Passes,
+    /// Nothing is left to evaluate with.
+    Spent,
+}
+
 impl Walker<'_> {
-    /// Outside: whether there is anything left to spend. Inside: an order that fails.
-    #[expect(clippy::option_option, reason = "the two are not the same")]
-    fn walk(&mut self, hold: Hold) -> Option<Option<Vec<StepId>>> {
+    fn walk(&mut self, hold: Hold) -> Walked {
         let model = self.model;
         let threads = model.threads();
         let mut next = vec![0usize; threads];
@@ -77,7 +87,8 @@ impl Walker<'_> {
             }
             let mut went = None;
             for (step, thread) in waiting {
-                self.left = self.left.checked_sub(1)?;
+                let Some(left) = self.left.checked_sub(1) else { return Walked::Spent };
+                self.left = left;
                 match self.evaluator.push(step) {
                     None => {
                         went = Some((step, thread));
@@ -89,12 +100,12 @@ impl Walker<'_> {
                         for (thread, done) in next.iter().enumerate() {
                             order.extend(&model.thread_steps(ThreadId(thread as u32))[*done..]);
                         }
-                        return Some(Some(order));
+                        return Walked::Fails(order);
                     }
                     Some(_) => self.evaluator.pop(),
                 }
             }
-            let Some((step, thread)) = went else { return Some(None) };
+            let Some((step, thread)) = went else { return Walked::Passes };
             order.push(step);
             next[thread] += 1;
             holds &= step != hold.before && Some(step) != hold.until;

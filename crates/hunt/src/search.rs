@@ -385,7 +385,8 @@ impl<'a, 's> Search<'a, 's> {
             if which.is_some_and(|which| !which.contains(&number)) {
                 continue;
             }
-            let asked = self.rationed.entry((target.site, target.aim, base.turned.len())).or_default();
+            let asked =
+                self.rationed.entry((target.site, target.aim, base.turned.len())).or_default();
             *asked += 1;
             if which.is_none() && *asked > RATION {
                 unanswered.push(number);

@@ -10,7 +10,8 @@ use std::collections::{BinaryHeap, HashSet};
 use serde::{Deserialize, Serialize};
 use unravel_execute::Laboratory;
 use unravel_trace::{
-    Beyond, Detail, EngineError, Followed, Outcome, Rng, Run, Schedule, Strayed, ThreadName, VisibleSet, Want,
+    Beyond, Detail, EngineError, Followed, Outcome, Rng, Run, Schedule, Strayed, ThreadName,
+    VisibleSet, Want,
 };
 
 use crate::blame::{self, Known};

@@ -57,6 +57,9 @@ pub fn table_2(lab: &Lab) -> Table {
             "*as shown*: the diagnosis first makes the failing run simple, which also ends it as early as the failure allows. Data \
              flows are those of the run that was given."
                 .into(),
+            "The average share of data flows is behind the paper's because of two rows: one flow differs in each, as in the paper or fewer, \
+             but the re-created cache4j S and twostage have only 2 and 8 of them in all, the paper's 11 and 27."
+                .into(),
             "pfscan: a worker looks twice, in one critical section, at how much is in the queue. Where it is to see that another took \
              the last element, both looks read another value, so that two data flows differ; in the order with one, which the paper counts, the \
              other worker fails instead."
@@ -90,7 +93,7 @@ const PROJECTED: [Claim<Projected>; 5] = [
         of: |rows| Seen::of_all(rows, Projected::name, |row| row.alternate().is_some()),
     },
     Claim {
-        says: "no more data flows differ than in the paper, or it is proved that none fewer can; of pfscan, in recorded steps",
+        says: "no more data flows differ than in the paper, or it is proved that none fewer can; of pfscan (behind the paper) in recorded steps only",
         of: |rows| {
             Seen::of_all(rows, Projected::name, |row| {
                 row.is_within() || row.name() == "pfscan" && row.is_within_recorded()
@@ -98,7 +101,7 @@ const PROJECTED: [Claim<Projected>; 5] = [
         },
     },
     Claim {
-        says: "on average at least 90 % fewer data flows than the failing run (the paper: 96 %)",
+        says: "on average at least 90 % fewer data flows than the failing run (behind the paper: 96 %)",
         of: |rows| Seen::at_least(mean(rows.iter().filter_map(Projected::fewer_flows)), 90.0, " %"),
     },
     Claim {
