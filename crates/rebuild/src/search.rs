@@ -51,6 +51,8 @@ pub struct Rebuilt {
     /// Branches of the log, threads of the log.
     pub branches: u64,
     pub threads: usize,
+    /// The log begins in the middle: the branches are the last ones of the run.
+    pub suffixes: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +67,11 @@ pub enum RebuildError {
         "the recorded paths were kept, but no run ended as the log says in {runs} runs; the furthest ended so: {ended}"
     )]
     OtherEnd { runs: u64, ended: String },
+    #[error(
+        "the log begins in the middle, so its branches are a goal: of {runs} runs from the start {ended} ended as the log says, none of them along the \
+         recorded ends of all paths; record the whole log, without --flight"
+    )]
+    Goal { runs: u64, ended: u64 },
     #[error("the run of the machine cannot follow the log: {0}")]
     Inconclusive(String),
     #[error("the time was up before the log was rebuilt, after {runs} runs")]
@@ -77,6 +84,7 @@ impl RebuildError {
         match self {
             RebuildError::Strayed { runs, .. }
             | RebuildError::OtherEnd { runs, .. }
+            | RebuildError::Goal { runs, .. }
             | RebuildError::Time { runs } => *runs,
             RebuildError::Engine(_) | RebuildError::Inconclusive(_) => 0,
         }
@@ -121,6 +129,9 @@ pub fn rebuild(
     task: &Task,
     options: &Options,
 ) -> Result<Rebuilt, RebuildError> {
+    if task.middle.contains(&true) {
+        return crate::suffix::reach(lab, task, options);
+    }
     let stamps = Stamps::new(task.hints.clone());
     let mut search = Search {
         task,
@@ -135,6 +146,18 @@ pub fn rebuild(
         learned: VisibleSet::default(),
     };
     search.go(lab, options)
+}
+
+/// A policy of any kind. `events` are those of the longest run so far.
+pub(crate) fn at_random(seed: u64, events: u64) -> Policy {
+    match seed % 8 {
+        0 => Policy::Random { seed, stay: 1 },
+        1 => Policy::Random { seed, stay: 2 },
+        2 => Policy::Random { seed, stay: 5 },
+        3 => Policy::Random { seed, stay: 20 },
+        4 => Policy::Random { seed, stay: 100 },
+        more => Policy::Priorities { seed, changes: more as u32 - 4, events },
+    }
 }
 
 struct Search<'a> {
@@ -170,7 +193,7 @@ impl Search<'_> {
                 }
                 waiting => {
                     self.waiting.extend(waiting);
-                    let policy = self.at_random(Rng::derive(options.seed, number));
+                    let policy = at_random(Rng::derive(options.seed, number), self.events);
                     self.attempt(lab, (policy, number % 4 != 1), None, &[])?
                 }
             };
@@ -192,17 +215,6 @@ impl Search<'_> {
         for base in 0..BASES.len() {
             let rank = std::cmp::Reverse(base);
             self.waiting.push(Waiting { score: u64::MAX, rank, orders: Vec::new(), base });
-        }
-    }
-
-    fn at_random(&self, seed: u64) -> Policy {
-        match seed % 8 {
-            0 => Policy::Random { seed, stay: 1 },
-            1 => Policy::Random { seed, stay: 2 },
-            2 => Policy::Random { seed, stay: 5 },
-            3 => Policy::Random { seed, stay: 20 },
-            4 => Policy::Random { seed, stay: 100 },
-            more => Policy::Priorities { seed, changes: more as u32 - 4, events: self.events },
         }
     }
 
@@ -341,6 +353,7 @@ impl Search<'_> {
             stamped: false,
             branches: self.task.route.turns() as u64,
             threads: self.task.route.legs.len(),
+            suffixes: false,
         })
     }
 
