@@ -58,10 +58,10 @@ fn diagnose_log(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
     let mut progress = Progress::new(!flags.json);
     progress.show("rebuilding the recorded run");
     let found = opened.rebuild(&wanted);
-    drop(progress);
-    let found = match found {
+    let mut found = match found {
         Ok(found) => found,
         Err(error @ ApartError::NotRebuilt(_)) => {
+            drop(progress);
             return Ok(say_inconclusive(
                 flags,
                 &format!("the recorded run was not rebuilt: {error}"),
@@ -69,11 +69,15 @@ fn diagnose_log(flags: &DiagnoseFlags) -> Result<Exit, CliError> {
         }
         Err(source) => return Err(CliError::Rebuild { path: flags.trace.clone(), source }),
     };
-    let trace = opened.keep(&found, &flags.out)?;
+    // Said of the run as it was rebuilt.
     let note = rebuilt::note(&found, &flags.trace);
+    progress.show("removing context switches");
+    let simplified = opened.simplify(&mut found, &wanted)?;
+    drop(progress);
+    let trace = opened.keep(&found, &flags.out)?;
     // A process has room for one machine.
     drop(opened);
-    diagnose_trace(flags, &trace, vec![note])
+    diagnose_trace(flags, &trace, vec![note, simplified])
 }
 
 fn diagnose_trace(

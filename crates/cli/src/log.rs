@@ -42,8 +42,9 @@ pub fn say_recorded(path: &Path, log: &LogFile, status: ExitStatus, json: bool) 
         );
         return;
     }
-    sayln!("recorded {} thread(s); {}", log.streams.len(), ending_words(&ending));
-    sayln!("look at it with: unravel log show {}", path.display());
+    // The standard output is the program's.
+    warnln!("recorded {} thread(s); {}", log.streams.len(), ending_words(&ending));
+    warnln!("look at it with: unravel log show {}", path.display());
 }
 
 fn ending_words(ending: &Ending) -> String {

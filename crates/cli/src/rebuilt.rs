@@ -2,15 +2,18 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use unravel_execute::Limit;
+use unravel_execute::{Limit, Silence};
 use unravel_files::{ProgramRef, TraceFile};
 use unravel_program::build::Built;
 use unravel_rebuild::{ApartError, Expected, Options, Rebuilt, Task, rebuild_apart};
 use unravel_recording::{BuildId, Log, Unrecorded, layout};
+use unravel_simplify::{Budget, simplify};
 use unravel_trace::{Executor, Input, Limits, Nondet, Rules};
 
+use crate::budgets::SIMPLIFY_TIME;
 use crate::error::CliError;
 use crate::interrupt::INTERRUPTED;
 use crate::program::{self, Loaded, Machine};
@@ -143,6 +146,35 @@ impl Opened {
         rebuild_apart(&mut self.vm, &self.input, &self.task, &options, limit)
     }
 
+    /// The same failure with fewer context switches, so that a diagnosis sees what matters; says what came of it. The run stays as it is
+    /// if that fails.
+    pub fn simplify(
+        &mut self,
+        rebuilt: &mut Rebuilt,
+        wanted: &Wanted<'_>,
+    ) -> Result<String, CliError> {
+        let silence = Silence::begin().map_err(CliError::Stdin)?;
+        let budget = Budget {
+            proof_executions: 0,
+            until: Some(Instant::now() + wanted.time.min(SIMPLIFY_TIME)),
+            ..Budget::default()
+        };
+        let mut watch = |_: &unravel_simplify::Progress| !INTERRUPTED.load(Ordering::Relaxed);
+        let input = rebuilt.run.input(&self.input);
+        let simple = simplify(&mut self.vm, &input, &rebuilt.run, &budget, &mut watch);
+        drop(silence);
+        match simple {
+            Ok(simple) => {
+                let (before, after) = (simple.before.all(), simple.after.all());
+                rebuilt.run = simple.run;
+                Ok(format!(
+                    "simplified before it was diagnosed: {after} context switches of {before}"
+                ))
+            }
+            Err(error) => Ok(format!("not simplified before it was diagnosed: {error}")),
+        }
+    }
+
     /// Writes the trace of a run that was rebuilt.
     pub fn keep(&self, rebuilt: &Rebuilt, out: &Path) -> Result<PathBuf, CliError> {
         let kind = rebuilt.run.outcome.failure().map_or("passed", |failure| failure.kind.name());
@@ -170,7 +202,9 @@ pub fn note(rebuilt: &Rebuilt, path: &Path) -> String {
         path.display(),
         if *branches == 1 { "" } else { "es" },
         plural(*threads as u64),
-        if rebuilt.stamped {
+        if rebuilt.suffixes {
+            "the ends of their paths, for the log begins in the middle; what came before is one way to get there"
+        } else if rebuilt.stamped {
             "sync operations in the recorded order"
         } else {
             "sync operations in any order"

@@ -304,39 +304,65 @@ struct Values<'m> {
     model: &'m Model,
     sources: &'m [Option<Source>],
     known: FxHashMap<ExprId, Option<u128>>,
-    /// Symbols being computed: one that needs itself has no value.
-    open: FxHashSet<SymbolId>,
+    /// What is being computed: what needs itself has no value.
+    open: FxHashSet<ExprId>,
 }
 
 impl Values<'_> {
+    /// With a stack of its own: values of long runs hang on each other in chains of any length.
     fn expression(&mut self, id: ExprId) -> Option<u128> {
-        if let Some(value) = self.known.get(&id) {
-            return *value;
-        }
-        let exprs = self.model.exprs();
-        let node = exprs.node(id);
-        let value = if let Node::Symbol(symbol) = node {
-            self.symbol(symbol)
-        } else {
-            let mut parts: Vec<(ExprId, Option<u128>)> = Vec::new();
-            node.operands(|of| parts.push((of, None)));
-            for part in &mut parts {
-                part.1 = self.expression(part.0);
+        let mut stack = vec![id];
+        while let Some(&top) = stack.last() {
+            if self.known.contains_key(&top) {
+                stack.pop();
+                continue;
             }
-            parts.iter().all(|(_, value)| value.is_some()).then(|| {
-                exprs.apply(id, |of| {
-                    parts.iter().find(|(part, _)| *part == of).and_then(|(_, v)| *v).unwrap_or(0)
-                })
-            })
-        };
-        self.known.insert(id, value);
-        value
+            self.open.insert(top);
+            let missing = |of: &ExprId| !self.known.contains_key(of) && !self.open.contains(of);
+            if let Some(missing) = self.needs(top).into_iter().find(missing) {
+                stack.push(missing);
+                continue;
+            }
+            let value = self.value(top);
+            self.open.remove(&top);
+            self.known.insert(top, value);
+            stack.pop();
+        }
+        self.of(id)
     }
 
-    fn symbol(&mut self, symbol: SymbolId) -> Option<u128> {
-        if !self.open.insert(symbol) {
-            return None;
+    fn of(&self, id: ExprId) -> Option<u128> {
+        self.known.get(&id).copied().flatten()
+    }
+
+    /// What the value of an expression is computed from.
+    fn needs(&self, id: ExprId) -> Vec<ExprId> {
+        let node = self.model.exprs().node(id);
+        let mut needs = Vec::new();
+        if let Node::Symbol(symbol) = node {
+            let slots = self.model.slots_of(symbol).map(SlotId);
+            let sources = slots.map(|slot| self.sources[slot.index()]);
+            needs.extend(sources.filter_map(|source| match source {
+                Some(Source::Write(write)) => Some(self.model.write(write).value),
+                _ => None,
+            }));
+        } else {
+            node.operands(|of| needs.push(of));
         }
+        needs
+    }
+
+    /// The value of an expression whose needs are known.
+    fn value(&self, id: ExprId) -> Option<u128> {
+        let exprs = self.model.exprs();
+        if let Node::Symbol(symbol) = exprs.node(id) {
+            return self.symbol(symbol);
+        }
+        let known = self.needs(id).into_iter().all(|of| self.of(of).is_some());
+        known.then(|| exprs.apply(id, |of| self.of(of).unwrap_or(0)))
+    }
+
+    fn symbol(&self, symbol: SymbolId) -> Option<u128> {
         let mut value = Some(0);
         for slot in self.model.slots_of(symbol).map(SlotId) {
             let read = *self.model.read(slot);
@@ -345,7 +371,7 @@ impl Values<'_> {
                 Some(Source::Initial) => self.model.initial(read.cell),
                 Some(Source::Write(write)) => {
                     let write = *self.model.write(write);
-                    self.expression(write.value).map(|v| v >> (8 * u32::from(write.offset)))
+                    self.of(write.value).map(|v| v >> (8 * u32::from(write.offset)))
                 }
             };
             let mask = unravel_trace::mask(8 * read.bytes);
@@ -356,7 +382,6 @@ impl Values<'_> {
                 _ => None,
             };
         }
-        self.open.remove(&symbol);
         value
     }
 }

@@ -340,13 +340,15 @@ fn can_take_another_parameter(function: LLVMValueRef) -> bool {
     const C: u32 = 0;
     const FAST: u32 = 8;
     let plain = |index: u32| {
-        ["swifterror", "swiftself", "swiftasync", "inalloca", "preallocated", "naked"].iter().all(|name| {
-            // SAFETY: the name is passed with its length; the function is live.
-            unsafe {
-                let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
-                LLVMGetEnumAttributeAtIndex(function, index, kind).is_null()
-            }
-        })
+        ["swifterror", "swiftself", "swiftasync", "inalloca", "preallocated", "naked"].iter().all(
+            |name| {
+                // SAFETY: the name is passed with its length; the function is live.
+                unsafe {
+                    let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+                    LLVMGetEnumAttributeAtIndex(function, index, kind).is_null()
+                }
+            },
+        )
     };
     // SAFETY: function and blocks are live.
     unsafe {

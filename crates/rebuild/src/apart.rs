@@ -38,6 +38,8 @@ pub fn rebuild_apart(
     until: Limit<'_>,
 ) -> Result<Rebuilt, ApartError> {
     let mut runs = 0;
+    // A run that learns what is shared may crash natively, which leaves nothing to rebuild with: then the runs that are steered learn.
+    let mut learns = true;
     let mut last = "the time was up before the log was rebuilt".to_owned();
     for process in 0..MOST_PROCESSES {
         if !until.may_go_on() || runs >= options.runs {
@@ -49,7 +51,7 @@ pub fn rebuild_apart(
             let _silence = Silence::begin();
             let mut lab = Laboratory::new(executor, input.clone(), VisibleSet::default())
                 .until(until.deadline, Some(stop));
-            send(&here(&mut lab, task, &options));
+            send(&here(&mut lab, task, &options, learns));
         })
         .map_err(ApartError::Fork)?;
         match work.attend(until, |message| message) {
@@ -59,6 +61,7 @@ pub fn rebuild_apart(
             }
             Attended::Done(Message::NotRebuilt { why, runs: more, damaged }) => {
                 runs += more.max(1);
+                learns &= !(damaged && more == 0);
                 last = why;
                 if !damaged {
                     break;
@@ -75,10 +78,12 @@ pub fn rebuild_apart(
     Err(ApartError::NotRebuilt(last))
 }
 
-fn here(lab: &mut Laboratory<'_>, task: &Task, options: &Options) -> Message {
-    let shared = lab.learn(&Lesson::default(), |input, _| input.clone(), |_, _| {});
-    let kin = lab.executor().sites().kin(&shared);
-    lab.see(kin);
+fn here(lab: &mut Laboratory<'_>, task: &Task, options: &Options, learns: bool) -> Message {
+    if learns {
+        let shared = lab.learn(&Lesson::default(), |input, _| input.clone(), |_, _| {});
+        let kin = lab.executor().sites().kin(&shared);
+        lab.see(kin);
+    }
     match rebuild(lab, task, options) {
         Ok(found) => Message::Rebuilt(Box::new(found)),
         Err(RebuildError::Engine(error)) => Message::Failed(error.to_string()),

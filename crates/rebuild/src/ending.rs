@@ -65,6 +65,24 @@ impl Expected {
         }
     }
 
+    /// Whether a run ended so, wherever its threads were.
+    pub(crate) fn is_end(&self, outcome: &Outcome) -> bool {
+        match (self, outcome) {
+            (Expected::Exit { code }, Outcome::Exited { code: other }) => {
+                code & 0xff == other & 0xff
+            }
+            (Expected::Exit { code }, Outcome::Failed(failure)) => {
+                code & 0xff != 0 && failure.kind == FailureKind::ExitCode
+            }
+            (Expected::Hang, Outcome::Failed(failure)) => is_hang(failure.kind),
+            (Expected::Failure { thread, cause }, Outcome::Failed(failure)) => {
+                failure.thread == *thread && cause.shows_as(failure.kind)
+            }
+            (Expected::Bug { id, .. }, Outcome::Failed(failure)) => failure.id() == *id,
+            _ => false,
+        }
+    }
+
     pub(crate) fn judge(&self, followed: &Followed) -> Verdict {
         if followed.strayed.is_some() {
             return Verdict::Other;

@@ -8,6 +8,7 @@
 //!
 //! - [`task`] makes of a decoded log what is to be rebuilt, or refuses it.
 //! - [`steer`] is the scheduler, [`climb`] goes on from runs that came far, [`blame`] says which order to try after a run that strayed, [`search`] is the search.
+//! - [`suffix`]: a log that begins in the middle is a goal for runs from the start.
 //! - [`apart`] does all this in another process.
 //! - [`ending`] compares how a run ended with what the log says.
 //!
@@ -26,6 +27,7 @@ mod climb;
 mod ending;
 mod search;
 mod steer;
+mod suffix;
 mod task;
 
 pub use apart::{ApartError, rebuild_apart};

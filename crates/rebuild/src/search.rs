@@ -53,6 +53,8 @@ pub struct Rebuilt {
     /// Branches of the log, threads of the log.
     pub branches: u64,
     pub threads: usize,
+    /// The log begins in the middle: the branches are the last ones of the run.
+    pub suffixes: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +69,11 @@ pub enum RebuildError {
         "the recorded paths were kept, but no run ended as the log says in {runs} runs; the furthest ended so: {ended}"
     )]
     OtherEnd { runs: u64, ended: String },
+    #[error(
+        "the log begins in the middle, so its branches are a goal: of {runs} runs from the start {ended} ended as the log says, none of them along the \
+         recorded ends of all paths; record the whole log, without --flight"
+    )]
+    Goal { runs: u64, ended: u64 },
     #[error("the run of the machine cannot follow the log: {0}")]
     Inconclusive(String),
     #[error("the time was up before the log was rebuilt, after {runs} runs")]
@@ -79,6 +86,7 @@ impl RebuildError {
         match self {
             RebuildError::Strayed { runs, .. }
             | RebuildError::OtherEnd { runs, .. }
+            | RebuildError::Goal { runs, .. }
             | RebuildError::Time { runs } => *runs,
             RebuildError::Engine(_) | RebuildError::Inconclusive(_) => 0,
         }
@@ -123,6 +131,9 @@ pub fn rebuild(
     task: &Task,
     options: &Options,
 ) -> Result<Rebuilt, RebuildError> {
+    if task.middle.contains(&true) {
+        return crate::suffix::reach(lab, task, options);
+    }
     let stamps = Stamps::new(task.hints.clone());
     let mut search = Search {
         task,
@@ -139,6 +150,18 @@ pub fn rebuild(
         learned: VisibleSet::default(),
     };
     search.go(lab, options)
+}
+
+/// A policy of any kind. `events` are those of the longest run so far.
+pub(crate) fn at_random(seed: u64, events: u64) -> Policy {
+    match seed % 8 {
+        0 => Policy::Random { seed, stay: 1 },
+        1 => Policy::Random { seed, stay: 2 },
+        2 => Policy::Random { seed, stay: 5 },
+        3 => Policy::Random { seed, stay: 20 },
+        4 => Policy::Random { seed, stay: 100 },
+        more => Policy::Priorities { seed, changes: more as u32 - 4, events },
+    }
 }
 
 struct Search<'a> {
@@ -180,7 +203,7 @@ impl Search<'_> {
                 waiting => {
                     self.waiting.extend(waiting);
                     let seed = Rng::derive(options.seed, number);
-                    let policy = self.at_random(seed);
+                    let policy = at_random(seed, self.events);
                     let climbs = number % 4 >= 2;
                     let begun = self.peaks.begin(&mut Rng::new(seed ^ 3)).filter(|_| climbs);
                     self.attempt(lab, (policy, number % 8 != 1), None, &[], begun)?
@@ -206,17 +229,6 @@ impl Search<'_> {
         for base in 0..BASES.len() {
             let rank = std::cmp::Reverse(base);
             self.waiting.push(Waiting { score: u64::MAX, rank, orders: Vec::new(), base });
-        }
-    }
-
-    fn at_random(&self, seed: u64) -> Policy {
-        match seed % 8 {
-            0 => Policy::Random { seed, stay: 1 },
-            1 => Policy::Random { seed, stay: 2 },
-            2 => Policy::Random { seed, stay: 5 },
-            3 => Policy::Random { seed, stay: 20 },
-            4 => Policy::Random { seed, stay: 100 },
-            more => Policy::Priorities { seed, changes: more as u32 - 4, events: self.events },
         }
     }
 
@@ -383,6 +395,7 @@ impl Search<'_> {
             stamped: false,
             branches: self.task.route.turns() as u64,
             threads: self.task.route.legs.len(),
+            suffixes: false,
         })
     }
 

@@ -14,6 +14,8 @@ pub struct Task {
     pub route: Arc<Route>,
     /// By leg of the route: its sync operations, in its own order. May be empty.
     pub hints: Vec<Vec<Hint>>,
+    /// By leg: it is only the end of the thread's path.
+    pub middle: Vec<bool>,
     pub expected: Expected,
 }
 
@@ -24,11 +26,6 @@ pub enum Refused {
         "the log has neither branches nor sync operations: was the program built by unravel-cc?"
     )]
     Nothing,
-    #[error(
-        "the log of {thread} begins in the middle ({bytes} bytes were recycled), and a run cannot be rebuilt from there: \
-         record the whole log, without --flight"
-    )]
-    Middle { thread: ThreadName, bytes: u64 },
     #[error("the log of {thread} does not decode: {reason}")]
     Undecodable { thread: ThreadName, reason: String },
     #[error("the log says nothing of how the run ended (killed), so there is no failure to find")]
@@ -59,26 +56,24 @@ impl Task {
         });
         let route = Route { functions: functions.collect(), legs };
         let hints = log.threads.iter().map(hints).collect();
-        Ok(Task { route: Arc::new(route), hints, expected })
+        let middle = log.threads.iter().map(begins_in_the_middle).collect();
+        Ok(Task { route: Arc::new(route), hints, middle, expected })
     }
 }
 
 fn refuse_parts(thread: &Thread) -> Result<(), Refused> {
     let name = || thread.name.clone();
-    if let Begin::Middle { .. } = thread.begin {
-        let bytes = thread.lost.iter().map(|lost| match lost {
-            Lost::Recycled { bytes } => *bytes,
-            _ => 0,
-        });
-        return Err(Refused::Middle { thread: name(), bytes: bytes.sum() });
-    }
     thread.lost.iter().try_for_each(|lost| match lost {
         Lost::Undecodable { reason, .. } | Lost::NoRestart { reason } | Lost::Given { reason } => {
             Err(Refused::Undecodable { thread: name(), reason: reason.clone() })
         }
-        Lost::Recycled { bytes } => Err(Refused::Middle { thread: name(), bytes: *bytes }),
-        Lost::Tail => Ok(()),
+        Lost::Recycled { .. } | Lost::Tail => Ok(()),
     })
+}
+
+fn begins_in_the_middle(thread: &Thread) -> bool {
+    let recycled = |lost: &Lost| matches!(lost, Lost::Recycled { .. });
+    matches!(thread.begin, Begin::Middle { .. }) || thread.lost.iter().any(recycled)
 }
 
 fn expected(ending: &Ending) -> Result<Expected, Refused> {

@@ -116,7 +116,8 @@ fn round(
     let visible = lab.learn(&Lesson::default(), |input, _| input.clone(), |_, _| {});
     lab.see(visible);
     let (run, route, hints) = record(&mut lab, failing)?;
-    let task = Task { route, hints, expected: expected(&run.outcome) };
+    let middle = vec![false; route.legs.len()];
+    let task = Task { route, hints, middle, expected: expected(&run.outcome) };
     let options = Options { stamps, ..Options::default() };
     Some((run.outcome, rebuild(&mut lab, &task, &options)))
 }

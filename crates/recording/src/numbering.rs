@@ -94,15 +94,8 @@ impl Numbering {
             first_node.push(block_of.len());
             block_of.extend(std::iter::repeat_n(number, block.calls.len() + 1));
         }
-        let mut numbering = Numbering {
-            edges,
-            out,
-            into,
-            first_node,
-            block_of,
-            counted,
-            numbers: Vec::new(),
-        };
+        let mut numbering =
+            Numbering { edges, out, into, first_node, block_of, counted, numbers: Vec::new() };
         let order = numbering.successors_first(&loops, calls);
         let paths = numbering.count_paths(blocks, &order);
         numbering.numbers = numbering.numbers_by_node(blocks, &paths);

@@ -80,12 +80,8 @@ impl Object {
         for way in 0..WAYS {
             let number = (number ^ way) & (PLACES - 1);
             let place = place(number);
-            let taken = place.object.compare_exchange(
-                0,
-                address,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            );
+            let taken =
+                place.object.compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed);
             if taken.is_ok() || taken == Err(address) {
                 return Object { name: number as u64, counter: &place.next, own: true };
             }

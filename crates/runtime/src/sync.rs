@@ -156,11 +156,7 @@ operations! {
 
 /// A wait gives the mutex away and takes it again: the records say so of the mutex, in this order: wait and unlock, lock and wake.
 #[inline(always)]
-fn wait<const MARKED: bool>(
-    condition: u64,
-    mutex: u64,
-    real: impl FnOnce() -> c_int,
-) -> c_int {
+fn wait<const MARKED: bool>(condition: u64, mutex: u64, real: impl FnOnce() -> c_int) -> c_int {
     const MORE: u8 = layout::SYNC_MORE;
     let Some(stream) = stream().filter(|stream| stream.silent == 0) else {
         return unrecorded::<MARKED>(real);

@@ -21,7 +21,11 @@ enum Action {
     Take,
     Return(Node),
     Pad(u32, Node),
-    Path { width: u32, add: u64, next: Node },
+    Path {
+        width: u32,
+        add: u64,
+        next: Node,
+    },
     Trips(Node),
     Add(u64),
     SetPath,

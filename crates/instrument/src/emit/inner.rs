@@ -100,10 +100,8 @@ impl Emitter {
             }
             let parameters = LLVMCountParams(old);
             for index in indices(parameters) {
-                let mut all = vec![
-                    std::ptr::null_mut();
-                    LLVMGetAttributeCountAtIndex(old, index) as usize
-                ];
+                let mut all =
+                    vec![std::ptr::null_mut(); LLVMGetAttributeCountAtIndex(old, index) as usize];
                 LLVMGetAttributesAtIndex(old, index, all.as_mut_ptr());
                 for attribute in all.into_iter().filter(|&a| still_holds(a)) {
                     LLVMAddAttributeAtIndex(new, index, attribute);
@@ -178,10 +176,8 @@ impl Emitter {
             );
             LLVMSetInstructionCallConv(new, LLVMGetInstructionCallConv(call));
             for index in indices(count) {
-                let mut all = vec![
-                    std::ptr::null_mut();
-                    LLVMGetCallSiteAttributeCount(call, index) as usize
-                ];
+                let mut all =
+                    vec![std::ptr::null_mut(); LLVMGetCallSiteAttributeCount(call, index) as usize];
                 LLVMGetCallSiteAttributes(call, index, all.as_mut_ptr());
                 for attribute in all.into_iter().filter(|&a| still_holds(a)) {
                     LLVMAddCallSiteAttribute(new, index, attribute);
@@ -232,10 +228,8 @@ impl Emitter {
             LLVMSetInstructionCallConv(call, LLVMGetFunctionCallConv(inner));
             // How arguments are passed (by value, in a register, …) is an attribute of the call as much as of the function.
             for index in indices(count).skip(1) {
-                let mut all = vec![
-                    std::ptr::null_mut();
-                    LLVMGetAttributeCountAtIndex(old, index) as usize
-                ];
+                let mut all =
+                    vec![std::ptr::null_mut(); LLVMGetAttributeCountAtIndex(old, index) as usize];
                 LLVMGetAttributesAtIndex(old, index, all.as_mut_ptr());
                 all.into_iter().for_each(|a| LLVMAddCallSiteAttribute(call, index, a));
             }

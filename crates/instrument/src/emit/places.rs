@@ -127,13 +127,7 @@ impl Emitter {
     }
 
     /// A mark, and the lower half of the identifier's address after it.
-    pub(super) fn write_named(
-        &self,
-        variables: &Variables,
-        mark: u8,
-        number: u32,
-        next: Node,
-    ) {
+    pub(super) fn write_named(&self, variables: &Variables, mark: u8, number: u32, next: Node) {
         // SAFETY: as in `write`.
         let value = unsafe {
             let builder = self.builder;

@@ -68,7 +68,12 @@ impl Loops {
 
     /// Cuts the retreating edges without which paths would be endless. One that only closes cycles with a call on every way round stays
     /// whole, for the path ends at the call anyway.
-    pub fn cut_cycles(&self, edges: &mut [Edge], out: &[Vec<usize>], calls: impl Fn(usize) -> bool) {
+    pub fn cut_cycles(
+        &self,
+        edges: &mut [Edge],
+        out: &[Vec<usize>],
+        calls: impl Fn(usize) -> bool,
+    ) {
         // What an invoke leads to is cut already, and stays so.
         let closing: Vec<usize> =
             self.retreating.iter().copied().filter(|&edge| !edges[edge].cut).collect();
