@@ -48,7 +48,7 @@ pub fn run(filter: Option<&str>, draws: u64, scale: Scale) -> Result<bool, Error
         attempts: scale.choose(500, 50),
         collecting: Duration::from_secs(scale.choose(60, 5)),
         replaying: Duration::from_secs(scale.choose(20, 2)),
-        sizes: scale.choose(&[1_000, 10_000, 100_000], &[1_000]),
+        sizes: scale.choose(&[1_000, 10_000, 100_000][..], &[1_000][..]),
     };
     let chosen: Vec<&Paper> =
         ROWS.iter().filter(|row| filter.is_none_or(|part| row.case.contains(part))).collect();
