@@ -88,6 +88,9 @@ enum Subject {
     Coop {
         /// Only corpus cases whose `kind/name` contains this.
         filter: Option<String>,
+        /// How often elements are drawn; the median counts.
+        #[arg(long, value_name = "N", default_value_t = 10)]
+        draws: u64,
     },
     /// Native failures of the corpus, recorded and confirmed from their logs alone.
     Rebuild {
@@ -148,7 +151,10 @@ impl Subject {
             // It is one of the paper's examples, too.
             Subject::Causes { filter, .. } => small(filter, "real/transmission-1.42"),
             Subject::Hunt { filter } => small(filter, "atomicity/account"),
-            Subject::Coop { filter } => small(filter, "deadlock/deadlock"),
+            Subject::Coop { filter, draws } => {
+                small(filter, "deadlock/deadlock");
+                *draws = 1;
+            }
             // Hangs in nearly every run.
             Subject::Rebuild { filter, .. } => small(filter, "cpp/ledger"),
             Subject::Solve(flags) => flags.shrink(),
@@ -172,7 +178,7 @@ fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
         Subject::Causes { filter, repairs: false } => causes::run(filter.as_deref(), scale),
         Subject::Causes { filter, repairs: true } => causes::repairs::run(filter.as_deref()),
         Subject::Hunt { filter } => hunt::run(filter.as_deref()),
-        Subject::Coop { filter } => coop::run(filter.as_deref(), scale),
+        Subject::Coop { filter, draws } => coop::run(filter.as_deref(), draws, scale),
         Subject::Rebuild { filter, runs, seconds } => {
             let time = std::time::Duration::from_secs(seconds);
             rebuild::run(filter.as_deref(), rebuild::Extent { runs, time })

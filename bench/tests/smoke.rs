@@ -98,6 +98,11 @@ fn hunt() {
     );
 }
 
+#[test]
+fn coop() {
+    check(&["coop"], "coop: replayed 1 of 1", "");
+}
+
 /// The first row of a table; its claims have to hold of it.
 #[test]
 fn evaluate() {

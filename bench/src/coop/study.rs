@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use unravel_coop::{
-    Attempts, Candidates, Collection, Coverage, Elements, FailureSite, Heuristic, LogId, Metric, Mode,
-    Oracle, Surveyed, Tried, draw, record, survey,
+    Attempts, Candidates, Collection, Coverage, ElementId, Elements, FailureSite, Heuristic, LogId,
+    Metric, Mode, Oracle, Surveyed, Tried, Who, draw, record, survey,
 };
 use unravel_execute::{Laboratory, Silence};
 use unravel_program::build::{BuildSpec, Builder};
@@ -25,8 +25,10 @@ impl Subject {
     /// The buggy program of a case, which gets these arguments instead of its own if there are any.
     pub fn load(folder: &Path, args: &[&str]) -> Result<Subject, String> {
         let case = Case::read(folder)?;
-        let sources: Vec<_> = case.expect.sources.iter().map(|source| folder.join(source)).collect();
-        let flags: Vec<String> = case.expect.libs.iter().map(|library| format!("-l{library}")).collect();
+        let sources: Vec<_> =
+            case.expect.sources.iter().map(|source| folder.join(source)).collect();
+        let flags: Vec<String> =
+            case.expect.libs.iter().map(|library| format!("-l{library}")).collect();
         let built = Builder::from_env()
             .open(&BuildSpec::new(sources).with_flags(flags))
             .map_err(|error| error.to_string())?;
@@ -37,8 +39,7 @@ impl Subject {
         };
         let stdin = case.expect.stdin.map(String::into_bytes);
         let input = Input { args, stdin, ..Input::default() };
-        let options =
-            Options { program_name: "program".to_owned(), libraries: built.libs.clone() };
+        let options = Options { program_name: "program".to_owned(), libraries: built.libs.clone() };
         let program = lower()?;
         let vm = Vm::new(lower()?, options).map_err(|error| error.to_string())?;
         Ok(Subject { vm, input, program })
@@ -144,6 +145,11 @@ impl Study {
         all / failing.len().max(1)
     }
 
+    /// The vectors of a log, which is complete.
+    pub fn complete(&self, log: usize) -> Vec<(ElementId, Vec<Who>)> {
+        self.logs.vectors(log)
+    }
+
     /// The same runs, had each logged so much.
     pub fn drawn(&self, coverage: Coverage, seed: u64) -> Collection {
         let elements = self.logs.elements().len();
@@ -172,8 +178,7 @@ impl Study {
         let group = logs.group(self.failure);
         let candidates = Candidates::new(&group, heuristic, metric);
         let mut oracle = Oracle { lab: &mut lab, elements: &mut elements, attempts };
-        let (replayed, tried) =
-            oracle.replay(&group, candidates, |_| Instant::now() < until);
+        let (replayed, tried) = oracle.replay(&group, candidates, |_| Instant::now() < until);
         Ok((replayed.map(|replayed| replayed.attempt), tried))
     }
 }

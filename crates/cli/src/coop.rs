@@ -13,8 +13,8 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::{
-    CoopAnalyseFlags, CoopCommand, CoopDemoFlags, CoopIngestFlags, CoopProfileFlags, CoopRecordFlags,
-    CoopReplayFlags, Engine,
+    CoopAnalyseFlags, CoopCommand, CoopDemoFlags, CoopIngestFlags, CoopProfileFlags,
+    CoopRecordFlags, CoopReplayFlags, Engine,
 };
 use crate::output::put;
 use crate::{interrupt, program};
@@ -121,8 +121,13 @@ fn replay(flags: &CoopReplayFlags) -> Result<Exit, CliError> {
     let mut bench = Bench::load(&flags.program)?;
     bench.check(&profile, &flags.profile)?;
     let collection = Store::open(&flags.store)?.collection(&profile)?;
-    let (replayed, exit) =
-        bench.replay(&profile, &collection, &flags.how, (&flags.attempts, flags.seed), &flags.out)?;
+    let (replayed, exit) = bench.replay(
+        &profile,
+        &collection,
+        &flags.how,
+        (&flags.attempts, flags.seed),
+        &flags.out,
+    )?;
     match flags.json {
         true => sayln!("{}", words::replay_json(&replayed)),
         false => say!("{}", words::replay(&replayed)),

@@ -1,6 +1,6 @@
 //! The block-based mode: an element is a basic block that accesses what is shared, and is accessed when a thread enters it.
 //!
-//! Thesis §3.5.3.2, PRES-BB: the order of blocks with shared accesses, here a vector a block. A block is entered where the first of its
+//! CoopREP, thesis §3.5.3.2, PRES-BB: the order of blocks with shared accesses, here a vector a block. A block is entered where the first of its
 //! sites that touch something shared is executed: whatever comes before it in the block nobody can notice. Blocks are those of the
 //! lowered code.
 

@@ -1,4 +1,5 @@
-//! Shared elements: what is logged, by an identity that does not depend on the run, and which of them an event touches.
+//! Shared elements: what is logged, by an identity that does not depend on the run, and which of them an event touches (CoopREP calls them
+//! shared program elements).
 //!
 //! Of a global that is each of its fields, all places of an array together (`blocks[].lock`), by address and debug information. Memory
 //! without a name (the heap, locals whose address leaves their function) is told apart by who accesses it: sites that were seen to
@@ -210,7 +211,12 @@ impl Globals {
                 1 => global.name.clone(),
                 nth => format!("{}#{nth}", global.name),
             };
-            list.push(Variable { name, address: global.address, bytes: global.bytes, ty: global.ty });
+            list.push(Variable {
+                name,
+                address: global.address,
+                bytes: global.bytes,
+                ty: global.ty,
+            });
         }
         list.sort_by_key(|variable| variable.address);
         Globals { list, types: program.types.clone() }

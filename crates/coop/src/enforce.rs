@@ -1,6 +1,6 @@
 //! The scheduler that keeps the orders of a merged log: each element is accessed by its threads in the order of its vector.
 //!
-//! Thesis §3.1, the replay oracle. A thread whose pending event is not its turn waits; whatever touches no enforced element is free. A
+//! CoopREP, thesis §3.1, the replay oracle. A thread whose pending event is not its turn waits; whatever touches no enforced element is free. A
 //! vector ends where the logged run ended, so that who is past it goes only if nobody else can. If everybody who could run waits for
 //! somebody else's turn, the threads wait in a cycle: the merged orders contradict each other, and the run ends there and then. No
 //! time-out is needed, which the paper has.

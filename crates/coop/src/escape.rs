@@ -1,6 +1,6 @@
 //! What of a program's globals several threads could touch at all, from the lowered code alone.
 //!
-//! Thesis §3.1: an escape analysis finds a superset of what is shared, and runs refine it. A global is *private* if its address is used
+//! CoopREP, thesis §3.1: an escape analysis finds a superset of what is shared, and runs refine it. A global is *private* if its address is used
 //! for nothing but direct accesses, and all functions with such an access run in the main thread only: none can be reached from a
 //! function whose address is taken, which is what threads begin with. It errs on the side of too much: whatever address is stored,
 //! passed or returned may be anybody's. The heap, and locals whose address leaves their function, may be shared always; a local whose
@@ -68,8 +68,9 @@ pub fn escape(program: &Program) -> Escape {
 /// The functions that run, or may run, in other threads than the first.
 fn reached_by_threads(program: &Program) -> FxHashSet<FunctionId> {
     let all = || (0..program.functions.len() as u32).map(FunctionId);
-    let taken: Vec<FunctionId> =
-        all().filter(|id| program.function(*id).address_taken && Some(*id) != program.main).collect();
+    let taken: Vec<FunctionId> = all()
+        .filter(|id| program.function(*id).address_taken && Some(*id) != program.main)
+        .collect();
     let mut reached: FxHashSet<FunctionId> = taken.iter().copied().collect();
     let mut left = taken.clone();
     while let Some(id) = left.pop() {

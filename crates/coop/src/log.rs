@@ -1,6 +1,6 @@
 //! A partial log: for each element that an instance logs, which thread accessed it when; and how the run ended.
 //!
-//! Thesis §3.1: the access vector of an element lists the threads that read or wrote it, in order. Threads are known by birth, so
+//! CoopREP, thesis §3.1: the access vector of an element lists the threads that read or wrote it, in order. Threads are known by birth, so
 //! that they are the same in every run (jRapture's scheme there). Ids only: nothing here is a value of the program.
 
 use std::fmt;

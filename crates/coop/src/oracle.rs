@@ -1,4 +1,4 @@
-//! The replay oracle: candidates are executed until one fails as the logs say (thesis §3.1 and §3.4).
+//! The replay oracle: candidates are executed until one fails as the logs say (CoopREP, thesis §3.1 and §3.4).
 //!
 //! An attempt is one candidate. It is executed once, its orders kept; then, if holes are to be filled, some more times around them
 //! (`enforce.rs`), which is more than the paper does and is counted apart. A candidate that fails is executed again by its own

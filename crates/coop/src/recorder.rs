@@ -1,6 +1,6 @@
 //! Who logs in the machine: an observer that writes down which thread accesses which element, in order.
 //!
-//! A point of the machine and its event are one step, so that access and entry are one too, as the paper requires of a recorder.
+//! A point of the machine and its event are one step, so that access and entry are one too, as CoopREP requires of a recorder.
 
 use unravel_execute::Laboratory;
 use unravel_trace::{

@@ -1,5 +1,5 @@
 //! What threads share, found by executing the program: which fields of globals, and which sites touch the same memory where it has no
-//! name.
+//! name. That is the logging profile generator's first half in CoopREP.
 //!
 //! Memory without a name is told apart by field of what one place allocates, four bytes a field until an access joins several; sites
 //! that touch the same field are one element, and so are fields that one site touches. That is unification (Steensgaard's way) over what

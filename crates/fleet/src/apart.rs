@@ -58,7 +58,8 @@ fn check_some(
         return Err(std::io::Error::last_os_error());
     }
     // SAFETY: descriptors of our own, each owned once.
-    let (mut receive, mut send) = unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) };
+    let (mut receive, mut send) =
+        unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) };
     // SAFETY: the child does nothing but read files and write to the pipe, and leaves by `_exit`.
     let pid = unsafe { libc::fork() };
     match pid {
@@ -68,7 +69,8 @@ fn check_some(
             for at in range {
                 let answer = File::open(&files[at]).map_err(SchemaError::from).and_then(read);
                 let answer = answer.map_err(|error| Aside::of(&error)).and_then(|log| {
-                    let known = |(id, _): &(ElementId, _)| welcome.elements.binary_search(id).is_ok();
+                    let known =
+                        |(id, _): &(ElementId, _)| welcome.elements.binary_search(id).is_ok();
                     match log.build == welcome.build {
                         false => Err(Aside::ForeignBuild),
                         true if !log.vectors.iter().all(known) => Err(Aside::Hostile),

@@ -125,7 +125,8 @@ pub fn ingest(store: &Store, profile: &Profile, from: &[PathBuf]) -> Result<Inge
     let files: Vec<PathBuf> = copies.iter().map(|(_, copy, _)| copy.clone()).collect();
     let elements = profile.ids();
     let welcome = Welcome { build: profile.build(), elements: &elements };
-    let answers = check(&files, welcome).map_err(|source| StoreError::at(store.folder(), source))?;
+    let answers =
+        check(&files, welcome).map_err(|source| StoreError::at(store.folder(), source))?;
     let mut there: HashSet<_> = store.ids()?.into_iter().collect();
     for ((path, copy, mark), answer) in copies.iter().zip(answers) {
         let answer = answer.and_then(|id| match there.insert(id) {

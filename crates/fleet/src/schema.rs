@@ -100,8 +100,14 @@ pub fn write(log: &Log, to: impl Write + Send) -> Result<(), SchemaError> {
         let typed = &mut column_writer;
         let written = match column {
             0 => typed.typed::<Int32Type>().write_batch(&vec![SCHEMA_VERSION; rows], None, None)?,
-            1 => typed.typed::<ByteArrayType>().write_batch(&text(&log.id.to_string()), None, None)?,
-            2 => typed.typed::<Int64Type>().write_batch(&vec![log.build as i64; rows], None, None)?,
+            1 => typed.typed::<ByteArrayType>().write_batch(
+                &text(&log.id.to_string()),
+                None,
+                None,
+            )?,
+            2 => {
+                typed.typed::<Int64Type>().write_batch(&vec![log.build as i64; rows], None, None)?
+            }
             3 => typed.typed::<Int32Type>().write_batch(&vec![failed; rows], None, None)?,
             4 => typed.typed::<ByteArrayType>().write_batch(&text(kind), None, None)?,
             5 => typed.typed::<Int64Type>().write_batch(&vec![places; rows], None, None)?,
@@ -237,7 +243,11 @@ fn check_ends(file: &mut File, size: u64) -> Result<(), SchemaError> {
 }
 
 /// A column of numbers, one a row.
-fn numbers(group: &dyn RowGroupReader, column: usize, rows: usize) -> Result<Vec<i64>, SchemaError> {
+fn numbers(
+    group: &dyn RowGroupReader,
+    column: usize,
+    rows: usize,
+) -> Result<Vec<i64>, SchemaError> {
     let values: Vec<i64> = match group.get_column_reader(column)? {
         ColumnReader::Int32ColumnReader(mut reader) => {
             let mut values = Vec::new();
@@ -258,7 +268,11 @@ fn numbers(group: &dyn RowGroupReader, column: usize, rows: usize) -> Result<Vec
 }
 
 /// A column that has the same text in every row.
-fn same_text(group: &dyn RowGroupReader, column: usize, rows: usize) -> Result<Vec<u8>, SchemaError> {
+fn same_text(
+    group: &dyn RowGroupReader,
+    column: usize,
+    rows: usize,
+) -> Result<Vec<u8>, SchemaError> {
     let ColumnReader::ByteArrayColumnReader(mut reader) = group.get_column_reader(column)? else {
         return Err(SchemaError::NotALog("a column has another type"));
     };

@@ -5,8 +5,8 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 
 use unravel_coop::{
-    Coverage, Draw, Element, ElementId, ElementKind, Ending, FailureSite, Heuristic, Log, LogId, Metric,
-    Mode, Profile, Ranked, Surveyed, Who,
+    Coverage, Draw, Element, ElementId, ElementKind, Ending, FailureSite, Heuristic, Log, LogId,
+    Metric, Mode, Profile, Ranked, Surveyed, Who,
 };
 use unravel_fleet::{Aside, Store, ingest, read, write};
 use unravel_trace::{FailureKind, Rng, VisibleSet};
@@ -137,7 +137,8 @@ fn damaged_files_are_refused_or_are_logs() {
     let profile = profile();
     let whole = bytes(&log(&profile, 4));
     let mut rng = Rng::new(5);
-    let count: u32 = std::env::var("UNRAVEL_FUZZ_ITERS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let count: u32 =
+        std::env::var("UNRAVEL_FUZZ_ITERS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
     for number in 0..count {
         let mut bytes = whole.clone();
         for _ in 0..1 + rng.below(4) {

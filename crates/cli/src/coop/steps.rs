@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use unravel_code::Program;
 use unravel_coop::{
-    Attempts, Candidates, Collection, Draw, Elements, Ending, Escape, FailureSite, Fleet, LogId, Mode,
-    Oracle, Profile, Surveyed, Tried, escape, simulate, survey,
+    Attempts, Candidates, Collection, Draw, Elements, Ending, Escape, FailureSite, Fleet, LogId,
+    Mode, Oracle, Profile, Surveyed, Tried, escape, simulate, survey,
 };
 use unravel_execute::{Laboratory, Silence};
 use unravel_files::TraceFile;
@@ -80,8 +80,7 @@ impl Bench {
         drop(silence);
         let what = (share.coverage, draw);
         let fingerprint = self.program.fingerprint;
-        let profile =
-            Profile::new(fingerprint, mode, &surveyed, what, share.instances, share.seed);
+        let profile = Profile::new(fingerprint, mode, &surveyed, what, share.instances, share.seed);
         let name = self.loaded.reference.name.clone();
         Ok(Made { profile, surveyed, escape: escape(&self.program), name })
     }

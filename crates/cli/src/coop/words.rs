@@ -31,7 +31,8 @@ pub fn profile(made: &Made) -> String {
     );
     for element in &profile.elements {
         let accesses = element.accesses / surveyed.runs.max(1);
-        let _ = writeln!(text, "  {:5} {}, about {accesses} a run", kind(element.kind), element.name);
+        let _ =
+            writeln!(text, "  {:5} {}, about {accesses} a run", kind(element.kind), element.name);
     }
     if profile.elements.is_empty() {
         let _ = writeln!(text, "inconclusive: no run had threads that share anything");
@@ -68,6 +69,10 @@ pub fn profile_json(made: &Made) -> Value {
     })
 }
 
+fn accesses(count: u64) -> String {
+    if count == 1 { "1 access".to_owned() } else { format!("{count} accesses") }
+}
+
 pub fn recorded(recorded: &Recorded) -> String {
     let silent = match recorded.silent {
         0 => String::new(),
@@ -76,7 +81,7 @@ pub fn recorded(recorded: &Recorded) -> String {
     format!(
         "{} with {}, {} failed{silent}",
         count(recorded.logs, "partial log"),
-        count(recorded.accesses, "access"),
+        accesses(recorded.accesses),
         recorded.failed
     )
 }
@@ -127,7 +132,10 @@ pub fn analysis(
         );
     }
     if group.has_single_elements() {
-        let _ = writeln!(text, "every log has a single element: vectors are chosen by how they go with failing");
+        let _ = writeln!(
+            text,
+            "every log has a single element: vectors are chosen by how they go with failing"
+        );
     }
     let _ = writeln!(text, "the most relevant logs:");
     for (log, numerator, denominator) in ranked.iter().take(10) {
@@ -142,9 +150,7 @@ pub fn analysis_json(
     failures: &[(FailureSite, usize)],
     ranked: &[(String, String, String)],
 ) -> Value {
-    let failure = |(site, times): &(FailureSite, usize)| {
-        json!({ "kind": site.kind.name(), "places": site.places, "logs": times })
-    };
+    let failure = |(site, times): &(FailureSite, usize)| json!({ "kind": site.kind.name(), "places": site.places, "logs": times });
     let (dispersion, all) = group.dispersion();
     let elements = profile.elements.iter().zip(dispersion).zip(group.logged());
     let elements: Vec<Value> = elements
@@ -152,9 +158,7 @@ pub fn analysis_json(
             json!({ "id": element.id.0, "name": element.name, "different": different, "logged": logged })
         })
         .collect();
-    let one = |(log, numerator, denominator): &(String, String, String)| {
-        json!({ "log": log, "numerator": numerator, "denominator": denominator })
-    };
+    let one = |(log, numerator, denominator): &(String, String, String)| json!({ "log": log, "numerator": numerator, "denominator": denominator });
     json!({
         "failures": failures.iter().map(failure).collect::<Vec<_>>(),
         "failure": failure(&(group.failure, group.failing.len())),

@@ -1,4 +1,4 @@
-//! Merged logs in the order in which they are tried (thesis §3.4, algorithm 5): those of the heuristic, then brute force.
+//! Merged logs in the order in which they are tried (CoopREP, thesis §3.4, algorithm 5): those of the heuristic, then brute force.
 //!
 //! A merged log that was there before is left out, since replaying it again would show the same; the paper does not say what it does. Brute
 //! force goes through the logs as they are ranked and fills what each lacks with every combination of vectors that failing logs have;

@@ -97,7 +97,8 @@ impl Collection {
         let mut hasher = FxHasher::default();
         vector.iter().for_each(|number| hasher.write_u16(*number));
         hasher.write_usize(vector.len());
-        let same_hash = Arc::make_mut(&mut self.hashes)[element].entry(hasher.finish()).or_default();
+        let same_hash =
+            Arc::make_mut(&mut self.hashes)[element].entry(hasher.finish()).or_default();
         let all = &mut Arc::make_mut(&mut self.vectors)[element];
         if let Some(known) = same_hash.iter().find(|at| *all[**at as usize] == *vector) {
             return *known;
@@ -163,6 +164,14 @@ impl Collection {
     /// A vector, with threads as logs call them.
     pub fn vector(&self, element: usize, vector: u32) -> Vec<Who> {
         self.raw(element, vector).iter().map(|number| self.threads[*number as usize]).collect()
+    }
+
+    /// What a log has, by element.
+    pub fn vectors(&self, log: usize) -> Vec<(ElementId, Vec<Who>)> {
+        let of = |(at, vector): (usize, &Option<u32>)| {
+            vector.map(|vector| (self.elements[at], self.vector(at, vector)))
+        };
+        self.entries[log].vectors.iter().enumerate().filter_map(of).collect()
     }
 
     pub fn id(&self, log: usize) -> LogId {

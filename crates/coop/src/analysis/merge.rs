@@ -1,4 +1,4 @@
-//! Both heuristics: which failing log to begin with, and from which others to take what it lacks (thesis §3.3, algorithms 1 to 4).
+//! Both heuristics: which failing log to begin with, and from which others to take what it lacks (CoopREP, thesis §3.3, algorithms 1 to 4).
 //!
 //! The nearest neighbours of a log are, for each element that it lacks, the most similar log that has it; each counts once. SGM ranks by
 //! the mean similarity to them (equation 3.5), DGM by the dispersion of what the log has itself (equation 3.6).

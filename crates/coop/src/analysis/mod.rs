@@ -1,4 +1,4 @@
-//! The statistical analysis of partial logs (thesis §3.2 to §3.4): which of them go together.
+//! The statistical analysis of partial logs (CoopREP, thesis §3.2 to §3.4): which of them go together.
 //!
 //! [`Collection`] holds logs with every distinct access vector once; [`Group`] is those that failed alike, with the dispersion of the
 //! elements among them. `similarity.rs` is the three metrics, `merge.rs` both heuristics, `single.rs` the one-element case,

@@ -1,4 +1,4 @@
-//! How similar two partial logs are: PSIM, DSIM and DHS (thesis §3.2, equations 3.1 to 3.4).
+//! How similar two partial logs are: PSIM, DSIM and DHS (CoopREP, thesis §3.2, equations 3.1 to 3.4).
 //!
 //! With S the elements, d(s) the distinct vectors of an element among the failing logs and D their sum over all elements:
 //!

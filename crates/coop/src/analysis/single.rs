@@ -1,4 +1,4 @@
-//! Logs with a single element: which vectors go with failing (thesis §3.4, equations 3.7 to 3.9).
+//! Logs with a single element: which vectors go with failing (CoopREP, thesis §3.4, equations 3.7 to 3.9).
 //!
 //! Of a vector v of an element, with F(v) and S(v) the failing and passing logs that have it and F all failing logs that logged the
 //! element: sensitivity F(v)/F, specificity F(v)/(S(v)+F(v)), and BugCorrelation, their harmonic mean, which is
