@@ -8,7 +8,11 @@ use super::{Args, Family, Flow, Model, fail_with_errno};
 use crate::machine::Machine;
 use crate::thread::Need;
 
-pub(crate) const MODELS: Family = &[("syscall", call)];
+pub(crate) const MODELS: Family = &[("syscall", |m, a| match call(m, a) {
+    // Its result is a long, whatever the function behind it returns.
+    Flow::Return(result) if result == u64::from(u32::MAX) => Flow::Return(u64::MAX),
+    flow => flow,
+})];
 
 /// Bits of a futex operation that only say whose memory it is and which clock counts.
 const FLAGS: i32 = libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME;
