@@ -3,7 +3,8 @@
 //! Two relations, both over what events touch. *Dependence* is that of partial-order methods (Mazurkiewicz): two events of
 //! different threads depend on each other if they touch the same bytes and not both only read them. Sync operations write
 //! their object, which is one thing wherever it is touched (taking a lock for reading reads it); what a thread is created,
-//! ended and joined with is a byte of its own; library calls with effects outside memory share one; the end of the process
+//! ended and joined with is a byte of its own; library calls with effects outside memory share one; operations on what is
+//! behind descriptors share another, besides their own object, because `poll` may look at all of it; the end of the process
 //! depends on everything. *Whether an order tells anything* ([`Touch::tells_with`]) is narrower: of two dependent events the order
 //! says something to a reader, or to a search for a cause, if it decides what is read or who goes on. Two releases of one
 //! lock come in some order, which nobody could have wished otherwise.

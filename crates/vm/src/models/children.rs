@@ -71,15 +71,12 @@ fn call(m: &mut Machine, name: &str, words: &[u64]) -> Flow {
 fn native(m: &mut Machine, a: Args, name: &str) -> Flow {
     m.test_cancel();
     m.external_event(name, a.site());
-    // What the program printed comes before what the other one prints.
-    m.natives.flush_output();
     call(m, name, &[a.word(0), a.word(1)])
 }
 
 /// `posix_spawn(number_at, path, actions, attributes, arguments, environment)`.
 fn spawn(m: &mut Machine, a: Args, name: &str) -> Flow {
     m.external_event(name, a.site());
-    m.natives.flush_output();
     let mut child: libc::pid_t = 0;
     let at = &raw mut child as u64;
     let flow = call(m, name, &[at, a.word(1), a.word(2), a.word(3), a.word(4), a.word(5)]);

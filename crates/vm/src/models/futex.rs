@@ -4,11 +4,15 @@
 use unravel_trace::{EventKind, Op, SiteId, ThreadId};
 
 use super::process::PROCESS;
-use super::{Args, Family, Flow, fail_with_errno};
+use super::{Args, Family, Flow, Model, fail_with_errno};
 use crate::machine::Machine;
 use crate::thread::Need;
 
-pub(crate) const MODELS: Family = &[("syscall", call)];
+pub(crate) const MODELS: Family = &[("syscall", |m, a| match call(m, a) {
+    // Its result is a long, whatever the function behind it returns.
+    Flow::Return(result) if result == u64::from(u32::MAX) => Flow::Return(u64::MAX),
+    flow => flow,
+})];
 
 /// Bits of a futex operation that only say whose memory it is and which clock counts.
 const FLAGS: i32 = libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME;
@@ -32,8 +36,32 @@ fn call(m: &mut Machine, a: Args) -> Flow {
         | libc::SYS_landlock_add_rule
         | libc::SYS_landlock_restrict_self
         | libc::SYS_membarrier => fail_with_errno(libc::ENOSYS),
-        other => m.finish_inconclusive(format!("the system call {other} is not supported")),
+        other => match function_of(m, other) {
+            Some(model) => model(m, a.behind_first()),
+            None => m.finish_inconclusive(format!("the system call {other} is not supported")),
+        },
     }
+}
+
+/// The function that does what a system call does, if it is modelled.
+fn function_of(m: &Machine, number: i64) -> Option<Model> {
+    let name = match number {
+        libc::SYS_close => "close",
+        libc::SYS_read => "read",
+        libc::SYS_write => "write",
+        libc::SYS_pipe2 => "pipe2",
+        libc::SYS_eventfd2 => "eventfd",
+        libc::SYS_epoll_wait => "epoll_wait",
+        libc::SYS_epoll_pwait => "epoll_pwait",
+        libc::SYS_accept4 => "accept4",
+        libc::SYS_sched_yield => "sched_yield",
+        libc::SYS_nanosleep => "nanosleep",
+        libc::SYS_clock_gettime => "clock_gettime",
+        libc::SYS_exit_group => "_exit",
+        _ => return None,
+    };
+    let own = super::descriptors::are_used(&m.program).then(|| super::descriptors::find(name));
+    own.flatten().or_else(|| super::find(name))
 }
 
 /// `futex(address, FUTEX_WAIT, value, timeout)`. The time is relative, absolute for the variant with a bit set.

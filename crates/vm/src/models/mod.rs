@@ -33,7 +33,7 @@ pub(crate) mod time;
 pub(crate) mod timers;
 pub(crate) mod verifier;
 
-use unravel_code::{Abi, CallSite, Reg};
+use unravel_code::{Abi, Arg, CallSite, Reg};
 use unravel_trace::SiteId;
 
 use crate::machine::Machine;
@@ -77,11 +77,22 @@ pub(crate) fn fail_with_errno(number: i32) -> Flow {
 pub(crate) struct Args {
     call: *const CallSite,
     fp: *const u64,
+    /// Arguments of the call that are not the function's.
+    skipped: usize,
 }
 
 impl Args {
     pub fn new(call: &CallSite, fp: *const u64) -> Args {
-        Args { call, fp }
+        Args { call, fp, skipped: 0 }
+    }
+
+    /// Those behind the first, which says what function is meant (`syscall`).
+    pub fn behind_first(self) -> Args {
+        Args { skipped: self.skipped + 1, ..self }
+    }
+
+    fn arg(&self, i: usize) -> Option<&Arg> {
+        self.call().args.get(i + self.skipped)
     }
 
     pub fn call(&self) -> &CallSite {
@@ -101,13 +112,13 @@ impl Args {
     /// The first slot of argument `i`; 0 if the call passes fewer.
     pub fn word(&self, i: usize) -> u64 {
         // SAFETY: the argument's slots are in the caller's frame.
-        self.call().args.get(i).map_or(0, |arg| unsafe { *self.fp.add(arg.reg as usize) })
+        self.arg(i).map_or(0, |arg| unsafe { *self.fp.add(arg.reg as usize) })
     }
 
     /// Both slots of a wide argument.
     pub fn wide(&self, i: usize) -> u128 {
         let low = self.word(i);
-        let high = self.call().args.get(i).map_or(0, |arg| {
+        let high = self.arg(i).map_or(0, |arg| {
             // SAFETY: as above; only read for arguments of two slots.
             if arg.slots >= 2 { unsafe { *self.fp.add(arg.reg as usize + 1) } } else { 0 }
         });
@@ -124,11 +135,11 @@ impl Args {
 
     /// Width in bits of an integer or floating-point argument; 64 for pointers.
     pub fn bits(&self, i: usize) -> u8 {
-        self.call().args.get(i).map_or(64, |arg| bits_of(&arg.abi))
+        self.arg(i).map_or(64, |arg| bits_of(&arg.abi))
     }
 
     pub fn abi(&self, i: usize) -> Option<&Abi> {
-        self.call().args.get(i).map(|arg| &arg.abi)
+        self.arg(i).map(|arg| &arg.abi)
     }
 
     pub fn result_bits(&self) -> u8 {

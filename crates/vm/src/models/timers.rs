@@ -9,7 +9,7 @@
 //! for so long is no bug but why it is there. Other moments are not tried, which runs say ([`unravel_trace::Note::TimerMoments`]),
 //! and so do guided runs, in which no timer runs out.
 //!
-//! Inconclusive: timers of processor time, `timerfd_create`. Attributes of the threads that timers start are not looked at.
+//! Inconclusive: timers of processor time. Timers behind descriptors are elsewhere ([`super::descriptors`]). Attributes of the threads that timers start are not looked at.
 
 use unravel_trace::{EventKind, SiteId, ThreadId};
 

@@ -26,7 +26,7 @@ pub(super) enum Named {
 
 /// Reads the address that a program gives.
 pub(super) fn read(m: &mut Machine, at: u64, length: usize, stream: bool) -> Named {
-    if at == 0 || length < 2 || length > 128 {
+    if at == 0 || !(2..=128).contains(&length) {
         return Named::Invalid;
     }
     m.check_sync(at, length as u64, false);

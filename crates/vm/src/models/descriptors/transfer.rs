@@ -106,10 +106,11 @@ fn read(m: &mut Machine, a: Args, name: &str, buffers: Buffers, flags: i32) -> F
 
 fn outside_read(m: &mut Machine, a: Args, name: &str, buffers: Buffers) -> Flow {
     let flow = m.call_outside(a, name);
-    if let (Flow::Return(length), Buffers::One(at, most)) = (flow, buffers) {
-        if (length as i64) > 0 && length <= most {
-            m.check_sync(at, length, true);
-        }
+    if let (Flow::Return(length), Buffers::One(at, most)) = (flow, buffers)
+        && length > 0
+        && length <= most
+    {
+        m.check_sync(at, length, true);
     }
     flow
 }
