@@ -38,7 +38,8 @@ impl Steered {
         };
         let expected = Expected::Bug { thread: failure.thread.clone(), id: bug.clone() };
         let route: Arc<Route> = route.clone();
-        Ok(Some(Steered { task: Task { route, hints: Vec::new(), expected } }))
+        let middle = vec![false; route.legs.len()];
+        Ok(Some(Steered { task: Task { route, hints: Vec::new(), middle, expected } }))
     }
 
     /// A failing run along the paths. `led` says why leading threads along them did not get there.
