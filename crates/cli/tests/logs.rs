@@ -282,6 +282,61 @@ fn a_branch_that_cannot_be_is_told_with_thread_branch_and_line() {
     assert!(told, "{said}");
 }
 
+/// Runs in circles before it comes to the update, so that a flight recorder would have lost the beginning.
+const LONG_WAY: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+static volatile int balance, steps;
+static void *deposit(void *amount) {
+    for (int i = 0; i < 40; i++) if ((i * 7 + *(int *)amount) % 3 == steps) abort();
+    int seen = balance;
+    if (seen > 0) steps = 5;
+    balance = seen + *(int *)amount;
+    return 0;
+}
+int main(void) {
+    pthread_t a, b;
+    int one = 1, ten = 10;
+    steps = 7;
+    pthread_create(&a, 0, deposit, &one);
+    pthread_create(&b, 0, deposit, &ten);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    assert(balance == 11);
+    return 0;
+}
+"#;
+
+#[test]
+fn what_is_left_of_a_long_run_is_a_goal() {
+    let directory = directory("middle");
+    let mut log = log(LONG_WAY, fails, 0);
+    for thread in &mut log.threads[1..] {
+        let branches = thread.records.iter().filter(|r| matches!(r, Record::Branch { .. })).count();
+        assert!(branches > 40, "there is something to lose: {branches}");
+        thread.records.drain(..thread.records.len() - 9);
+        thread.begin = Begin::Middle { stack: Vec::new() };
+        thread.lost = vec![unravel_recording::Lost::Recycled { bytes: 1 << 20 }];
+    }
+    log.mode = Mode::Flight;
+    write(&directory, "middle.log", &log);
+    let found = said(&directory, &["diagnose", "--json", "middle.log"], FINDING);
+    assert!(found.contains("the log begins in the middle"), "{found}");
+    // The goal cannot be reached: a thread that saw the other's deposit does not lose it.
+    for thread in &mut log.threads[1..] {
+        let last = thread.records.iter_mut().rev().find_map(|record| match record {
+            Record::Branch { successor, .. } => Some(successor),
+            _ => None,
+        });
+        *last.expect("a branch") ^= 1;
+    }
+    write(&directory, "never.log", &log);
+    let arguments = ["diagnose", "--json", "--time", "5s", "never.log"];
+    let found = said(&directory, &arguments, INCONCLUSIVE);
+    assert!(found.contains("its branches are a goal"), "{found}");
+}
+
 #[test]
 fn what_is_no_use_is_refused_with_one_message() {
     let directory = directory("refused");
@@ -297,9 +352,6 @@ fn what_is_no_use_is_refused_with_one_message() {
     let mut killed = good.clone();
     killed.ending = Ending::Killed;
     refused(&killed, "says nothing of how the run ended");
-    let mut middle = good.clone();
-    middle.threads[1].begin = Begin::Middle { stack: Vec::new() };
-    refused(&middle, "begins in the middle");
     let mut passed = good.clone();
     passed.ending = Ending::Exited { code: 0 };
     refused(&passed, "the recorded run passed");

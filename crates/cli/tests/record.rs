@@ -1,0 +1,227 @@
+//! `unravel cc`, `record`, `log show|stats` and `diagnose LOG` as a user calls them, with programs that really run: what is recorded,
+//! what a log holds and does not hold, and what is refused.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const CLEAN: i32 = 0;
+const FINDING: i32 = 1;
+const ERROR: i32 = 2;
+const INCONCLUSIVE: i32 = 3;
+
+/// Two threads read before either writes, whatever the system does.
+const LOST: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+static pthread_barrier_t both;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int balance;
+static int locked;
+static void *deposit(void *amount) {
+    int seen = balance;
+    pthread_barrier_wait(&both);
+    if (seen >= 0) balance = seen + *(int *)amount;
+    pthread_mutex_lock(&lock);
+    locked++;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+int main(int argc, char **argv) {
+    pthread_t a, b;
+    int one = 1, ten = 10;
+    pthread_barrier_init(&both, 0, 2);
+    pthread_create(&a, 0, deposit, &one);
+    pthread_create(&b, 0, deposit, &ten);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+    if (argc < 2) assert(balance == 11);
+    printf("%d\n", locked);
+    return 0;
+}
+"#;
+
+const HANG: &str = r#"
+#include <pthread.h>
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
+static void take(pthread_mutex_t *first, pthread_mutex_t *second) {
+    pthread_mutex_lock(first);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(second);
+    pthread_mutex_unlock(second);
+    pthread_mutex_unlock(first);
+}
+static void *other(void *u) { take(&b, &a); return u; }
+int main(void) {
+    pthread_t t;
+    pthread_barrier_init(&both, 0, 2);
+    pthread_create(&t, 0, other, 0);
+    take(&a, &b);
+    pthread_join(t, 0);
+    return 0;
+}
+"#;
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().expect("a scratch folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn unravel(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_unravel"))
+            .args(arguments)
+            .current_dir(self.0.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("unravel starts")
+    }
+
+    fn build(&self, source: &str) -> PathBuf {
+        std::fs::write(self.path("program.c"), source).expect("the source is written");
+        let built = self.unravel(&["cc", "-O2", "-g", "program.c", "-o", "program", "-pthread"]);
+        assert_eq!(code(&built), CLEAN, "{}", text(&built));
+        self.path("program")
+    }
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("it was not killed")
+}
+
+fn text(output: &Output) -> String {
+    let part = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    part(&output.stdout) + &part(&output.stderr)
+}
+
+fn contains(bytes: &[u8], needle: &[u8]) -> bool {
+    bytes.windows(needle.len()).any(|window| window == needle)
+}
+
+#[test]
+fn a_failure_is_recorded_shown_and_rebuilt() {
+    let place = Place::new();
+    place.build(LOST);
+    let recorded = place.unravel(&["record", "-o", "run.log", "--", "./program"]);
+    assert_eq!(code(&recorded), FINDING, "{}", text(&recorded));
+    assert!(text(&recorded).contains("assertion"), "{}", text(&recorded));
+    let shown = text(&place.unravel(&["log", "show", "run.log"]));
+    for word in ["T0.1", "T0.2", "deposit", "program.c:12", "locks", "unlocks"] {
+        assert!(shown.contains(word), "{word} is not in\n{shown}");
+    }
+    let stats = place.unravel(&["log", "stats", "--json", "run.log"]);
+    let stats: Value = serde_json::from_slice(&stats.stdout).expect("JSON");
+    assert!(stats["branches"].as_u64().is_some_and(|n| n >= 3), "{stats}");
+    let diagnosed = place.unravel(&["diagnose", "--json", "run.log"]);
+    // The barrier makes it fail under every schedule, and the diagnosis says so; the run is the recorded one.
+    assert_eq!(code(&diagnosed), INCONCLUSIVE, "{}", text(&diagnosed));
+    let answer: Value = serde_json::from_slice(&diagnosed.stdout).expect("JSON");
+    assert_eq!(answer["failure"]["kind"], "assertion", "{answer}");
+    let notes = answer["notes"].to_string();
+    assert!(notes.contains("rebuilt from") && notes.contains("simplified before"), "{notes}");
+}
+
+#[test]
+fn a_run_that_passes_and_the_flight_recorder() {
+    let place = Place::new();
+    place.build(LOST);
+    for more in [&[][..], &["--flight", "1"], &["--no-sync"]] {
+        let mut arguments = vec!["record", "-o", "run.log"];
+        arguments.extend(more);
+        arguments.extend(["--", "./program", "passes"]);
+        let recorded = place.unravel(&arguments);
+        assert_eq!(code(&recorded), CLEAN, "{more:?}: {}", text(&recorded));
+        let shown = place.unravel(&["log", "show", "run.log"]);
+        let locks = text(&shown).contains("locks");
+        assert_eq!(locks, more != ["--no-sync"], "{more:?}\n{}", text(&shown));
+        assert!(text(&shown).contains("exited with 0"), "{}", text(&shown));
+    }
+    let diagnosed = place.unravel(&["diagnose", "run.log"]);
+    assert_eq!(code(&diagnosed), ERROR, "there is nothing to diagnose in a run that passed");
+}
+
+#[test]
+fn a_hang_says_who_waits_for_what() {
+    let place = Place::new();
+    place.build(HANG);
+    let recorded =
+        place.unravel(&["record", "--hang-after", "1s", "-o", "run.log", "--", "./program"]);
+    assert_eq!(code(&recorded), FINDING, "{}", text(&recorded));
+    let shown = text(&place.unravel(&["log", "show", "run.log"]));
+    assert_eq!(shown.matches("  waits: ").count(), 2, "{shown}");
+    let diagnosed = place.unravel(&["diagnose", "--json", "run.log"]);
+    let answer: Value = serde_json::from_slice(&diagnosed.stdout).expect("JSON");
+    assert_eq!(answer["failure"]["kind"], "deadlock", "{answer}");
+    assert!(answer["notes"].to_string().contains("rebuilt from"), "{answer}");
+}
+
+#[test]
+fn what_cannot_be_recorded_or_read_is_refused_with_one_message() {
+    let place = Place::new();
+    std::fs::write(place.path("plain.c"), "int main(void) { return 0; }\n").expect("written");
+    let plain = Command::new("clang-19")
+        .args(["plain.c", "-o", "plain"])
+        .current_dir(place.0.path())
+        .status()
+        .expect("clang-19 is installed");
+    assert!(plain.success());
+    let refused = |arguments: &[&str], word: &str| {
+        let output = place.unravel(arguments);
+        assert_eq!(code(&output), ERROR, "{arguments:?}: {}", text(&output));
+        // Messages are wrapped.
+        let said = text(&output).replace('│', " ");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    };
+    refused(&["record", "-o", "run.log", "--", "./plain"], "not built to be recorded");
+    // Whatever is in the way and is no log stays.
+    place.build(LOST);
+    refused(&["record", "-o", "plain.c", "--", "./program"], "plain.c");
+    assert!(place.path("plain.c").exists());
+    std::fs::write(place.path("no.log"), b"unravlog and then nothing").expect("written");
+    refused(&["log", "show", "no.log"], "no.log");
+    refused(&["diagnose", "no.log"], "no.log");
+    // A log of another build.
+    let recorded = place.unravel(&["record", "-o", "run.log", "--", "./program"]);
+    assert_eq!(code(&recorded), FINDING);
+    place.build(&LOST.replace("one = 1", "one = 2, two = 2").replace("argc < 2", "argc < 2 + two"));
+    refused(&["log", "show", "run.log"], "another build");
+    refused(&["diagnose", "run.log"], "another build");
+    // No program at all.
+    std::fs::remove_file(place.path("program")).expect("it was there");
+    refused(&["diagnose", "run.log"], "not there any more");
+}
+
+#[test]
+fn a_log_is_the_users_own_and_holds_no_values() {
+    let place = Place::new();
+    place.build(LOST);
+    let secret = "sesame-4711";
+    let recorded = Command::new(env!("CARGO_BIN_EXE_unravel"))
+        .args(["record", "-o", "run.log", "--", "./program", secret])
+        .current_dir(place.0.path())
+        .env("PASSWORD", secret)
+        .stdin(Stdio::null())
+        .output()
+        .expect("unravel starts");
+    assert_eq!(code(&recorded), CLEAN, "{}", text(&recorded));
+    let log = place.path("run.log");
+    let mode = std::fs::metadata(&log).expect("the log").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let bytes = read_sparse(&log);
+    assert!(!contains(&bytes, secret.as_bytes()), "an argument or a variable is in the log");
+}
+
+/// The parts of a log that are not holes would do; it is small enough to read whole.
+fn read_sparse(path: &Path) -> Vec<u8> {
+    std::fs::read(path).expect("the log is read")
+}
