@@ -221,7 +221,7 @@ fn informed(elements: &[Element], each: usize, instances: usize, seed: u64) -> V
                 let too_hot = heat > 0 && heat + elements[at].accesses > fair + fair / 2;
                 // How far this would take the instance from its fair share, if the rest were average.
                 let wanted = fair.saturating_sub(heat) / left;
-                (times[at], too_hot, pairs, elements[at].accesses.abs_diff(wanted), tie)
+                (too_hot, times[at], pairs, elements[at].accesses.abs_diff(wanted), tie)
             };
             let free = (0..count as u32).filter(|at| !chosen.contains(at));
             let keyed: Vec<_> = free.map(|at| (key(&at, rng.word()), at)).collect();
