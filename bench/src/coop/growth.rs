@@ -1,5 +1,5 @@
 //! How long it takes to weigh logs: 500 of the longest program by each metric (table 3.4), and fleets of up to 100,000 logs that a
-//! documented generator makes (`coop::generate`), from files as they lie in a store.
+//! documented generator makes in memory (`coop::generate`); reading them from files is not part of it.
 
 use std::time::Instant;
 

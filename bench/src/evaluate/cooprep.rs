@@ -1,4 +1,4 @@
-//! CoopREP's tables 3.2 and 3.6: the sizes of its programs. What it measures, cooperative recording and replay, is not there.
+//! CoopREP's tables 3.2 and 3.6: the sizes of its programs. Attempts to replay and times are `cargo xtask bench coop`'s.
 
 use super::claim::{Claim, Seen, judge};
 use super::lab::{Lab, Subject};
@@ -68,8 +68,8 @@ pub fn table(lab: &Lab) -> Table {
         columns: &["program", "shared elements, paper", "accesses, paper", "events, ours, small", "ours", "failure rate, paper"],
         rows: cells.collect(),
         remarks: vec![
-            "Not measured: partial logs, their merging, attempts to replay and the overhead of recording. Recording in production is not there \
-             yet; a run that fails under `unravel` replays at the first attempt, always."
+            "Partial logs, their merging and attempts to replay are measured by `cargo xtask bench coop`. Not measured: the overhead of \
+             recording access vectors, which native programs cannot do yet."
                 .into(),
             "BoundedBuffer, BubbleSort, Deadlock, Piper, ProducerConsumer, Derby, Tomcat and Weblech have no arguments yet: they are as long \
              as they are. Of TwoStage the failing run nearest in length counts, which ends at the failure."
