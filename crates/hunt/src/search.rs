@@ -123,7 +123,7 @@ pub struct Search<'a, 's> {
 #[derive(Debug)]
 enum Postponed {
     /// These targets of a combination, by number.
-    Targets(Combination, Vec<usize>),
+    Targets(Box<Combination>, Vec<usize>),
     Flip(Box<Item>),
 }
 
@@ -420,7 +420,7 @@ impl<'a, 's> Search<'a, 's> {
             }
         }
         if !unanswered.is_empty() {
-            self.postponed.push_back(Postponed::Targets(base.clone(), unanswered));
+            self.postponed.push_back(Postponed::Targets(Box::new(base.clone()), unanswered));
         }
         Ok(self.go())
     }
