@@ -99,12 +99,12 @@ int main(void) {
     return 0;
 }
 ";
-    blocks("native-accept", source, "T0.1 calls 'accept', which waits for something outside");
+    blocks("native-accept", source, "T0.1 waits for somebody outside of the process");
     blocks("native-accept", source, "blocks.c:7");
 }
 
 #[test]
-fn a_read_of_an_empty_pipe_is_named() {
+fn a_read_of_a_pipe_that_nobody_writes_is_a_deadlock() {
     let source = "\
 #include <unistd.h>
 int main(void) {
@@ -114,7 +114,10 @@ int main(void) {
     return read(ends[0], &c, 1) == 1;
 }
 ";
-    blocks("native-read", source, "T0 calls 'read', which waits for something outside");
+    let directory = directory("native-read");
+    write(&directory, "blocks.c", source);
+    let out = says(&directory, &["find", "blocks.c"], FINDING);
+    assert!(out.contains("T0 waits for data from pipe") && out.contains("blocks.c:6"), "{out}");
 }
 
 #[test]

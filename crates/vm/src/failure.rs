@@ -326,6 +326,18 @@ impl Machine {
             .filter(|t| !self.threads[*t].ended && self.threads[*t].timer.is_none())
             .filter(|t| !matches!(self.threads[*t].need, Need::Ended(_)))
             .collect();
+        // A client from outside may come at any time: only those who wait for each other wait for ever.
+        if cycle.is_empty()
+            && let Some((thread, what)) =
+                stuck.iter().find_map(|t| Some((*t, self.waits_for_outside(*t)?)))
+        {
+            let at = self.stack_of(thread).iter().find(|place| !place.is_system()).cloned();
+            let name = &self.names[thread];
+            let reason = format!(
+                "{name} waits for somebody outside of the process, at {what}, and no thread of its own comes there"
+            );
+            self.finish(Outcome::Inconclusive { reason, at });
+        }
         let message = match (cycle.len(), stuck.len()) {
             (1, _) => "a thread waits for a lock that it holds itself".to_owned(),
             (0, 0) => "threads wait for each other to end".to_owned(),

@@ -124,12 +124,8 @@ pub(crate) fn free(m: &mut Machine, address: u64, site: SiteId) -> Flow {
         return OK;
     }
     if !in_arena(address) {
-        // A library allocated it.
-        unsafe extern "C" {
-            fn __libc_free(pointer: *mut libc::c_void);
-        }
-        // SAFETY: not ours, so the C library's.
-        unsafe { __libc_free(address as *mut _) };
+        // SAFETY: a library allocated it; whose memory it is, the shim's `free` sees.
+        unsafe { libc::free(address as *mut _) };
         return OK;
     }
     if m.alive > 1 {
@@ -171,8 +167,11 @@ fn realloc(m: &mut Machine, address: u64, bytes: u64, site: SiteId) -> Flow {
         return Flow::Return(m.allocate(bytes, 16, site));
     }
     if !in_arena(address) {
-        // SAFETY: the C library's own block.
-        return Flow::Return(unsafe { libc::realloc(address as *mut _, bytes as usize) } as u64);
+        guard::enter_native();
+        // SAFETY: a library's block.
+        let block = unsafe { libc::realloc(address as *mut _, bytes as usize) };
+        guard::leave_native();
+        return Flow::Return(block as u64);
     }
     if bytes == 0 {
         free(m, address, site);

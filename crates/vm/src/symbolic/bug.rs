@@ -124,6 +124,10 @@ impl Machine {
             Outcome::Exited { code } if *code != 0 => FailureKind::ExitCode,
             _ => return Verdict::Is(Bug::None),
         };
+        // Which operations on descriptors block, and what they give, is none of the model's business: only execution can tell.
+        if self.thread_count > 1 && self.descriptors.were_made() {
+            return Verdict::Is(Bug::Opaque);
+        }
         match kind {
             FailureKind::Deadlock => Verdict::Is(Bug::Deadlock { requests }),
             FailureKind::Livelock

@@ -114,6 +114,20 @@ impl State {
         }
     }
 
+    /// The descriptor through which somebody outside of the process could still let a blocked thread go on.
+    pub fn waits_for_outside(&self, index: usize) -> Option<String> {
+        let waiting = self.descriptors.waits.get(&index)?;
+        let ids: Vec<usize> = match &waiting.awaited {
+            Awaited::Read(id) => vec![*id],
+            // Who reads what a thread writes is in this process: others have no end of it.
+            Awaited::Write(..) => Vec::new(),
+            Awaited::Any(list) => list.iter().map(|(id, _)| *id).collect(),
+            Awaited::Epoll(id) => self.descriptors.interests_of(*id),
+        };
+        let reachable = ids.into_iter().find(|id| self.descriptors.is_reachable(*id))?;
+        Some(self.descriptors.name_of(reachable))
+    }
+
     /// What a blocked thread waits for, in words.
     pub fn describe_descriptors(&self, index: usize) -> String {
         let Some(waiting) = self.descriptors.waits.get(&index) else {

@@ -219,6 +219,28 @@ impl Descriptors {
         }
     }
 
+    /// Whether this run has had any.
+    pub fn were_made(&self) -> bool {
+        self.objects != 0 || !self.open.is_empty()
+    }
+
+    /// Whether processes outside can send something to it: it has an address.
+    pub fn is_reachable(&self, id: usize) -> bool {
+        match &self.open[id].kind {
+            Kind::Listener { .. } => true,
+            Kind::Datagram { local, .. } => local.is_some(),
+            _ => false,
+        }
+    }
+
+    /// What an epoll instance looks at.
+    pub fn interests_of(&self, id: usize) -> Vec<usize> {
+        match &self.open[id].kind {
+            Kind::Epoll { interests } => interests.values().map(|interest| interest.id).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether a number is that of a descriptor of ours.
     pub fn is_ours(&self, number: i32) -> bool {
         self.numbers.contains_key(&number)
