@@ -1,4 +1,4 @@
-//! From each thread's branches alone to a failing schedule, by execution: the program runs with its real values, and is steered so
+//! From each thread's branches alone to a failing schedule (Symbiosis, §3.3), by execution instead of by a solver: the program runs with its real values, and is steered so
 //! that every thread keeps to its path (room `rebuild`, without any stamp).
 //!
 //! What symbols cannot follow is no obstacle here (addresses, what library functions say, failures that no condition tells); what is

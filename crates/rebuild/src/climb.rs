@@ -1,4 +1,5 @@
-//! Climbing: a run that came far is repeated up to a little before its end, and goes on from there otherwise.
+//! Climbing (for the schedule that Symbiosis, §3.3, asks a solver for): a run that came far is repeated up to a little before its
+//! end, and goes on from there otherwise.
 //!
 //! Where many threads do the same (workers that take from one queue), a run at random strays at the first of them that gets what
 //! another should have got, and no single order mends it. What came before was right, though, and is kept: each run begins
