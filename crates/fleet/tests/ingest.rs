@@ -92,7 +92,7 @@ fn bad_files_change_nothing_and_each_is_accounted_for() {
         Store::write(&good, &log(&profile, number)).expect("it is written");
     }
     let clean = Store::open(&folder.path().join("clean")).expect("a store");
-    let ingested = ingest(&clean, &profile, &[good.clone()]).expect("it is ingested");
+    let ingested = ingest(&clean, &profile, std::slice::from_ref(&good)).expect("it is ingested");
     assert_eq!((ingested.taken, ingested.aside.len()), (300, 0));
 
     let put = |name: &str, bytes: &[u8]| fs::write(bad.join(name), bytes).expect("it is written");

@@ -63,11 +63,8 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
 /// What is moved changes every path through it, and may help against causes that it was not proposed for; so may a section
 /// that keeps threads of one kind apart.
 fn sweeping(candidates: &[Proposal], classes: usize) -> Vec<Proposal> {
-    let is_moved =
-        |measure: &Measure| matches!(measure, Measure::Move(_) | Measure::LockOrder(_));
-    let is_alone = |measure: &Measure| {
-        matches!(measure, Measure::Exclude { stretches, lock: LockChoice::New } if stretches.len() == 1)
-    };
+    let is_moved = |measure: &Measure| matches!(measure, Measure::Move(_) | Measure::LockOrder(_));
+    let is_alone = |measure: &Measure| matches!(measure, Measure::Exclude { stretches, lock: LockChoice::New } if stretches.len() == 1);
     let most_of = |kind: &dyn Fn(&Measure) -> bool| -> Vec<Proposal> {
         let partial = candidates.iter().filter(|candidate| candidate.covers.len() < classes);
         let of_kind = partial.filter(|candidate| kind(&candidate.measure));

@@ -25,8 +25,13 @@ const MOST_EVENTS: usize = 200;
 /// The projection on the alternate of this number. If there is none, only the failing run is drawn.
 pub fn projection(diagnosis: &Diagnosis, alternate: usize, sources: &Sources) -> String {
     let chosen = diagnosis.alternates.get(alternate);
-    let failing = side::failing(diagnosis, chosen.map(|a| &a.projection), side::Extent::Projection(MOST_EVENTS));
-    let passing = chosen.map(|a| side::alternate(diagnosis, a, side::Extent::Projection(MOST_EVENTS)));
+    let failing = side::failing(
+        diagnosis,
+        chosen.map(|a| &a.projection),
+        side::Extent::Projection(MOST_EVENTS),
+    );
+    let passing =
+        chosen.map(|a| side::alternate(diagnosis, a, side::Extent::Projection(MOST_EVENTS)));
     let title = format!("{}: {}", diagnosis.program, diagnosis.failure.message);
     let mut graph = Graph { text: String::new(), sources };
     graph.line("digraph projection {");

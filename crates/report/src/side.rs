@@ -324,7 +324,9 @@ impl Picked {
         let gap = |items: &mut Vec<Item>, from: u32, to: u32| match to - from {
             0 => {}
             // A single event takes no more room than the words that it is left out.
-            1 if !full && !is_system(from) => items.push(Item::Event(Step { event: from, ..Step::default() })),
+            1 if !full && !is_system(from) => {
+                items.push(Item::Event(Step { event: from, ..Step::default() }))
+            }
             left => {
                 let projected = projected.range(from..to).count();
                 items.push(Item::Gap { events: left as usize, projected });
@@ -344,10 +346,8 @@ impl Picked {
         if self.steps.len() <= most {
             return;
         }
-        let marks: BTreeSet<u32> = (self.steps.values())
-            .filter(|s| self.is_told(s))
-            .map(|s| s.event)
-            .collect();
+        let marks: BTreeSet<u32> =
+            (self.steps.values()).filter(|s| self.is_told(s)).map(|s| s.event).collect();
         let distance = |event: u32| {
             let before = marks.range(..=event).next_back().map(|mark| event - mark);
             let after = marks.range(event..).next().map(|mark| mark - event);

@@ -49,15 +49,16 @@ pub(crate) fn prepare() -> Result<(), VmError> {
 
 fn class_of(bytes: u64) -> Option<usize> {
     let bytes = bytes.max(1);
-    let class = match bytes {
-        ..=FINE => bytes.div_ceil(16) - 1,
-        ..=LARGEST => {
-            // The quarter of the doubling that the last byte lies in.
-            let doubling = u64::from((bytes - 1).ilog2() - FINE.ilog2());
-            let quarter = (bytes - 1 >> (doubling + u64::from(FINE.ilog2()) - 2)) - 4;
-            FINE_CLASSES + 4 * doubling + quarter
-        }
-        _ => return None,
+    if bytes > LARGEST {
+        return None;
+    }
+    let class = if bytes <= FINE {
+        bytes.div_ceil(16) - 1
+    } else {
+        // The quarter of the doubling that the last byte lies in.
+        let doubling = u64::from((bytes - 1).ilog2() - FINE.ilog2());
+        let quarter = ((bytes - 1) >> (doubling + u64::from(FINE.ilog2()) - 2)) - 4;
+        FINE_CLASSES + 4 * doubling + quarter
     };
     Some(class as usize)
 }
@@ -103,7 +104,7 @@ fn allocate(class: usize) -> u64 {
 fn block_at(address: u64) -> Option<(usize, u64)> {
     let class = ((address - BASE) / RANGE) as usize;
     let offset = (address - BASE) % RANGE;
-    (offset % size_of(class) == 0).then(|| (class, offset / size_of(class)))
+    offset.is_multiple_of(size_of(class)).then(|| (class, offset / size_of(class)))
 }
 
 /// Memory for a library that the program has called; null if it is somebody else who asks.

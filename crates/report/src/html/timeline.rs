@@ -65,8 +65,14 @@ impl Beside {
 impl<'d> Timeline<'d> {
     pub fn of(diagnosis: &'d Diagnosis) -> Timeline<'d> {
         let first = diagnosis.alternates.first();
-        let failing = side::failing(diagnosis, first.map(|a| &a.projection), side::Extent::Projection(MOST_SHOWN));
-        let passing = first.map(|alternate| side::alternate(diagnosis, alternate, side::Extent::Projection(MOST_SHOWN)));
+        let failing = side::failing(
+            diagnosis,
+            first.map(|a| &a.projection),
+            side::Extent::Projection(MOST_SHOWN),
+        );
+        let passing = first.map(|alternate| {
+            side::alternate(diagnosis, alternate, side::Extent::Projection(MOST_SHOWN))
+        });
         let sides: Vec<&Side<'_>> = [&failing].into_iter().chain(&passing).collect();
         let names = Names::of(&sides);
         let mut threads = names::threads(&sides, &diagnosis.failure.thread);

@@ -20,7 +20,11 @@ const MOST_STEPS: usize = 200;
 /// The failing run, then the nearest passing one if there is one.
 pub fn code_flows(diagnosis: &Diagnosis, places: &mut Places<'_>) -> Vec<CodeFlow> {
     let nearest = diagnosis.alternates.first();
-    let side = side::failing(diagnosis, nearest.map(|a| &a.projection), side::Extent::Projection(MOST_STEPS));
+    let side = side::failing(
+        diagnosis,
+        nearest.map(|a| &a.projection),
+        side::Extent::Projection(MOST_STEPS),
+    );
     let mut failing = Flow::default();
     failing.events(&side, places);
     failing.waits(diagnosis, &side, places);
@@ -31,7 +35,10 @@ pub fn code_flows(diagnosis: &Diagnosis, places: &mut Places<'_>) -> Vec<CodeFlo
     })];
     if let Some(nearest) = nearest {
         let mut passing = Flow::default();
-        passing.events(&side::alternate(diagnosis, nearest, side::Extent::Projection(MOST_STEPS)), places);
+        passing.events(
+            &side::alternate(diagnosis, nearest, side::Extent::Projection(MOST_STEPS)),
+            places,
+        );
         flows.push(passing.end("nearest passing run, for comparison: this one does not fail"));
     }
     flows.retain(|flow| !flow.thread_flows.is_empty());
