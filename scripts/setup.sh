@@ -17,6 +17,7 @@ packages=(
 if [ "${want_tests:-}" = yes ]; then
   packages+=(
     chromium # looks at the HTML report
+    make     # builds the projects that are tried
   )
 fi
 # The oldest Rust that compiles the project.
