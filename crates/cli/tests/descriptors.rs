@@ -159,3 +159,18 @@ fn other_programs_are_native_steps_and_a_fork_is_named() {
     let (out, err) = in_the_machine(&directory, Path::new("fork.c"), INCONCLUSIVE);
     assert!(format!("{out}{err}").contains("'fork'"), "{out}{err}");
 }
+
+#[test]
+fn a_hunt_claims_nothing_of_what_comes_out_of_a_pipe() {
+    let directory = directory("descriptors-hunt");
+    let source = "#include <pthread.h>\n#include <unistd.h>\nstatic int ends[2], sum;\n\
+        static void *put(void *p) { return write(ends[1], p, 1) == 1 ? p : 0; }\n\
+        int main(void) {\n    pthread_t t, u;\n    char c, d;\n    if (pipe(ends)) return 1;\n    pthread_create(&t, 0, put, \"a\");\n    \
+        pthread_create(&u, 0, put, \"b\");\n    if (read(ends[0], &c, 1) + read(ends[0], &d, 1) == 2) sum = c + d;\n    \
+        pthread_join(t, 0);\n    pthread_join(u, 0);\n    return sum == 0;\n}\n";
+    write(&directory, "puts.c", source);
+    let said = unravel(&directory, &["hunt", "puts.c", "--time", "5s"]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&said.stdout);
+    assert!(text.contains("what comes out of pipes"), "{text}");
+    assert!(!text.contains("\n  exhausted"), "{text}");
+}

@@ -488,6 +488,9 @@ pub fn gap(gap: &HuntGap) -> String {
         HuntGap::Timeouts => "whether a wait times out is as it was",
         HuntGap::Barriers => "barriers that some thread never reaches were not asked about",
         HuntGap::Cancellation => "where a cancelled thread ends is as it was",
+        HuntGap::Descriptors => {
+            "what comes out of pipes, sockets and other descriptors is as it was"
+        }
         HuntGap::SemaphoreCycles => "semaphores were asked about one wait at a time, not in cycles",
         HuntGap::Destroyed => {
             "uses of locks and the like after they were destroyed were not asked about"

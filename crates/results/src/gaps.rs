@@ -14,6 +14,8 @@ pub enum HuntGap {
     Barriers,
     /// Where a cancelled thread ends is as it was.
     Cancellation,
+    /// What comes out of pipes, sockets and other descriptors is as it was.
+    Descriptors,
     /// Semaphores were asked about one wait at a time, not in cycles.
     SemaphoreCycles,
     /// Uses of sync objects after they were destroyed.
