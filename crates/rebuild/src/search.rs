@@ -78,6 +78,12 @@ pub enum RebuildError {
     Inconclusive(String),
     #[error("the time was up before the log was rebuilt, after {runs} runs")]
     Time { runs: u64 },
+    #[error(
+        "what the program did natively left the machine in disorder, so that no further run could be trusted, after {runs} steered runs"
+    )]
+    Damaged { runs: u64 },
+    #[error("no steered run came to an end within the work that was allowed, after {runs} runs")]
+    Work { runs: u64 },
 }
 
 impl RebuildError {
@@ -87,6 +93,8 @@ impl RebuildError {
             RebuildError::Strayed { runs, .. }
             | RebuildError::OtherEnd { runs, .. }
             | RebuildError::Goal { runs, .. }
+            | RebuildError::Damaged { runs }
+            | RebuildError::Work { runs }
             | RebuildError::Time { runs } => *runs,
             RebuildError::Engine(_) | RebuildError::Inconclusive(_) => 0,
         }
@@ -414,6 +422,8 @@ impl Search<'_> {
             }
             Some((_, End::Inconclusive(reason))) => Err(RebuildError::Inconclusive(reason)),
             Some((_, End::Other(ended))) => Err(RebuildError::OtherEnd { runs, ended }),
+            None if lab.is_damaged() => Err(RebuildError::Damaged { runs }),
+            None if lab.has_time() => Err(RebuildError::Work { runs }),
             None => Err(RebuildError::Time { runs }),
         }
     }

@@ -47,6 +47,7 @@ pub(crate) fn reach(
     }
     match lab.problem() {
         Some(problem) => Err(problem.clone().into()),
+        None if lab.is_damaged() => Err(RebuildError::Damaged { runs }),
         None => Err(RebuildError::Goal { runs, ended }),
     }
 }
