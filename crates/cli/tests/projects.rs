@@ -56,7 +56,9 @@ fn says(directory: &Path, arguments: &[&str], code: i32) -> String {
 fn complains(directory: &Path, arguments: &[&str]) -> String {
     let output = command(directory, arguments).output().expect("unravel runs");
     ended(&output, arguments, ERROR);
-    String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ")
+    // Long texts are broken with a bar at the left, wherever this folder's name makes it so.
+    let words = String::from_utf8_lossy(&output.stderr).replace('│', " ");
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn make(directory: &Path, target: &str) {

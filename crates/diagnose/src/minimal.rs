@@ -38,6 +38,7 @@ pub fn lower_bound(model: &Model, trace: &Trace) -> LowerBound {
                 | EventKind::BarrierLeave { .. }
                 | EventKind::Once { .. }
                 | EventKind::External { .. }
+                | EventKind::Descriptor { .. }
         )
     });
     let simple = model.observed().is_some_and(|order| composed(model, &order).is_empty());

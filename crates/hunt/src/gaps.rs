@@ -19,7 +19,7 @@ pub fn gaps(combined: &Combined) -> Vec<HuntGap> {
     if has(|kind| matches!(kind, EventKind::Cancel { .. })) {
         gaps.push(HuntGap::Cancellation);
     }
-    if has(is_on_descriptor) {
+    if has(|kind| matches!(kind, EventKind::Descriptor { .. })) {
         gaps.push(HuntGap::Descriptors);
     }
     if has(|kind| matches!(kind, EventKind::SemWait { .. })) {
@@ -35,19 +35,6 @@ pub fn gaps(combined: &Combined) -> Vec<HuntGap> {
         gaps.push(HuntGap::Waiters);
     }
     gaps
-}
-
-/// Whether it is an operation on a descriptor inside of the process. These are named with their object and its number (`read
-/// pipe 5`), which no function's name has; waits for several of them have the function's.
-fn is_on_descriptor(kind: &EventKind) -> bool {
-    const WAITS: [&str; 6] = ["poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait"];
-    match kind {
-        EventKind::External { name } => {
-            let number = name.rsplit_once(' ').map(|(_, number)| number.parse::<u32>());
-            matches!(number, Some(Ok(_))) || WAITS.contains(&name.as_str())
-        }
-        _ => false,
-    }
 }
 
 /// Whether a thread joins another, or may wait for an initialiser, while it holds a lock.

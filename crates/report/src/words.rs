@@ -56,7 +56,9 @@ pub fn phrase(trace: &Trace, event: &Event) -> Phrase {
             Phrase { verb, name: thread(*child), rest: String::new() }
         }
         EventKind::Cancel { target } => Phrase { verb, name: thread(*target), rest: String::new() },
-        EventKind::External { name } => Phrase { verb, name: name.clone(), rest: String::new() },
+        EventKind::External { name } | EventKind::Descriptor { name } => {
+            Phrase { verb, name: name.clone(), rest: String::new() }
+        }
         _ => with(String::new()),
     }
 }

@@ -142,6 +142,10 @@ pub enum EventKind {
     },
     /// `__VERIFIER_atomic_begin`: everything up to the end is one step.
     AtomicBegin,
+    /// An operation on a pipe, socket or other descriptor inside the process, named with its object: `read pipe 5`.
+    Descriptor {
+        name: String,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -187,6 +191,7 @@ impl EventKind {
             | Fence
             | Yield
             | External { .. }
+            | Descriptor { .. }
             | AtomicBegin => None,
         }
     }
@@ -228,7 +233,7 @@ impl EventKind {
             Assertion => "assertion",
             Fence => "fence",
             Yield => "yield",
-            External { .. } => "call",
+            External { .. } | Descriptor { .. } => "call",
             AtomicBegin => "atomic begin",
         }
     }

@@ -269,6 +269,7 @@ impl<'a> Tables<'a> {
             | Fence
             | Yield
             | External { .. }
+            | Descriptor { .. }
             | AtomicBegin => {}
         }
         kind

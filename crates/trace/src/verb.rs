@@ -138,7 +138,7 @@ impl EventKind {
             Assertion => Verb::Asserts,
             Fence => Verb::Fences,
             Yield => Verb::Yields,
-            External { .. } => Verb::Calls,
+            External { .. } | Descriptor { .. } => Verb::Calls,
             AtomicBegin => Verb::BeginsSection,
         }
     }

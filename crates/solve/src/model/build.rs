@@ -181,7 +181,9 @@ impl Builder<'_> {
             EventKind::Start => both[0] = Some(Op::Start),
             EventKind::Exit => both[0] = Some(Op::Exit),
             EventKind::Join { child } => both[0] = Some(Op::Join { child }),
-            EventKind::External { .. } => self.model.external[step.index()] = true,
+            EventKind::External { .. } | EventKind::Descriptor { .. } => {
+                self.model.external[step.index()] = true;
+            }
             EventKind::Read { .. }
             | EventKind::Write { .. }
             | EventKind::ReadModifyWrite { .. }

@@ -207,7 +207,7 @@ impl Machine {
     fn record_descriptor(&mut self, what: &str, id: usize, site: SiteId) {
         if self.recorder.is_on() {
             let name = format!("{what} {}", self.descriptors.name_of(id));
-            self.record(site, EventKind::External { name });
+            self.record(site, EventKind::Descriptor { name });
         }
     }
 

@@ -97,7 +97,7 @@ fn look(m: &mut Machine, asked: &mut [Asked], time: Option<u64>, a: Args, name: 
         if found || now || over {
             if m.recorder.is_on() {
                 let what = if found { name.to_owned() } else { format!("{name}: nothing") };
-                m.record(a.site(), unravel_trace::EventKind::External { name: what });
+                m.record(a.site(), unravel_trace::EventKind::Descriptor { name: what });
             }
             return if found { End::Ready } else { End::TimedOut };
         }
