@@ -14,7 +14,6 @@
 //!
 //! Not modelled: weak memory; inputs other than those that were tried, which causes are said to hold for.
 
-mod answers;
 mod budgets;
 mod causes;
 mod classes;

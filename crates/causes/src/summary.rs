@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use unravel_diagnose::describe;
+use unravel_diagnose::{describe, granted};
 use unravel_execute::Limit;
 use unravel_hunt::KnownInput;
 use unravel_results::{
@@ -11,7 +11,6 @@ use unravel_results::{
 };
 use unravel_trace::{BugId, FailureKind, Input, LeftOut, Run, VisibleSet};
 
-use crate::answers;
 use crate::causes::{Analysis, Task, telling};
 use crate::classes::{Worded, classes, unique};
 use crate::enumerate::{Enumerated, Found};
@@ -269,7 +268,7 @@ impl Summary {
         };
         let is_answered = !forced.is_empty() && found.blocks.iter().all(has_answers);
         let words = match found.by_answers || is_answered {
-            true => answers::words(&seen.needs, &failing.failure, &orders, &seen.trace),
+            true => granted(&seen.needs, &failing.failure, &orders, &seen.trace),
             false => describe(&failing.failure, &orders, &seen.trace),
         };
         let input = self.input();

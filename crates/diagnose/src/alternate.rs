@@ -339,6 +339,7 @@ pub fn compare(
         distance: candidate.distance,
         projection,
         goal: candidate.goal.to_owned(),
+        usual_answers: false,
     }
 }
 

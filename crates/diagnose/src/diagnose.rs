@@ -275,9 +275,15 @@ pub fn diagnose(
             }
         }
     };
+    // In whatever order: with usual answers of the environment it may pass all the same.
+    let answered = match candidates.is_empty() {
+        true => shields::explain_answered(&mut world, &failing),
+        false => None,
+    };
+    let usual = answered.as_ref().and_then(|_| world.usual(reference.detail));
     let root_cause = match candidates.is_empty() {
         // Who waits for whom is known, whether it can be avoided or not.
-        true => shields::explain_blocked(&failing).or(root_cause),
+        true => answered.or_else(|| shields::explain_blocked(&failing)).or(root_cause),
         false => root_cause,
     };
     // Where nothing on the path passes there is nothing to prove.
@@ -294,7 +300,7 @@ pub fn diagnose(
     if let Some(problem) = world.lab().problem() {
         return Err(DiagnoseError::Engine(problem.clone()));
     }
-    let status = if candidates.is_empty() {
+    let status = if candidates.is_empty() && usual.is_none() {
         let Searched { passed, of, .. } = options.searched;
         let searched = format!(
             "{passed} of {of} schedules of the search passed, with another input or in a way that was not met again"
@@ -323,7 +329,12 @@ pub fn diagnose(
     } else {
         Status::Confirmed
     };
-    let alternates = finish(candidates, &reference, bound);
+    let mut alternates = finish(candidates, &reference, bound);
+    if let Some(observed) = usual {
+        let beside = reference.measure(observed, None, "usual-answers");
+        alternates = finish(vec![beside], &reference, Bound::default());
+        alternates[0].usual_answers = true;
+    }
     Ok(Diagnosis {
         program: program.to_owned(),
         failure: failing.failure,
@@ -557,6 +568,7 @@ pub fn finish(candidates: Vec<Nearby>, reference: &Reference, bound: Bound) -> V
                 distance,
                 projection,
                 goal: candidate.goal.to_owned(),
+                usual_answers: false,
             }
         })
         .collect()

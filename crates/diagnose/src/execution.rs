@@ -3,7 +3,9 @@
 use rustc_hash::FxHashMap;
 use unravel_execute::{Course, Laboratory, Shielded};
 use unravel_results::Observed;
-use unravel_trace::{BugId, Detail, EventKind, Key, Keys, Schedule, Shield, Step, Trace, Want};
+use unravel_trace::{
+    BugId, Detail, EventKind, Key, Keys, Run, Schedule, Shield, Step, Trace, Want,
+};
 
 use crate::points::{Extents, Point, Touch, replay_points};
 use crate::relevance::Relevance;
@@ -73,7 +75,9 @@ impl<'s, 'a> Execution<'s, 'a> {
         shields: &[Shield],
         mode: Mode,
         detail: Detail,
-    ) -> (Ending, Trace) {
+    ) -> (Ending, Run) {
+        let usual = shields.contains(&Shield::Usual);
+        let forced = usual.then(|| self.lab.force(Vec::new()));
         let steer = Steer::new(&mut self.keys, &[], &self.positions, &self.choices, mode);
         let mut shielded = Shielded::new(steer.patient(), shields);
         let run = self.lab.run(&mut shielded, &mut (), Want::only(detail));
@@ -81,7 +85,21 @@ impl<'s, 'a> Execution<'s, 'a> {
             true => Ending::Unknown,
             false => ending(&run.outcome, &self.bug),
         };
-        (ending, run.trace)
+        if let Some(forced) = forced {
+            self.lab.force(forced);
+        }
+        (ending, run)
+    }
+
+    /// The failing run as it goes where the environment answers as it usually does, if it passes then.
+    pub fn usual(&mut self, detail: Detail) -> Option<Observed> {
+        let (ending, run) = self.run_shielded(&[Shield::Usual], Mode::Follow, detail);
+        let passes = ending == Ending::Passed;
+        passes.then_some(Observed {
+            trace: run.trace,
+            schedule: run.schedule,
+            outcome: run.outcome,
+        })
     }
 
     pub fn lab(&mut self) -> &mut Laboratory<'a> {

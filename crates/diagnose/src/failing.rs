@@ -1,9 +1,9 @@
 //! The failing run: replayed, modelled, with fewer context switches.
 
 use unravel_execute::Laboratory;
-use unravel_results::{Effort, Observed};
+use unravel_results::{Effort, Needed, Observed};
 use unravel_solve::{Evaluator, Model, Verdict};
-use unravel_trace::{BugId, Detail, Failure, FailureKind, Run, Step, Symbolic};
+use unravel_trace::{BugId, Detail, Deviated, Failure, FailureKind, Run, Step, Symbolic};
 
 use crate::calls::Calls;
 use crate::modelled::schedule;
@@ -17,6 +17,10 @@ pub struct Failing {
     pub failure: Failure,
     pub bug: BugId,
     pub symbolic: Option<Box<Symbolic>>,
+    /// What it had of its environment.
+    pub needs: Vec<Needed>,
+    /// Where the environment deviated.
+    pub deviated: Vec<Deviated>,
     /// Who called its events; empty until somebody asked.
     pub calls: Calls,
 }
@@ -24,9 +28,17 @@ pub struct Failing {
 impl Failing {
     pub fn new(run: Run) -> Option<Failing> {
         let failure = run.outcome.failure()?.clone();
-        let bug = failure.id();
+        let (bug, needs) = (failure.id(), Needed::of(&run));
         let observed = Observed { trace: run.trace, schedule: run.schedule, outcome: run.outcome };
-        Some(Failing { observed, failure, bug, symbolic: run.symbolic, calls: Calls::default() })
+        Some(Failing {
+            observed,
+            failure,
+            bug,
+            symbolic: run.symbolic,
+            needs,
+            deviated: run.deviated,
+            calls: Calls::default(),
+        })
     }
 
     pub fn steps(&self) -> &[Step] {
@@ -79,6 +91,7 @@ pub fn reduce_switches(lab: &mut Laboratory<'_>, failing: &mut Failing, effort: 
         schedule(&model, &failing.observed.trace, evaluator.performed(), choices, visible);
     let run = lab.replay(&shorter, Detail::Symbolic);
     let better = ending(&run.outcome, &failing.bug) == Ending::Failed
+        && run.deviated.len() <= failing.deviated.len()
         && run.schedule.context_switches() < failing.observed.schedule.context_switches();
     if better && let Some(new) = Failing::new(run) {
         *failing = new;

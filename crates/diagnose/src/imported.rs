@@ -103,6 +103,8 @@ pub fn diagnose_order(
         failure: failure.clone(),
         bug: failure.id(),
         symbolic: Some(Box::new(symbolic)),
+        needs: Vec::new(),
+        deviated: Vec::new(),
         calls: Calls::default(),
     };
     let mut why = Vec::new();

@@ -18,6 +18,7 @@
 //!   guided runs of the engine; `executable.rs` makes a schedule of what the solver found.
 
 mod alternate;
+mod answers;
 mod approach;
 mod branches;
 mod budgets;
@@ -59,6 +60,7 @@ mod window;
 mod world;
 
 pub use alternate::compare;
+pub use answers::granted;
 pub use approach::nearer;
 pub use budgets::budgets;
 pub use diagnose::{DiagnoseError, Options, Searched, Stage, diagnose, model_of};

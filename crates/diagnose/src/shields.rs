@@ -31,12 +31,14 @@ use std::cell::RefCell;
 use unravel_results::{CausalOrder, Evidence, Kept, RootCause};
 use unravel_trace::{FailureKind, Shield, Trace};
 
+use crate::answers::{IN_ANY_ORDER, is_answer};
 use crate::budgets::{MOST_SHIELDS, MOST_WAITS};
 use crate::calls::Calls;
 use crate::failing::Failing;
 use crate::pattern::Words;
 use crate::relevance::Relevance;
 use checks::Check;
+use environment::Late;
 pub use ground::Ground;
 pub use stretches::{Extended, Stretch, candidates};
 use trial::{Trial, Trials};
@@ -66,13 +68,19 @@ pub fn explain(
         put(cause, words, Evidence::Shown);
         return Verdict::Said;
     }
-    if let Some(words) = recheck::missed(failing, relevance, ground.extents()) {
+    let shown = recheck::missed(failing, relevance, ground.extents())
+        .or_else(|| environment::not_acquired(failing, passing));
+    if let Some(words) = shown {
         put(cause, words, Evidence::Shown);
         return Verdict::Said;
     }
     let mut trials = Trials::new(ground);
     if !trials.is_telling() {
         return Verdict::NotTried;
+    }
+    if let Some((words, evidence)) = by_answers(&mut trials, failing) {
+        put(cause, words, evidence);
+        return Verdict::Said;
     }
     let run = Extended::new(&failing.observed.trace, passing, failing.symbolic.as_deref());
     if let Some((words, evidence)) = whole::describe(&mut trials, failing, relevance, passing) {
@@ -81,14 +89,17 @@ pub fn explain(
     }
     let check = Check::of(failing);
     let scene = Scene { failing, run, relevance, passing, check, avoiding: RefCell::default() };
+    let timed = failing.needs.iter().any(|needed| !is_answer(needed.kind));
     let first = match failing.failure.kind {
+        // It needs time to run out: the order of what follows is not to blame.
+        _ if timed => scene.by_environment(&mut trials, cause),
         FailureKind::UseAfterFree | FailureKind::DeadStack | FailureKind::SyncMisuse => {
             scene.by_order(&mut trials, cause)
         }
         _ => None,
     };
     let said = first
-        .or_else(|| scene.by_environment(&mut trials))
+        .or_else(|| scene.by_environment(&mut trials, cause))
         .or_else(|| scene.by_early_order(&mut trials, cause))
         .or_else(|| scene.by_stretch(&mut trials, |stretch| !stretch.next_round))
         .or_else(|| scene.by_order(&mut trials, cause))
@@ -103,6 +114,26 @@ pub fn explain(
     }
     put(cause, words, evidence);
     Verdict::Said
+}
+
+/// Whether nothing fails where the environment answers as it usually does, and the words for it then.
+fn by_answers(trials: &mut Trials<'_>, failing: &Failing) -> Option<(Words, Evidence)> {
+    let Late { kept, mut words } = environment::answers(failing)?;
+    let shields = [kept.shield];
+    let is_promising = trials.may_go_on() && trials.quickly(&shields).is_promising();
+    let trial = is_promising.then(|| trials.thoroughly(&shields))?;
+    if trial.is_gone_of_all() {
+        words.sentence += IN_ANY_ORDER;
+    }
+    trial.is_gone().then(|| (words, trial.evidence(vec![kept])))
+}
+
+/// The root cause of a failure that comes in every order of the threads, if it needs unusual answers.
+pub fn explain_answered(ground: &mut dyn Ground, failing: &Failing) -> Option<RootCause> {
+    let (words, evidence) = by_answers(&mut Trials::new(ground), failing)?;
+    let mut cause = RootCause::unsaid();
+    put(&mut cause, words, evidence);
+    Some(cause)
 }
 
 /// The root cause of a failure that is nothing but threads that wait, from the failing run alone.
@@ -235,11 +266,12 @@ impl Scene<'_> {
         Some((rest, trial))
     }
 
-    /// A wait that should not have timed out yet, or the end of the process.
-    fn by_environment(&self, trials: &mut Trials<'_>) -> Option<Said> {
+    /// A wait or a sleep that should not have been over yet, or the end of the process.
+    fn by_environment(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
+        let sleeps = environment::sleeps(self.failing, cause).into_iter().take(MOST_WAITS);
         let waits = environment::waits(self.failing, self.passing).into_iter().take(MOST_WAITS);
         let end = environment::end(self.failing, self.passing);
-        waits.chain(end).find_map(|late| {
+        sleeps.chain(waits).chain(end).find_map(|late| {
             let shields = [late.kept.shield];
             let is_promising = trials.may_go_on() && trials.quickly(&shields).is_promising();
             let trial = is_promising.then(|| trials.thoroughly(&shields))?;

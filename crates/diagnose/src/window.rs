@@ -73,7 +73,7 @@ impl<'w, 'a> Window<'w, 'a> {
         };
         let seen = shields.iter().map(|shield| match shield {
             Shield::Order { first, .. } => count(*first),
-            Shield::Atomic { .. } | Shield::Patient { .. } | Shield::Outlived => 0,
+            Shield::Atomic { .. } | Shield::Patient { .. } | Shield::Outlived | Shield::Usual => 0,
         });
         let task = Task { shields: shields.to_vec(), seen: seen.collect(), mode };
         let end = self.branches.as_mut()?.end(&task, self.lab.limit());
@@ -93,6 +93,10 @@ impl<'w, 'a> Window<'w, 'a> {
 
 impl Ground for Window<'_, '_> {
     fn end(&mut self, shields: &[Shield], mode: Mode) -> Ending {
+        if shields.contains(&Shield::Usual) {
+            // What was answered before the window stays answered.
+            return Ending::Unknown;
+        }
         let end = self.run(shields, mode);
         let ending = self.ending(end.as_ref());
         if mode == Mode::Follow && !shields.is_empty() && ending == Ending::Passed {

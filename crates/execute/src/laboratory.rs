@@ -87,9 +87,9 @@ impl<'a> Laboratory<'a> {
         self.input.limits.max_steps = steps;
     }
 
-    /// From now on the environment deviates in these answers, whatever a scheduler says.
-    pub fn force(&mut self, forced: Vec<Forced>) {
-        self.input.forced = forced;
+    /// From now on the environment deviates in these answers, whatever a scheduler says; gives those before.
+    pub fn force(&mut self, forced: Vec<Forced>) -> Vec<Forced> {
+        std::mem::replace(&mut self.input.forced, forced)
     }
 
     /// One run.

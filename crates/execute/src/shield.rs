@@ -62,8 +62,9 @@ impl<S: Scheduler> Shielded<S> {
                     && lock.is_some()
             }
             Shield::Order { times, then, .. } => then == mark && self.seen[index] < times,
-            Shield::Patient { at } => ready.by_time && at == mark,
+            Shield::Patient { at } => (ready.by_time || ready.is_over) && at == mark,
             Shield::Outlived => ready.pending.op == Op::End,
+            Shield::Usual => false,
         })
     }
 
@@ -125,6 +126,13 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
             return self.ask(view, view.enabled, &early);
         }
         if free.is_empty() {
+            // Who is patient also waits for those that sleep longer.
+            let patient = |shield: &usize| matches!(self.shields[*shield], Shield::Patient { .. });
+            let early: Vec<Ready> =
+                view.early.iter().filter(|ready| self.held_by(ready).is_none()).copied().collect();
+            if held.iter().all(patient) && !early.is_empty() {
+                return self.ask(view, &early, &[]);
+            }
             for shield in held {
                 self.let_go[shield] = true;
             }
@@ -220,6 +228,7 @@ mod tests {
             thread: ThreadId(thread),
             pending: pending(site),
             by_time: false,
+            is_over: false,
         };
         let enabled: Vec<Ready> = offered.iter().map(ready).collect();
         let view = View {
@@ -306,6 +315,7 @@ mod tests {
             thread: ThreadId(thread),
             pending: Pending { op, ..pending(site) },
             by_time,
+            is_over: false,
         };
         let next = |shields: &[Shield], enabled: &[Ready], early: &[Ready]| {
             let mut shielded = Shielded::new(Early, shields);
@@ -325,6 +335,8 @@ mod tests {
         assert_eq!(next(&patient, &[runs], &[waits]), 1, "not while others can go on");
         assert_eq!(next(&patient, &[waits, runs], &[]), 1);
         assert_eq!(next(&patient, &[waits], &[]), 0, "nobody else can go on");
+        let sleeps = ready(1, 2, Op::Yield, true);
+        assert_eq!(next(&patient, &[waits], &[sleeps]), 1, "a sleep that is longer is waited for");
         let ends = ready(0, 9, Op::End, false);
         assert_eq!(next(&[Shield::Outlived], &[runs, ends], &[]), 1);
         assert_eq!(next(&[Shield::Outlived], &[ends], &[]), 0);

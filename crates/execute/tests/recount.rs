@@ -100,6 +100,7 @@ fn decide(recount: &mut Recount<'_>, current: u32, first: Pending, second: Pendi
         thread: ThreadId(thread),
         pending,
         by_time: false,
+        is_over: false,
     });
     let names = [ThreadName::main(), ThreadName::main().child(1), ThreadName::main().child(2)];
     let view = View {

@@ -395,7 +395,12 @@ impl Scheduler for Steer<'_> {
         if executed.number != self.last_number {
             self.last_number = executed.number;
             self.own[leg as usize] += 1;
-            let ready = Ready { thread: executed.thread, pending: executed.what, by_time: false };
+            let ready = Ready {
+                thread: executed.thread,
+                pending: executed.what,
+                by_time: false,
+                is_over: false,
+            };
             let hint = self.hint(leg, &ready);
             self.hold(
                 leg,

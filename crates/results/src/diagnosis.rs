@@ -186,6 +186,8 @@ pub enum Pattern {
     NeverHolds,
     /// Nothing orders two accesses, of which one writes.
     DataRace,
+    /// Only time makes one thread go on after another has done something.
+    OrderByTime,
     /// What may fail, or end for no reason, is taken for granted.
     TakenForGranted,
     /// Several orders of several objects have to come together.
@@ -239,6 +241,7 @@ impl fmt::Display for Pattern {
             Pattern::PassesByLostUpdate => "passes by lost update",
             Pattern::NeverHolds => "never holds",
             Pattern::DataRace => "data race",
+            Pattern::OrderByTime => "order by time",
             Pattern::TakenForGranted => "taken for granted",
             Pattern::Compound => "compound",
         })
@@ -276,6 +279,9 @@ pub struct Alternate {
     pub projection: Projection,
     /// Which search found it: `local`, `pair`, `maxsmt`, …
     pub goal: String,
+    /// The environment answers as it usually does, otherwise than in the failing run.
+    #[serde(default)]
+    pub usual_answers: bool,
 }
 
 /// The criteria of the MaxSMT paper.

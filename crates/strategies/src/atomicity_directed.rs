@@ -247,7 +247,7 @@ mod tests {
             operand: Operand::None,
             atomic: false,
         };
-        Ready { thread: ThreadId(thread), pending, by_time: false }
+        Ready { thread: ThreadId(thread), pending, by_time: false, is_over: false }
     }
 
     /// Two threads that each execute what is listed, and who executed what, by site.

@@ -185,7 +185,7 @@ mod tests {
                     atomic: false,
                 };
                 let thread = ThreadId(thread as u32);
-                enabled.push(Ready { thread, pending, by_time: false });
+                enabled.push(Ready { thread, pending, by_time: false, is_over: false });
             }
             if enabled.is_empty() {
                 return at[0] < threads[0].len();

@@ -151,7 +151,7 @@ mod tests {
             operand: unravel_trace::Operand::None,
             atomic: false,
         };
-        Ready { thread: ThreadId(thread), pending, by_time: false }
+        Ready { thread: ThreadId(thread), pending, by_time: false, is_over: false }
     }
 
     fn ends(thread: u32) -> Ready {

@@ -201,7 +201,7 @@ mod tests {
             operand: Operand::None,
             atomic: false,
         };
-        Ready { thread: ThreadId(thread), pending, by_time: false }
+        Ready { thread: ThreadId(thread), pending, by_time: false, is_over: false }
     }
 
     /// The threads of a run in which main creates two others that each do three events a round for some rounds, and then

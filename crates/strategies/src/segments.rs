@@ -139,7 +139,7 @@ mod tests {
             operand: Operand::None,
             atomic: false,
         };
-        Ready { thread: ThreadId(thread), pending, by_time: false }
+        Ready { thread: ThreadId(thread), pending, by_time: false, is_over: false }
     }
 
     /// Whether thread 0, which has begun, is preempted just before its only touch of the rare location, after many of

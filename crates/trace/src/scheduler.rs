@@ -81,6 +81,8 @@ pub struct Ready {
     pub pending: Pending,
     /// It goes on because time passes: it sleeps, or its wait times out.
     pub by_time: bool,
+    /// Its time has passed already, because others slept longer.
+    pub is_over: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -34,6 +34,9 @@ pub enum Shield {
     Patient { at: Mark },
     /// The process does not end as long as another thread can go on.
     Outlived,
+    /// The environment answers as it usually does: no wake-up without a signal, no weak operation that fails for no reason, memory
+    /// for everybody. Kept by whoever has the input, no scheduler can.
+    Usual,
 }
 
 impl Shield {
@@ -43,7 +46,7 @@ impl Shield {
             Shield::Atomic { from, to, .. } => vec![from, to],
             Shield::Order { first, then, .. } => vec![first, then],
             Shield::Patient { at } => vec![at],
-            Shield::Outlived => Vec::new(),
+            Shield::Outlived | Shield::Usual => Vec::new(),
         }
     }
 }

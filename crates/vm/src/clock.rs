@@ -101,7 +101,7 @@ impl State {
 
     fn ready_by_time(&self, index: usize) -> Ready {
         let thread = &self.threads[index];
-        Ready { thread: thread.id, pending: thread.pending, by_time: true }
+        Ready { thread: thread.id, pending: thread.pending, by_time: true, is_over: false }
     }
 
     /// The earliest deadline of a thread.

@@ -599,7 +599,8 @@ impl State {
             true => self.arrival(index),
             false => thread.pending,
         };
-        self.ready.push(Ready { thread: thread.id, pending, by_time: false });
+        let is_over = thread.timed && self.is_due(index);
+        self.ready.push(Ready { thread: thread.id, pending, by_time: false, is_over });
     }
 
     #[inline]

@@ -28,7 +28,7 @@ const KINDS: [&str; 13] = [
 ];
 
 /// The names of what can be wrong, as the answers of the tool have them.
-const PATTERNS: [&str; 16] = [
+const PATTERNS: [&str; 20] = [
     "lost-update",
     "check-then-act",
     "torn-read",
@@ -45,6 +45,10 @@ const PATTERNS: [&str; 16] = [
     "lock-not-released",
     "double-free",
     "broken-lock",
+    "timeout",
+    "order-by-time",
+    "early-exit",
+    "taken-for-granted",
 ];
 
 /// What an environment may do that an ordinary one does not, as the answers of the tool call it.

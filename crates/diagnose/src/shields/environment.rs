@@ -1,14 +1,16 @@
-//! What the environment does too early: a wait that times out before what it waits for has come, a process that ends before
-//! its threads.
+//! What the environment does too early, or otherwise than it usually does: a wait that times out before what it waits for has come,
+//! a sleep that is over before another thread has done its part, a process that ends before its threads, a wake-up without a signal,
+//! a weak operation that fails for no reason.
 //!
-//! Both are tried like any other shield: a wait that is patient, a process that ends last. *Not modelled*: sleeps that are too short
-//! (no wait is to be mended there).
+//! All are tried like any other shield: a wait or a sleep that is patient, a process that ends last, usual answers. That somebody
+//! unlocks what it did not get is shown by the failing run itself. *Not modelled*: sleeps that are too short although nobody is late.
 
-use unravel_results::{Kept, Pattern};
+use unravel_results::{Kept, Pattern, RootCause};
 use unravel_trace::{
-    EventKind, FailureKind, Mark, Place, Shield, ThreadId, ThreadName, Trace, WakeCause,
+    Deviation, EventKind, FailureKind, Mark, Place, Shield, ThreadId, ThreadName, Trace, WakeCause,
 };
 
+use crate::answers::{answered, is_answer};
 use crate::failing::Failing;
 use crate::pattern::Words;
 
@@ -16,6 +18,107 @@ use crate::pattern::Words;
 pub struct Late {
     pub kept: Kept,
     pub words: Words,
+}
+
+/// Answers of the environment that the failing run needs.
+pub fn answers(failing: &Failing) -> Option<Late> {
+    let needed = failing.needs.iter().find(|needed| is_answer(needed.kind))?;
+    let place = needed.place.clone()?;
+    let words = answered(&failing.needs);
+    Some(Late { kept: Kept { shield: Shield::Usual, from: place.clone(), to: place }, words })
+}
+
+/// Sleeps, clocks and timers of the failing run that were over while others were late.
+pub fn sleeps(failing: &Failing, cause: &RootCause) -> Vec<Late> {
+    let trace = &failing.observed.trace;
+    let stalls = failing.deviated.iter().filter(|deviated| deviated.kind == Deviation::Stall);
+    let mut found: Vec<Late> = Vec::new();
+    for stall in stalls {
+        let is_it = |event: &&unravel_trace::Event| {
+            event.thread == stall.thread && event.site == stall.site
+        };
+        let Some(event) = trace.events.iter().find(is_it) else { continue };
+        let Some(place) = trace.place(event) else { continue };
+        let shield = Shield::Patient { at: Mark::of_event(trace, event) };
+        if found.iter().any(|known| known.kept.shield == shield) {
+            continue;
+        }
+        let me = trace.thread_name(stall.thread);
+        // Whom it should have waited for: who comes second although it should not.
+        let late = cause
+            .orders
+            .iter()
+            .find(|order| order.first.key.thread == *me && order.second.key.thread != *me);
+        let (what, whom) = match late {
+            Some(order) => {
+                let second = &order.second;
+                let who = &second.key.thread;
+                let at = second.place.short();
+                (format!("{who} {} {} at {at}", second.verb, order.object), who.to_string())
+            }
+            None => ("others have done their part".to_owned(), "the others".to_owned()),
+        };
+        let mut region = vec![place.clone()];
+        region.extend(late.map(|order| order.second.place.clone()));
+        let at = place.short();
+        let (sentence, advice) = match event.kind {
+            EventKind::Yield => (
+                format!(
+                    "{me} waits at {at} for some time, which is over before {what}: time orders nothing"
+                ),
+                format!(
+                    "at {at} wait for {whom}, not for time: join, or a condition that is announced"
+                ),
+            ),
+            _ => (
+                format!("the timer of {at} runs out before {what}: time orders nothing"),
+                format!(
+                    "do not count on the timer of {at} to come later: what it does has to wait for {whom}"
+                ),
+            ),
+        };
+        let words = Words { pattern: Pattern::OrderByTime, sentence, advice, region };
+        found.push(Late { kept: Kept { shield, from: place.clone(), to: place.clone() }, words });
+    }
+    found
+}
+
+/// Somebody unlocks what it tried to lock and did not get. That it is the same lock is seen where the unlocking succeeds.
+pub fn not_acquired(failing: &Failing, passing: &[&Trace]) -> Option<Words> {
+    if failing.failure.kind != FailureKind::SyncMisuse {
+        return None;
+    }
+    let trace = &failing.observed.trace;
+    let thread = trace.threads.iter().position(|name| *name == failing.failure.thread)?;
+    let failed_at = failing.failure.place()?;
+    let mut own = trace.events.iter().filter(|event| event.thread.index() == thread).rev();
+    let tried = own.find_map(|event| match event.kind {
+        EventKind::TryLock { acquired, at, .. } => Some((!acquired).then_some((event, at))),
+        EventKind::Lock { .. } | EventKind::Unlock { .. } | EventKind::Wake { .. } => Some(None),
+        _ => None,
+    })??;
+    let (event, at) = tried;
+    let (place, what) = (trace.place(event)?, &trace.location(at).name);
+    let unlocks = |run: &&Trace| {
+        run.events.iter().any(|event| {
+            matches!(event.kind, EventKind::Unlock { at: other } if run.address(other) == trace.address(at))
+                && run.place(event).is_some_and(|place| place == failed_at)
+        })
+    };
+    if !passing.iter().any(unlocks) {
+        return None;
+    }
+    let me = &failing.failure.thread;
+    Some(Words {
+        pattern: Pattern::TakenForGranted,
+        sentence: format!(
+            "{me} does not get {what} at {}, goes on as if it had, and unlocks it at {}",
+            place.short(),
+            failed_at.short()
+        ),
+        advice: format!("look at what the attempt to lock {what} at {} returns", place.short()),
+        region: vec![place.clone(), failed_at.clone()],
+    })
 }
 
 /// Waits of the failing run that timed out, the last first.
@@ -77,7 +180,7 @@ fn timeout(trace: &Trace, index: usize, place: &Place, passing: &[&Trace]) -> Op
         |next| format!("{me} goes on at {} as if it had come", next.short()),
     );
     let before = comes.as_ref().map_or_else(String::new, |(who, does, at)| {
-        format!(" just before {who} {does} it at {}", at.short())
+        format!(" before {who} {does} it at {}", at.short())
     });
     let mut region = vec![place.clone()];
     region.extend(comes.map(|(_, _, at)| at.clone()));

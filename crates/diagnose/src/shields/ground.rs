@@ -28,8 +28,8 @@ impl Ground for Execution<'_, '_> {
     }
 
     fn trace(&mut self, shields: &[Shield], mode: Mode, expected: Ending) -> Option<Trace> {
-        let (ending, trace) = self.run_shielded(shields, mode, Detail::Events);
-        (ending == expected).then_some(trace)
+        let (ending, run) = self.run_shielded(shields, mode, Detail::Events);
+        (ending == expected).then_some(run.trace)
     }
 
     fn extents(&self) -> &Extents {

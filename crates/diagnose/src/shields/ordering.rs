@@ -1,7 +1,7 @@
 //! The words for an order that should have held.
 
 use unravel_results::Pattern;
-use unravel_trace::{EventKind, FailureKind, Value, Verb};
+use unravel_trace::{Event, EventKind, FailureKind, Value, Verb};
 
 use super::orders::{End, Wanted};
 use crate::calls;
@@ -14,6 +14,9 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
     let what = if object.is_empty() { String::new() } else { format!(" {object}") };
     let (here, there) = (then.place.short(), first.place.short());
     let did = |end: &End| format!("{} {}{what} at {}", end.thread, end.verb, end.place.short());
+    if let Some(flag) = published(failing, wanted) {
+        return flag.words(failing, wanted);
+    }
     let (sentence, advice) = match pattern {
         _ if gives_away_local(failing, wanted) => {
             let failed = failing.failure.place().map_or_else(|| there.clone(), |at| at.short());
@@ -67,6 +70,78 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
         ),
     };
     Words { pattern, sentence, advice, region: vec![first.place.clone(), then.place.clone()] }
+}
+
+/// What says that something is ready although it is not: where it is written, and where it was read.
+struct Flag {
+    written: usize,
+    read: usize,
+}
+
+/// The flag that a thread looked at last before it used what the other had not written yet, if the other had set it.
+fn published(failing: &Failing, wanted: &Wanted) -> Option<Flag> {
+    let trace = &failing.observed.trace;
+    let used = wanted.then.event?;
+    let value = |verb: Verb| matches!(verb, Verb::Reads | Verb::Writes | Verb::Updates);
+    if !value(wanted.first.verb) || !value(wanted.then.verb) {
+        return None;
+    }
+    let own = |index: &usize| {
+        trace.events[*index].thread == trace.events[used].thread
+            && !matches!(trace.events[*index].kind, EventKind::Yield)
+    };
+    let read = (0..used).rev().find(own)?;
+    let EventKind::Read { at, .. } = trace.events[read].kind else { return None };
+    let same = |other: &EventKind| match *other {
+        EventKind::Write { at: other, .. } | EventKind::ReadModifyWrite { at: other, .. } => {
+            trace.address(other) == trace.address(at)
+        }
+        _ => false,
+    };
+    let written = trace.events[..read].iter().rposition(|event| same(&event.kind))?;
+    let by = trace.thread_name(trace.events[written].thread);
+    let is_other = trace.events[used].kind.location() != Some(at);
+    // What was written before a thread was created is no news for it.
+    let reader = trace.events[used].thread;
+    let created =
+        |event: &Event| matches!(event.kind, EventKind::Fork { child } if child == reader);
+    if trace.events[written..].iter().any(created) {
+        return None;
+    }
+    (*by == wanted.first.thread && is_other).then_some(Flag { written, read })
+}
+
+impl Flag {
+    fn words(&self, failing: &Failing, wanted: &Wanted) -> Words {
+        let Wanted { first, then, object, .. } = wanted;
+        let trace = &failing.observed.trace;
+        let event = &trace.events[self.read];
+        let flag = event.kind.location().map_or("it", |at| &trace.location(at).name);
+        let place = |index: usize| trace.place(&trace.events[index]);
+        let at = |index: usize| {
+            place(index).map_or_else(String::new, |at| format!(" at {}", at.short()))
+        };
+        let (there, here) = (first.place.short(), then.place.short());
+        let mut region: Vec<_> = place(self.written).cloned().into_iter().collect();
+        region.push(first.place.clone());
+        Words {
+            pattern: Pattern::EarlyPublication,
+            sentence: format!(
+                "{} writes {flag}{} before {object} at {there}; {} sees {flag}{} and {} {object} at {here}, which is not there yet",
+                first.thread,
+                at(self.written),
+                then.thread,
+                at(self.read),
+                then.verb
+            ),
+            advice: format!(
+                "in {} write {object} ({there}) before {flag}{}, which says that it is there",
+                first.thread,
+                at(self.written)
+            ),
+            region,
+        }
+    }
 }
 
 /// Whether a thread writes a pointer that the failing thread reads there, and what it pointed to was a local variable.

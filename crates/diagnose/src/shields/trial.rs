@@ -38,6 +38,11 @@ impl Trial {
             && self.otherwise <= self.otherwise_without + self.tried / 10
     }
 
+    /// The same, while every one would have failed.
+    pub fn is_gone_of_all(&self) -> bool {
+        self.is_gone() && self.failed_without == self.tried
+    }
+
     /// Whether it is worth a thorough trial.
     pub fn is_promising(&self) -> bool {
         self.complete && self.failed == 0 && self.passed > 0

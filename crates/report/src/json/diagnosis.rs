@@ -191,6 +191,8 @@ pub enum KeptKind {
     Patient,
     /// The process does not end while others can go on.
     Outlived,
+    /// The environment answers as it usually does.
+    Usual,
 }
 
 /// `first` before `second`, in the failing run.
@@ -397,6 +399,7 @@ impl From<&results::Kept> for Kept {
             Shield::Order { .. } => KeptKind::Order,
             Shield::Patient { .. } => KeptKind::Patient,
             Shield::Outlived => KeptKind::Outlived,
+            Shield::Usual => KeptKind::Usual,
         };
         Kept { kind, from: (&kept.from).into(), to: (&kept.to).into() }
     }

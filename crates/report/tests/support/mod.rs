@@ -147,6 +147,7 @@ pub fn alternate(run: Observed, projection: Projection) -> Alternate {
         minimality: Minimality::Proved,
         projection,
         goal: "local".into(),
+        usual_answers: false,
     }
 }
 

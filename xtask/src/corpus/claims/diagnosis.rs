@@ -6,6 +6,8 @@
 //!    all of them were tried (and failed), or a note says that they were not. The lines to look at have a racy one.
 //! 3. Of the data-flow variations: a single one is proved to be the fewest. Where a path differs, so does a branch,
 //!    and fewer may be possible on paths nobody took; there the proof is not demanded.
+//!    What fails in every order, with an unusual answer of its environment, has no orders, and nothing is demanded of how near the
+//!    run with usual answers is: that none fails then was tried.
 //! 4. A second diagnosis says the same, to the byte, and with `--certify` nothing else: no proof of the solver is refused,
 //!    and all that is said to be proved is certified or says why not.
 //! 5. `--goal lexico` finds no alternate with fewer data-flow variations, nor one with as many that breaks fewer segments.
@@ -59,6 +61,28 @@ struct RootCause {
     orders: Vec<Order>,
     kept_and_failed: u64,
     proved_on_path: bool,
+    evidence: Option<Evidence>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Evidence {
+    kept: Vec<Kept>,
+    failed_without: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Kept {
+    kind: String,
+}
+
+impl RootCause {
+    /// Whether answers of the environment are all there is to it.
+    fn is_answered(&self) -> bool {
+        let usual = |evidence: &Evidence| {
+            evidence.failed_without > 0 && evidence.kept.iter().any(|kept| kept.kind == "usual")
+        };
+        self.orders.is_empty() && self.evidence.as_ref().is_some_and(usual)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -199,7 +223,7 @@ impl Diagnosis {
             complaints.push("a root cause, seen none".to_owned());
             return;
         };
-        if cause.orders.is_empty() {
+        if cause.orders.is_empty() && !cause.is_answered() {
             complaints.push("orders in the root cause, seen none".to_owned());
         }
         for order in cause.orders.iter().filter(|order| order.witness.is_none()) {
@@ -210,7 +234,7 @@ impl Diagnosis {
             complaints.push(format!("one of {} among the lines to look at", racy.join(", ")));
         }
         let said = self.notes.iter().any(|note| note.contains("root cause"));
-        if cause.kept_and_failed == 0 && !said {
+        if cause.kept_and_failed == 0 && !said && !cause.is_answered() {
             complaints.push("schedules that keep the root cause, seen none and no note".to_owned());
         }
     }
@@ -220,6 +244,9 @@ impl Diagnosis {
         // Of what nobody reads, as who waits for whom, no variation may be needed at all: that one is the least is then
         // not known without a proof.
         let is_read = case.expect.bug.outcome != "deadlock";
+        if self.root_cause.as_ref().is_some_and(RootCause::is_answered) {
+            return;
+        }
         for alternate in &self.alternates {
             let Distance { data_flow, operations, .. } = alternate.distance;
             if operations == 0 {
