@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use unravel_trace::Shape;
 
+/// Numbers of one object that are looked at.
+const MOST_NUMBERS: usize = 4096;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TypeId(pub u32);
 
@@ -68,6 +71,35 @@ impl TypeTable {
     /// mutex names the mutex, not its first field.
     pub fn member(&self, id: TypeId, offset: u64, size: u64) -> String {
         self.select(id, offset, size).0
+    }
+
+    /// Where numbers are in an object of this type, and of how many bytes. What may be something else, in a union, or points
+    /// somewhere is left out; of a long array the beginning is looked at.
+    pub fn numbers(&self, id: TypeId) -> Vec<(u64, u64)> {
+        let mut found = Vec::new();
+        self.add_numbers(id, 0, &mut found);
+        found
+    }
+
+    fn add_numbers(&self, id: TypeId, at: u64, found: &mut Vec<(u64, u64)>) {
+        if found.len() >= MOST_NUMBERS {
+            return;
+        }
+        match self.get(id) {
+            Type::Base { bytes, .. } => found.push((at, *bytes)),
+            Type::Pointer { .. } | Type::Union { .. } => {}
+            Type::Struct { fields, .. } => {
+                fields
+                    .iter()
+                    .for_each(|field| self.add_numbers(field.ty, at + field.offset, found));
+            }
+            Type::Array { element, count, .. } => {
+                let step = self.bytes(*element);
+                for index in 0..(*count).min(MOST_NUMBERS as u64) {
+                    self.add_numbers(*element, at + index * step, found);
+                }
+            }
+        }
     }
 
     /// How a value of `size` bytes at byte `offset` of an object of type `id` is meant.

@@ -67,6 +67,13 @@ unravel_trace::budgets! {
     /// The part of all time that one may be sampled.
     SAMPLING_SHARE: u32 = 3;
 
+    /// Runs of the program as it is that show what it does.
+    RUNS_BEFORE: u64 = 96;
+    /// So many of them have to pass, or nothing is known of what the program does.
+    FEWEST_BEFORE: u64 = 4;
+    /// What has more values than this differs from run to run.
+    MOST_VALUES: usize = 12;
+
     /// Locks that are tried for one group of stretches.
     MOST_LOCKS: usize = 4;
 }

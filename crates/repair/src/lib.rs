@@ -7,7 +7,7 @@
 //!
 //! `repair.rs` is the way. `spots.rs` finds a cause's events in the source, `graph.rs` the orders that would close a cycle with it,
 //! `measures.rs` and `propose/` the measures that keep them, `cover.rs` the cheapest sets. `trials.rs` tries such a set, `check.rs` explores
-//! what comes of it, `rank.rs` says what is shown. `draft/` writes measures as text; `locks.rs`, `lock_order.rs`, `moved.rs` and
+//! what comes of it, `meaning.rs` compares what it does with what the program did, `rank.rs` says what is shown. `draft/` writes measures as text; `locks.rs`, `lock_order.rs`, `moved.rs` and
 //! `threads.rs` know what the text says about locks, statements and threads. `source.rs` and `source/` are sources as a programmer
 //! edits them (tree-sitter), and know nothing of causes.
 
@@ -18,6 +18,7 @@ mod draft;
 mod graph;
 mod lock_order;
 pub mod locks;
+mod meaning;
 mod measures;
 mod moved;
 mod propose;

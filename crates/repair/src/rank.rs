@@ -72,6 +72,7 @@ mod tests {
             diff: String::new(),
             files: Vec::new(),
             checks: Vec::new(),
+            meaning: None,
             cost: RepairCost {
                 lines_added: lines,
                 classes_kept: Some((kept, 10)),

@@ -6,12 +6,13 @@ use rustc_hash::FxHashSet;
 use unravel_causes::{Allowed, Analysis, allowed_classes};
 use unravel_code::weave;
 use unravel_execute::Limit;
-use unravel_results::{Check, CheckedAs, Rejected, Repair, RepairCost, RepairKind};
+use unravel_results::{Check, CheckedAs, Meaning, Rejected, Repair, RepairCost, RepairKind};
 use unravel_trace::{Failure, FailureKind, Input, SiteId, VisibleSet};
 
 use crate::budgets::{COUNTING, EXHAUSTIVE_SHARE, MOST_REMAINING, SAMPLING_SHARE, SPARE};
 use crate::check::{self, Checked, Effort, Explored};
 use crate::draft::{Written, write};
+use crate::meaning::Before;
 use crate::measures::Measure;
 use crate::propose::Proposal;
 use crate::rank::Stood;
@@ -28,6 +29,8 @@ pub struct Trials<'b, W: Workshop> {
     passing: FxHashSet<u64>,
     first: &'b Input,
     inputs: Vec<Checked>,
+    /// What the program does without any, by input.
+    before: Vec<Before>,
     pub found: Vec<Stood>,
     pub rejected: Vec<Rejected>,
     /// The causes of failures that measures left.
@@ -41,14 +44,24 @@ impl<'b, W: Workshop> Trials<'b, W> {
         analysis: &'b Analysis,
         limit: Limit<'b>,
     ) -> Trials<'b, W> {
+        let inputs = to_check(analysis, request.input);
+        let before = match workshop.weave(&[]) {
+            Ok(mut machine) => {
+                let each =
+                    inputs.iter().map(|checked| Before::of(&mut machine, &checked.input, limit));
+                each.collect()
+            }
+            Err(_) => Vec::new(),
+        };
         Trials {
             workshop,
             request,
             limit,
+            before,
             visible: &analysis.visible,
             passing: analysis.passing.iter().copied().collect(),
             first: analysis.inputs.first().unwrap_or(request.input),
-            inputs: to_check(analysis, request.input),
+            inputs,
             found: Vec::new(),
             rejected: Vec::new(),
             remaining: Vec::new(),
@@ -114,7 +127,8 @@ impl<'b, W: Workshop> Trials<'b, W> {
             checks.push(check);
             classes_kept = kept;
         }
-        checks.push(self.patched(&written)?);
+        let (check, meaning) = self.patched(&written)?;
+        checks.push(check);
         let mut covers: Vec<usize> = cover.iter().flat_map(|c| c.covers.clone()).collect();
         covers.sort_unstable();
         covers.dedup();
@@ -128,6 +142,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
             diff,
             files,
             checks,
+            meaning,
             cost: RepairCost {
                 lines_added,
                 lines_removed,
@@ -158,7 +173,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
         }
     }
 
-    fn patched(&mut self, written: &Written) -> Result<Check, String> {
+    fn patched(&mut self, written: &Written) -> Result<(Check, Option<Meaning>), String> {
         if !self.limit.may_go_on() {
             return Err(format!("not decided: {}", check::why_over(self.limit)));
         }
@@ -166,10 +181,28 @@ impl<'b, W: Workshop> Trials<'b, W> {
         let mut machine =
             machine.map_err(|error| format!("does not compile: {}", complaint(&error)))?;
         match self.explore(&mut machine, CheckedAs::Patched) {
-            Explored::Passes(check) => Ok(check),
+            Explored::Passes(check) => {
+                let meaning = self.meaning(&mut machine);
+                let meaning = meaning
+                    .map_err(|other| format!("with its threads one after another, it {other}"))?;
+                Ok((check, meaning))
+            }
             Explored::Fails(failure) => Err(told("patched and compiled", &failure)),
             Explored::Unknown(reason) => Err(format!("not decided: {reason}")),
         }
+    }
+
+    /// Whether a patched program still does what the program did, with every input.
+    fn meaning(&self, machine: &mut W::Machine) -> Result<Option<Meaning>, String> {
+        let mut all: Option<Meaning> = None;
+        for (before, checked) in self.before.iter().zip(&self.inputs) {
+            let Some(new) = before.compare(machine, &checked.input, self.limit)? else { continue };
+            let known = all.get_or_insert(Meaning { runs: 0, before: 0, globals: 0 });
+            known.runs += new.runs;
+            known.before += new.before;
+            known.globals = known.globals.max(new.globals);
+        }
+        Ok(all)
     }
 
     fn explore(&self, machine: &mut W::Machine, how: CheckedAs) -> Explored {

@@ -1,6 +1,8 @@
 //! Repairs in words, the same in all reports: what was checked, what it costs, which causes it rules out.
 
-use unravel_results::{Causes, CausesVerdict, Check, CheckedAs, Repair, RepairCost, Repairs};
+use unravel_results::{
+    Causes, CausesVerdict, Check, CheckedAs, Meaning, Repair, RepairCost, Repairs,
+};
 
 use crate::words::{count, grouped, listed};
 use crate::{inputs, notes};
@@ -36,6 +38,15 @@ pub fn checked(causes: &Causes, check: &Check) -> String {
         }
     };
     format!("{}{with}", explored(check))
+}
+
+/// `one after another: output, exit code and 5 globals as before`.
+pub fn meaning(meaning: &Meaning) -> String {
+    let globals = match meaning.globals {
+        0 => String::new(),
+        some => format!(" and the final values of {}", count(some, "global")),
+    };
+    format!("threads one after another: exit code, output{globals} as before")
 }
 
 fn explored(check: &Check) -> String {

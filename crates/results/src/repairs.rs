@@ -34,6 +34,8 @@ pub struct Repair {
     /// The patched files as a whole.
     pub files: Vec<PatchedFile>,
     pub checks: Vec<Check>,
+    /// What it does with its threads one after another, beside what the program did before; none if that could not be compared.
+    pub meaning: Option<Meaning>,
     pub cost: RepairCost,
     /// What the reader should know before applying it.
     pub notes: Vec<String>,
@@ -44,6 +46,18 @@ pub struct PatchedFile {
     /// As the compiler was given it.
     pub path: String,
     pub text: String,
+}
+
+/// A repaired program does what the program did in runs that passed: the same output, exit code and objects left on the heap, the
+/// same final values of its own globals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Meaning {
+    /// Runs of the repaired program, its threads one after another.
+    pub runs: u64,
+    /// Runs of the program before that they were compared with.
+    pub before: u64,
+    /// Globals whose final values were compared.
+    pub globals: u64,
 }
 
 /// How a repair is made.

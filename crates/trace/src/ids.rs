@@ -115,10 +115,15 @@ impl Place {
 impl Place {
     /// Whether this is code of the compiler or the C and C++ libraries.
     pub fn is_system(&self) -> bool {
-        self.file.starts_with("/usr/include/")
-            || self.file.starts_with("/usr/lib/")
-            || self.file.contains("/include/c++/")
+        is_system_file(&self.file)
     }
+}
+
+/// Whether a file belongs to the compiler or the C and C++ libraries.
+pub fn is_system_file(file: &str) -> bool {
+    file.starts_with("/usr/include/")
+        || file.starts_with("/usr/lib/")
+        || file.contains("/include/c++/")
 }
 
 impl fmt::Display for Place {

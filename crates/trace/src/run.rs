@@ -148,6 +148,19 @@ pub struct Run {
     /// The stacks of its events, if they were wanted. Not kept in files.
     #[serde(skip)]
     pub stacks: Stacks,
+    /// What it left behind, if that was wanted and it came to its end. Not kept in files.
+    #[serde(skip)]
+    pub finals: Option<Finals>,
+}
+
+/// What a run leaves behind besides its output.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Finals {
+    /// The program's own global variables: the name of each, and a hash of the numbers in it. Addresses are left out: they may be
+    /// others in a program that does the same.
+    pub globals: Vec<(String, u64)>,
+    /// Objects on the heap that nobody has freed.
+    pub heap_objects: u64,
 }
 
 impl Run {
@@ -198,6 +211,8 @@ pub struct Want {
     pub output: bool,
     /// Races do not end the run, though they are failures.
     pub past_races: bool,
+    /// Keep what the run leaves behind, in [`Run::finals`].
+    pub finals: bool,
 }
 
 /// Inputs that a symbolic run leaves open: its conditions are over them as over what was read.
@@ -223,6 +238,7 @@ impl Want {
             stacks: false,
             output: false,
             past_races: false,
+            finals: false,
         }
     }
 }

@@ -47,6 +47,7 @@ mod clock;
 mod delivery;
 mod error;
 mod failure;
+mod finals;
 mod follow;
 mod foreign;
 mod guard;

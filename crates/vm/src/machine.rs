@@ -324,7 +324,11 @@ impl Machine {
             self.natives.flush();
         }
         let output = capture.map(Capture::end);
-        Ok(Run { output, ..self.result(outcome, want) })
+        let finals = match outcome {
+            Outcome::Exited { .. } if want.finals => Some(self.finals()),
+            _ => None,
+        };
+        Ok(Run { output, finals, ..self.result(outcome, want) })
     }
 
     fn resume_until_end(&mut self) -> Outcome {
@@ -393,6 +397,7 @@ impl Machine {
             symbolic,
             paths: if want.detail >= Detail::Symbolic { self.paths() } else { Vec::new() },
             output: None,
+            finals: None,
             stacks: if want.stacks { self.all_stacks() } else { Stacks::default() },
         }
     }

@@ -342,6 +342,12 @@ impl Memory {
         Some((slot, index, self.regions[slot].objects[index]))
     }
 
+    /// Heap objects that nobody has freed.
+    pub fn live_objects(&self) -> u64 {
+        let live = |region: &Region| region.objects.iter().filter(|o| o.freed.is_none()).count();
+        self.regions.iter().map(live).sum::<usize>() as u64
+    }
+
     /// A thread begins to use a slot.
     pub fn claim(&mut self, slot: usize) {
         if !self.slots_used.contains(&slot) {

@@ -171,6 +171,7 @@ impl<'a> State<'a> {
                 thread: ThreadId(id as u32),
                 pending: self.pending(*thread),
                 by_time: !self.can_go_on(*thread),
+                is_over: false,
             })
             .collect::<Vec<_>>()
         };

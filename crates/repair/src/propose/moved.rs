@@ -3,7 +3,8 @@
 //! Two kinds of causes have such a repair. One thread does two things in the wrong order (it announces what is not there
 //! yet): then one of the two goes past the other. Or something must come before something of another thread: then it
 //! goes before that thread's creation, or what comes too early goes after the join of the thread that is too late.
-//! A statement goes past others only if they share nothing by name, and never past an operation on a lock. What
+//! A statement goes past others only if they share nothing by name, and never past an operation on a lock. What asks whether all is
+//! well stays where it is, and a thread is not created after it instead of before: it would only look at less. What
 //! functions do that are called there is not looked at: the exploration of the moved program decides.
 
 use unravel_causes::Analysis;
@@ -144,8 +145,11 @@ fn exchange(
     let passed = between.as_ref().map_or(0, |between| between.statements as u64);
     let may_pass = |moved: &Region, other: &Region| {
         let over = between.iter().chain([other]);
+        let looks = |region: &Region| is_check(source, region);
         source.exits(moved).is_empty()
             && !locks(source, moved)
+            && !looks(moved)
+            && !(creates(source, moved) && over.clone().any(looks))
             && over
                 .clone()
                 .all(|over| source.may_pass(&moved.bytes, &over.bytes) && !locks(source, over))
@@ -173,6 +177,16 @@ fn locks(source: &Source, region: &Region) -> bool {
     };
     source.calls(region.bytes.clone()).iter().any(|call| is_lock(&call.name))
         || !source.scoped_locks(region.bytes.clone()).is_empty()
+}
+
+/// Whether a region creates a thread.
+fn creates(source: &Source, region: &Region) -> bool {
+    let calls = source.calls(region.bytes.clone());
+    let text = &source.text()[region.bytes.clone()];
+    calls
+        .iter()
+        .any(|call| call.name.ends_with("pthread_create") || call.name.ends_with("thrd_create"))
+        || ["std::thread", "std::jthread", "std::async"].iter().any(|name| text.contains(name))
 }
 
 /// Whether a region asks whether all is well.
@@ -215,6 +229,17 @@ mod tests {
         assert_eq!(ways(text, "a = 1", "b = 2"), (false, false));
         let text = "void f(void) { a = 1; if (x) return; b = 2; }";
         assert_eq!(ways(text, "a = 1", "b = 2"), (false, false));
+    }
+
+    #[test]
+    fn what_looks_whether_all_is_well_stays_where_it_is() {
+        let text = "void f(void) { pthread_create(&t, NULL, g, a); assert(x == 1); pthread_join(t, NULL); }";
+        assert_eq!(
+            ways(text, "pthread_create", "assert"),
+            (false, false),
+            "nothing would be looked at"
+        );
+        assert_eq!(ways(text, "assert", "pthread_join"), (true, false), "the join comes before it");
     }
 
     #[test]

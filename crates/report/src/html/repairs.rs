@@ -38,7 +38,10 @@ fn section(all: &Repairs, index: usize, repair: &Repair, patch: Option<&String>)
             div.facts {
                 section.checked {
                     h3 { "What was checked" }
-                    ul { @for check in &repair.checks { li { (visible(&said::checked(&all.causes, check))) } } }
+                    ul {
+                        @for check in &repair.checks { li { (visible(&said::checked(&all.causes, check))) } }
+                        @if let Some(meaning) = &repair.meaning { li { (visible(&said::meaning(meaning))) } }
+                    }
                     h3 { "What it costs" }
                     p { (said::cost(&repair.cost)) }
                 }

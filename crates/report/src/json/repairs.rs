@@ -45,9 +45,22 @@ pub struct Repair {
     pub files: Vec<PatchedFile>,
     /// What was checked; nothing failed.
     pub checks: Vec<Check>,
+    /// With its threads one after another it does what the program did; null if that could not be compared.
+    pub meaning: Option<Meaning>,
     pub cost: RepairCost,
     /// What the reader should know before applying it.
     pub notes: Vec<String>,
+}
+
+/// Same output, exit code, objects left on the heap, and final values of globals.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Meaning {
+    /// Runs of the repaired program, its threads one after another.
+    pub runs: u64,
+    /// Runs of the program before that they were compared with.
+    pub before: u64,
+    /// Globals whose final values were compared.
+    pub globals: u64,
 }
 
 fn kinds() -> Vec<String> {
@@ -166,6 +179,11 @@ impl From<&results::Repair> for Repair {
             diff: repair.diff.clone(),
             files: repair.files.iter().map(file).collect(),
             checks: repair.checks.iter().map(Check::from).collect(),
+            meaning: repair.meaning.map(|meaning| Meaning {
+                runs: meaning.runs,
+                before: meaning.before,
+                globals: meaning.globals,
+            }),
             cost: RepairCost {
                 lines_added: cost.lines_added,
                 lines_removed: cost.lines_removed,

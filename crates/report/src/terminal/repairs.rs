@@ -105,6 +105,9 @@ fn section(page: &mut Page, all: &Repairs, repair: &Repair, patch: Option<&Strin
         let tone = if check.complete { Tone::Good } else { Tone::Plain };
         said_of(page, name, &said::checked(&all.causes, check), tone);
     }
+    if let Some(meaning) = &repair.meaning {
+        said_of(page, "", &said::meaning(meaning), Tone::Good);
+    }
     said_of(page, "cost", &said::cost(&repair.cost), Tone::Plain);
     if let Some(causes) = said::rules_out(all, repair) {
         said_of(page, "rules out", &causes, Tone::Plain);

@@ -269,6 +269,7 @@ pub fn repaired() -> (Repairs, Sources) {
         diff: "--- a/src/bank.c\n+++ b/src/bank.c\n@@ -4,4 +4,6 @@\n void *first(void *arg) {\n+\tpthread_mutex_lock(&unravel_mutex);\n   x = 0;\n-  y = 0; // slow\n+  y = 0;\n+\tpthread_mutex_unlock(&unravel_mutex);\n }\n".into(),
         files: vec![PatchedFile { path: FILE.into(), text: "int x;\n".into() }],
         checks: vec![check(CheckedAs::Virtual, true, 12), check(CheckedAs::Patched, true, 9)],
+        meaning: None,
         cost: RepairCost {
             lines_added: 4,
             lines_removed: 0,

@@ -1,0 +1,188 @@
+//! Does a repair leave what the program is for? A patch can make every check pass by doing less: a test moved before what it
+//! tests, a release that is never reached any more.
+//!
+//! The repaired program is run with its threads one after another, the eldest first and the youngest, and beside it what the
+//! program did before in runs that passed: exit code, lines of output in whatever order, objects left on the heap, final values of
+//! its own globals. What it does now it must have done in some of those. What differs from run to run before is not compared.
+//!
+//! *Not looked at*: what is on the heap, other files, inputs that were not tried. A program that hardly ever passes one cannot compare.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use unravel_execute::{Laboratory, Limit};
+use unravel_results::Meaning;
+use unravel_strategies::{Random, RunToBlock, YoungestFirst};
+use unravel_trace::{Detail, Executor, Input, Outcome, Run, Scheduler, Want};
+
+use crate::budgets::{FEWEST_BEFORE, MOST_VALUES, RUNS_BEFORE};
+
+/// What the program does in runs that pass.
+#[derive(Debug, Default)]
+pub struct Before {
+    runs: u64,
+    codes: BTreeSet<i32>,
+    outputs: BTreeSet<Vec<Vec<u8>>>,
+    heap: BTreeSet<u64>,
+    globals: BTreeMap<String, BTreeSet<u64>>,
+}
+
+/// What is kept of one run that passes.
+struct Seen {
+    code: i32,
+    lines: Vec<Vec<u8>>,
+    heap: u64,
+    globals: Vec<(String, u64)>,
+}
+
+impl Seen {
+    fn of(run: Run) -> Option<Seen> {
+        let Outcome::Exited { code } = run.outcome else { return None };
+        let finals = run.finals?;
+        let output = run.output.unwrap_or_default();
+        let mut lines: Vec<Vec<u8>> =
+            output.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        lines.sort_unstable();
+        Some(Seen { code, lines, heap: finals.heap_objects, globals: finals.globals })
+    }
+}
+
+fn seen(lab: &mut Laboratory<'_>, by: &mut dyn Scheduler) -> Option<Seen> {
+    let want = Want { output: true, finals: true, ..Want::only(Detail::Outcome) };
+    Seen::of(lab.run(by, &mut (), want))
+}
+
+/// Everything is a point: what one after another means does not depend on what is shared.
+fn laboratory<'a>(
+    machine: &'a mut dyn Executor,
+    input: &Input,
+    limit: Limit<'a>,
+) -> Laboratory<'a> {
+    let visible = machine.sites().all().clone();
+    Laboratory::new(machine, input.clone(), visible).until(limit.deadline, limit.interrupt)
+}
+
+impl Before {
+    /// Runs the program as it is, one after another and at random.
+    pub fn of(machine: &mut dyn Executor, input: &Input, limit: Limit<'_>) -> Before {
+        let mut before = Before::default();
+        let mut lab = laboratory(machine, input, limit);
+        for number in 0..RUNS_BEFORE {
+            if !lab.may_go_on() {
+                break;
+            }
+            let mut random;
+            let by: &mut dyn Scheduler = match number {
+                0 => &mut RunToBlock,
+                1 => &mut YoungestFirst,
+                _ => {
+                    random = Random::new(number);
+                    &mut random
+                }
+            };
+            if let Some(seen) = seen(&mut lab, by) {
+                before.add(seen);
+            }
+        }
+        before
+    }
+
+    fn add(&mut self, seen: Seen) {
+        self.runs += 1;
+        self.codes.insert(seen.code);
+        self.outputs.insert(seen.lines);
+        self.heap.insert(seen.heap);
+        for (name, value) in seen.globals {
+            self.globals.entry(name).or_default().insert(value);
+        }
+    }
+
+    /// Whether a changed program still does what this one did; else what it does not. `None` if there is nothing to compare.
+    pub fn compare(
+        &self,
+        machine: &mut dyn Executor,
+        input: &Input,
+        limit: Limit<'_>,
+    ) -> Result<Option<Meaning>, String> {
+        if self.runs < FEWEST_BEFORE {
+            return Ok(None);
+        }
+        let mut meaning = Meaning { runs: 0, before: self.runs, globals: 0 };
+        let mut lab = laboratory(machine, input, limit);
+        let orders: [&mut dyn Scheduler; 2] = [&mut RunToBlock, &mut YoungestFirst];
+        for by in orders {
+            let Some(seen) = seen(&mut lab, by) else { continue };
+            meaning.runs += 1;
+            meaning.globals = self.matches(&seen)?;
+        }
+        Ok((meaning.runs > 0).then_some(meaning))
+    }
+
+    /// How many globals were compared, or what is different.
+    fn matches(&self, seen: &Seen) -> Result<u64, String> {
+        if !self.codes.contains(&seen.code) {
+            return Err(format!("exits with {}, as no run before that passed", seen.code));
+        }
+        if self.outputs.len() <= MOST_VALUES && !self.outputs.contains(&seen.lines) {
+            return Err("prints what no run before printed that passed".to_owned());
+        }
+        if self.heap.len() <= MOST_VALUES && !self.heap.contains(&seen.heap) {
+            return Err(format!(
+                "leaves {} objects on the heap, as no run before that passed",
+                seen.heap
+            ));
+        }
+        let mut compared = 0;
+        for (name, known) in self.globals.iter().filter(|(_, known)| known.len() <= MOST_VALUES) {
+            let Some((_, value)) = seen.globals.iter().find(|(other, _)| other == name) else {
+                continue;
+            };
+            if !known.contains(value) {
+                return Err(format!("leaves '{name}' as no run before that passed left it"));
+            }
+            compared += 1;
+        }
+        Ok(compared)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(code: i32, output: &str, heap: u64, x: u64) -> Seen {
+        let mut lines: Vec<Vec<u8>> =
+            output.split('\n').map(|line| line.as_bytes().to_vec()).collect();
+        lines.sort_unstable();
+        Seen { code, lines, heap, globals: vec![("x".to_owned(), x)] }
+    }
+
+    fn before() -> Before {
+        let mut before = Before::default();
+        before.add(seen(0, "a\nb\n", 0, 3));
+        before.add(seen(0, "b\na\n", 0, 4));
+        before
+    }
+
+    #[test]
+    fn what_was_done_before_may_be_done_again() {
+        assert_eq!(before().matches(&seen(0, "b\na\n", 0, 4)), Ok(1));
+    }
+
+    #[test]
+    fn what_was_never_done_is_named() {
+        let told = |seen: Seen| before().matches(&seen).expect_err("it is new");
+        assert!(told(seen(1, "a\nb\n", 0, 3)).contains("exits with 1"));
+        assert!(told(seen(0, "a\n", 0, 3)).contains("prints"));
+        assert!(told(seen(0, "a\nb\n", 2, 3)).contains("2 objects"));
+        assert!(told(seen(0, "a\nb\n", 0, 9)).contains("'x'"));
+    }
+
+    #[test]
+    fn what_differs_from_run_to_run_is_not_compared() {
+        let mut before = before();
+        for x in 0..=MOST_VALUES as u64 {
+            before.add(seen(0, "a\nb\n", 0, 100 + x));
+        }
+        assert_eq!(before.matches(&seen(0, "a\nb\n", 0, 9)), Ok(0));
+    }
+}
