@@ -4,11 +4,11 @@
 use super::claim::{Claim, Seen, judge, mean};
 use super::lab::{Lab, Subject};
 use super::page::Table;
-use super::words::{NONE, fewer, seconds};
+use super::words::{NONE, fewer, or_why, seconds};
 use crate::measure::{median, time};
 use crate::search::paper::table_3 as against_chess;
 use crate::simplify::{Answer, Paper, paper, simplify};
-use xtask::corpus;
+use xtask::corpus::{self, Failing};
 
 /// Failing traces a program, each of another seed; the paper has 30.
 const TRACES: u64 = 10;
@@ -24,15 +24,15 @@ const NEAR: u64 = 2;
 const PROGRAMS: [Subject; 11] = [
     Subject { case: "atomicity/bbuf", args: &["5", "5", "2", "2"], events: 200 },
     Subject { case: "sync/blackscholes", args: &[], events: 23 },
-    Subject { case: "data-race/bzip2smp", args: &[], events: 75 },
-    Subject { case: "deadlock/canneal", args: &[], events: 111 },
-    Subject { case: "deadlock/ctrace", args: &[], events: 297 },
-    Subject { case: "memory/dedup", args: &[], events: 78 },
+    Subject { case: "data-race/bzip2smp", args: &["2", "8"], events: 75 },
+    Subject { case: "deadlock/canneal", args: &["4"], events: 111 },
+    Subject { case: "deadlock/ctrace", args: &["18"], events: 297 },
+    Subject { case: "memory/dedup", args: &["12"], events: 78 },
     Subject { case: "real/pbzip2", args: &["-f", "-p", "5", "-b", "400", "-o", "/dev/null", "data/sample.txt"], events: 458 },
     Subject { case: "real/pfscan", args: &["-l", "-n", "8", "mutex", "data/notes"], events: 116 },
-    Subject { case: "sync/streamcluster", args: &[], events: 1505 },
-    Subject { case: "sync/swarm", args: &[], events: 828 },
-    Subject { case: "sync/x264", args: &[], events: 659 },
+    Subject { case: "sync/streamcluster", args: &["100"], events: 1505 },
+    Subject { case: "sync/swarm", args: &["200"], events: 828 },
+    Subject { case: "sync/x264", args: &["25"], events: 659 },
 ];
 
 fn name(subject: &Subject) -> &'static str {
@@ -49,6 +49,7 @@ pub fn table_1(lab: &Lab) -> Table {
         vec![
             name(&row.subject).to_owned(),
             row.subject.events.to_string(),
+            or_why(&row.small, |failing| failing.events.to_string()),
             row.problem.clone().unwrap_or_else(|| of(|a| a.before.events)),
             of_paper(|paper| format!("{} → {}", paper.before, paper.after)),
             format!("{} → {}", of(|a| a.before.switches.all()), of(|a| a.after.switches.all())),
@@ -74,14 +75,14 @@ pub fn table_1(lab: &Lab) -> Table {
                 *contribution*: of the switches that went, those taken by remove last / consolidate up / consolidate down / what is ours \
                 (coarse windows, stay, defer, exact search), in per cent.",
         columns: &[
-            "program", "events, paper", "ours", "switches, paper", "ours", "at least", "preemptions, paper", "ours",
+            "program", "events, paper", "ours, small", "ours", "switches, paper", "ours", "at least", "preemptions, paper", "ours",
             "iterations, paper", "ours", "executions, paper", "ours", "evaluated", "contribution", "proved", "time, paper", "ours",
         ],
         rows: cells.collect(),
         remarks: vec![
             format!("{TRACES} traces a program, the paper 30."),
-            "Of blackscholes, bzip2smp, canneal, ctrace, dedup, streamcluster, swarm and x264 only the skeleton of threads is re-created, \
-             and they have no arguments: they are as long as they are."
+            "Of blackscholes, bzip2smp, canneal, ctrace, dedup, streamcluster, swarm and x264 only the skeleton of threads is re-created; \
+             what they do is repeated until they are as long as the paper's, blackscholes as it is."
                 .into(),
         ],
         claims: judge(&SIMPLIFIED, &rows),
@@ -90,29 +91,27 @@ pub fn table_1(lab: &Lab) -> Table {
     }
 }
 
+/// Programs whose long runs have no lower bound near what is found.
+const UNPROVED: [&str; 4] = ["pbzip2", "pfscan", "streamcluster", "x264"];
+
 const SIMPLIFIED: [Claim<Simplified>; 4] = [
     Claim {
         says: "every program's failing runs are simplified",
         of: |rows| Seen::of_all(rows, Simplified::name, |row| !row.answers.is_empty()),
     },
     Claim {
-        says: "over 90 % of the results are within 2 switches of what is proved to be needed (the paper's measure), but of pbzip2 and \
-               pfscan, of which nothing is proved",
+        says: "over 90 % of the results are within 2 switches of what is proved to be needed (the paper's measure), but of pbzip2, \
+               pfscan, streamcluster and x264, of whose long runs little or nothing is proved",
         of: |rows| {
-            let rows = rows.iter().filter(|row| !matches!(row.name(), "pbzip2" | "pfscan"));
+            let rows = rows.iter().filter(|row| !UNPROVED.contains(&row.name()));
             let all: Vec<&Answer> = rows.flat_map(|row| &row.answers).collect();
             let near = all.iter().filter(|a| a.after.switches.all() - a.at_least <= NEAR).count();
             Seen::at_least(near as f64 / all.len().max(1) as f64 * 100.0, 90.0, " %")
         },
     },
     Claim {
-        says: "no more preemptions are left than in the paper, or one",
-        of: |rows| {
-            Seen::of_all(rows, Simplified::name, |row| {
-                let left = mean(row.answers.iter().map(|a| a.after.switches.preemptive as f64));
-                paper(row.name()).is_some_and(|paper| left <= paper.preemptive.max(1.0))
-            })
-        },
+        says: "no more preemptions are left than in the paper, or one, but of x264 (behind the paper)",
+        of: |rows| Seen::of_all_but(rows, &["x264"], Simplified::name, Simplified::is_unpreempted),
     },
     Claim {
         says: "no more executions than in the paper",
@@ -125,7 +124,11 @@ const SIMPLIFIED: [Claim<Simplified>; 4] = [
     },
 ];
 
-const TO_SIMPLIFY: [Claim<Simplified>; 3] = [
+const TO_SIMPLIFY: [Claim<Simplified>; 4] = [
+    Claim {
+        says: "of every program no more preemptions are left than in the paper, or one",
+        of: |rows| Seen::of_all(rows, Simplified::name, Simplified::is_unpreempted),
+    },
     Claim {
         says: "over 90 % of all results are within 2 switches of what is proved to be needed",
         of: |rows| {
@@ -158,6 +161,7 @@ const TO_SIMPLIFY: [Claim<Simplified>; 3] = [
 /// A row of tables 1 and 2.
 struct Simplified {
     subject: Subject,
+    small: Result<Failing, String>,
     answers: Vec<Answer>,
     /// On average.
     seconds: f64,
@@ -166,7 +170,9 @@ struct Simplified {
 
 impl Simplified {
     fn measure(lab: &Lab, subject: Subject) -> Simplified {
-        let mut row = Simplified { subject, answers: Vec::new(), seconds: 0.0, problem: None };
+        let small = lab.small(subject.case);
+        let mut row =
+            Simplified { subject, small, answers: Vec::new(), seconds: 0.0, problem: None };
         let folder = lab.folder(subject.case);
         let traces = if lab.quick { 1 } else { TRACES };
         for seed in 1..=traces {
@@ -196,6 +202,12 @@ impl Simplified {
 
     fn name(&self) -> &str {
         name(&self.subject)
+    }
+
+    /// As few preemptions are left as in the paper, or one.
+    fn is_unpreempted(&self) -> bool {
+        let left = mean(self.answers.iter().map(|a| a.after.switches.preemptive as f64));
+        paper(self.name()).is_some_and(|paper| left <= paper.preemptive.max(1.0))
     }
 
     fn mean(&self, figure: fn(&Answer) -> u64) -> String {

@@ -12,11 +12,13 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#define SIZE 3
+#define MAX_SIZE 128
 
-static int array[SIZE] = { 3, 2, 1 };
-static pthread_mutex_t locks[SIZE];
+static int size = 3;
+static int array[MAX_SIZE];
+static pthread_mutex_t locks[MAX_SIZE];
 
 static void compare_and_swap(int i)
 {
@@ -33,7 +35,7 @@ static void compare_and_swap(int i)
 static void *from_left(void *arg)
 {
 	(void)arg;
-	for (int end = SIZE - 1; end > 0; end--) {
+	for (int end = size - 1; end > 0; end--) {
 		for (int i = 0; i < end; i++)
 			compare_and_swap(i);
 	}
@@ -43,8 +45,8 @@ static void *from_left(void *arg)
 static void *from_right(void *arg)
 {
 	(void)arg;
-	for (int begin = 0; begin < SIZE - 1; begin++) {
-		for (int i = SIZE - 2; i >= begin; i--)
+	for (int begin = 0; begin < size - 1; begin++) {
+		for (int i = size - 2; i >= begin; i--)
 			compare_and_swap(i);
 	}
 	return NULL;
@@ -59,12 +61,20 @@ static int sum(const int *values, int n)
 	return total;
 }
 
-int main(void)
+/* The argument is the number of elements. */
+int main(int argc, char **argv)
 {
 	pthread_t sorters[2];
-	int before = sum(array, SIZE);
+	int before;
 
-	for (int i = 0; i < SIZE; i++)
+	if (argc > 1)
+		size = atoi(argv[1]);
+	if (size < 3 || size > MAX_SIZE)
+		return 2;
+	for (int i = 0; i < size; i++)
+		array[i] = size - i;
+	before = sum(array, size);
+	for (int i = 0; i < size; i++)
 		pthread_mutex_init(&locks[i], NULL);
 	pthread_create(&sorters[0], NULL, from_left, NULL);
 	pthread_create(&sorters[1], NULL, from_right, NULL);
@@ -72,8 +82,8 @@ int main(void)
 		pthread_join(sorters[i], NULL);
 
 	printf("%d %d %d\n", array[0], array[1], array[2]);
-	assert(sum(array, SIZE) == before);
-	for (int i = 0; i + 1 < SIZE; i++)
+	assert(sum(array, size) == before);
+	for (int i = 0; i + 1 < size; i++)
 		assert(array[i] <= array[i + 1]);
 	return 0;
 }

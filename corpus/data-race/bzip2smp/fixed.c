@@ -3,20 +3,23 @@
  */
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 
-#define WORKERS 2
-#define BLOCKS 3
+#define MAX_WORKERS 8
+#define MAX_BLOCKS 64
 
 struct block {
 	int input;
 	int output;
 };
 
-static struct block blocks[BLOCKS];
+static struct block blocks[MAX_BLOCKS];
+static int workers = 2;
+static int number = 3; /* of blocks */
 
 static struct {
 	pthread_mutex_t lock;
-	struct block *table[BLOCKS];
+	struct block *table[MAX_BLOCKS];
 	int next; /* first block that nobody has taken */
 	int finished;
 } work = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -28,7 +31,7 @@ static int take_block(struct block **block)
 
 	pthread_mutex_lock(&work.lock);
 	int index = work.next;
-	if (index < BLOCKS) {
+	if (index < number) {
 		work.next = index + 1;
 		*block = work.table[index];
 		work.table[index] = NULL;
@@ -57,17 +60,24 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* The arguments are the number of workers, and of blocks. */
+int main(int argc, char **argv)
 {
-	pthread_t workers[WORKERS];
+	pthread_t threads[MAX_WORKERS];
 
-	for (int i = 0; i < BLOCKS; i++) {
+	if (argc > 2) {
+		workers = atoi(argv[1]);
+		number = atoi(argv[2]);
+	}
+	if (workers > MAX_WORKERS || number > MAX_BLOCKS)
+		return 2;
+	for (int i = 0; i < number; i++) {
 		blocks[i].input = 2 * i;
 		work.table[i] = &blocks[i];
 	}
-	for (int i = 0; i < WORKERS; i++)
-		pthread_create(&workers[i], NULL, worker, NULL);
-	for (int i = 0; i < WORKERS; i++)
-		pthread_join(workers[i], NULL);
+	for (int i = 0; i < workers; i++)
+		pthread_create(&threads[i], NULL, worker, NULL);
+	for (int i = 0; i < workers; i++)
+		pthread_join(threads[i], NULL);
 	return 0;
 }

@@ -4,11 +4,10 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#define SLOTS 8
+#define SLOTS 512
 #define PRODUCERS 2
-#define ITEMS 2 /* per producer */
-#define POLLS 3
 
 struct queue {
 	pthread_mutex_t lock;
@@ -19,6 +18,8 @@ struct queue {
 
 static struct queue queue = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static int consumed;
+static int items = 2; /* per producer */
+static int polls = 3;
 
 static void produce(struct queue *q, int item)
 {
@@ -43,7 +44,7 @@ static int consume(struct queue *q)
 static void *producer(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < ITEMS; i++)
+	for (int i = 0; i < items; i++)
 		produce(&queue, 1);
 	return NULL;
 }
@@ -51,16 +52,23 @@ static void *producer(void *arg)
 static void *consumer(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < POLLS; i++)
+	for (int i = 0; i < polls; i++)
 		consumed += consume(&queue);
 	return NULL;
 }
 
-int main(void)
+/* The arguments are the number of items of each producer, and how often the consumer looks. */
+int main(int argc, char **argv)
 {
 	pthread_t producers[PRODUCERS];
 	pthread_t consume_thread;
 
+	if (argc > 2) {
+		items = atoi(argv[1]);
+		polls = atoi(argv[2]);
+	}
+	if (PRODUCERS * items > SLOTS)
+		return 2;
 	for (int i = 0; i < PRODUCERS; i++)
 		pthread_create(&producers[i], NULL, producer, NULL);
 	pthread_create(&consume_thread, NULL, consumer, NULL);
@@ -70,6 +78,6 @@ int main(void)
 
 	int left = queue.tail - queue.head;
 	printf("%d consumed, %d left\n", consumed, left);
-	assert(consumed + left == PRODUCERS * ITEMS);
+	assert(consumed + left == PRODUCERS * items);
 	return 0;
 }

@@ -4,16 +4,17 @@
  */
 #include <assert.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #define THREADS 3
-#define TEMPERATURES 1
 
 struct netlist_elem {
 	pthread_mutex_t lock;
 	int place;
 };
 
-static struct netlist_elem elements[THREADS];
+static struct netlist_elem elements[2 * THREADS]; /* the second half: inside the regions */
+static int temperatures = 1;
 static pthread_barrier_t barrier;
 
 static void swap_locations(struct netlist_elem *a, struct netlist_elem *b)
@@ -32,22 +33,28 @@ static void *annealer(void *arg)
 {
 	int id = *(int *)arg;
 
-	for (int t = 0; t < TEMPERATURES; t++) {
-		swap_locations(&elements[id], &elements[(id + 1) % THREADS]);
+	for (int t = 1; t <= temperatures; t++) {
+		int other = t < temperatures ? THREADS + id : (id + 1) % THREADS;
+
+		swap_locations(&elements[id], &elements[other]);
 		pthread_barrier_wait(&barrier);
 	}
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of temperatures. */
+int main(int argc, char **argv)
 {
 	static int ids[THREADS];
 	pthread_t threads[THREADS];
 	int sum = 0;
 
+	if (argc > 1)
+		temperatures = atoi(argv[1]);
 	pthread_barrier_init(&barrier, NULL, THREADS);
-	for (int i = 0; i < THREADS; i++) {
+	for (int i = 0; i < THREADS; i++)
 		ids[i] = i;
+	for (int i = 0; i < 2 * THREADS; i++) {
 		pthread_mutex_init(&elements[i].lock, NULL);
 		elements[i].place = i;
 	}
@@ -57,8 +64,8 @@ int main(void)
 		pthread_join(threads[i], NULL);
 	pthread_barrier_destroy(&barrier);
 
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < 2 * THREADS; i++)
 		sum += elements[i].place;
-	assert(sum == THREADS * (THREADS - 1) / 2);
+	assert(sum == THREADS * (2 * THREADS - 1));
 	return 0;
 }

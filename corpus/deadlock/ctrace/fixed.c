@@ -5,9 +5,10 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #define THREADS 2
-#define RECORDS 16
+#define RECORDS 256
 
 struct trc_thread {
 	bool registered;
@@ -68,25 +69,33 @@ static void trc_remove_thread(int thread)
 	pthread_mutex_unlock(&trace_log.lock);
 }
 
+static int calls = 1; /* of trc_trace() in each thread */
+
 static void *traced(void *arg)
 {
 	int id = *(int *)arg;
 
 	trc_add_thread(id, 1);
-	trc_trace(id);
+	for (int i = 0; i < calls; i++)
+		trc_trace(id);
 	trc_remove_thread(id);
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of records that each thread writes before its last. */
+int main(int argc, char **argv)
 {
 	static int ids[THREADS] = { 0, 1 };
 	pthread_t threads[THREADS];
 
+	if (argc > 1)
+		calls = atoi(argv[1]);
+	if ((calls + 1) * THREADS > RECORDS)
+		return 2;
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, traced, &ids[i]);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	assert(trace_log.count == 2 * THREADS);
+	assert(trace_log.count == (calls + 1) * THREADS);
 	return 0;
 }

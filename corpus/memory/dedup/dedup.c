@@ -15,7 +15,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define KEY 42
+#define KEY 42 /* of the first chunk */
+#define MAX_CHUNKS 32
 
 struct chunk {
 	int key;
@@ -24,8 +25,9 @@ struct chunk {
 
 static struct {
 	pthread_mutex_t lock;
-	struct chunk *bucket; /* one bucket is enough */
+	struct chunk *buckets[MAX_CHUNKS]; /* one a chunk */
 } hashtable = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static int chunks = 1;
 static int duplicates; /* found by the compress stage */
 
 static struct chunk *new_chunk(int key)
@@ -40,7 +42,7 @@ static struct chunk *new_chunk(int key)
 static struct chunk *lookup(int key)
 {
 	pthread_mutex_lock(&hashtable.lock);
-	struct chunk *c = hashtable.bucket;
+	struct chunk *c = hashtable.buckets[key - KEY];
 	if (c != NULL && c->key != key)
 		c = NULL;
 	pthread_mutex_unlock(&hashtable.lock);
@@ -59,42 +61,61 @@ static void drop(struct chunk *c)
 	pthread_mutex_lock(&hashtable.lock);
 	c->refs--;
 	if (c->refs == 0) {
-		hashtable.bucket = NULL;
+		hashtable.buckets[c->key - KEY] = NULL;
 		free(c);
 	}
 	pthread_mutex_unlock(&hashtable.lock);
 }
 
-static void *compress_stage(void *arg)
+static void share(int key)
 {
-	struct chunk *c = lookup(KEY);
+	struct chunk *c = lookup(key);
 
-	(void)arg;
 	if (c != NULL) { /* a duplicate */
 		hold(c);
 		duplicates++;
 		drop(c);
 	}
+}
+
+static void *compress_stage(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < chunks; i++)
+		share(KEY + i);
 	return NULL;
 }
 
-/* Has written the first occurrence and lets go of it. */
+/* Has written the first occurrence of each and lets go of it. */
 static void *write_stage(void *arg)
 {
-	drop(arg);
+	struct chunk **first = arg;
+
+	for (int i = 0; i < chunks; i++)
+		drop(first[i]);
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of chunks. */
+int main(int argc, char **argv)
 {
 	pthread_t compress, write;
-	struct chunk *first = new_chunk(KEY);
+	struct chunk *first[MAX_CHUNKS];
 
-	hashtable.bucket = first;
+	if (argc > 1)
+		chunks = atoi(argv[1]);
+	if (chunks > MAX_CHUNKS)
+		return 2;
+	for (int i = 0; i < chunks; i++) {
+		first[i] = new_chunk(KEY + i);
+		hashtable.buckets[i] = first[i];
+	}
 	pthread_create(&compress, NULL, compress_stage, NULL);
 	pthread_create(&write, NULL, write_stage, first);
 	pthread_join(compress, NULL);
 	pthread_join(write, NULL);
-	assert(hashtable.bucket == NULL && duplicates <= 1);
+	assert(duplicates <= chunks);
+	for (int i = 0; i < chunks; i++)
+		assert(hashtable.buckets[i] == NULL);
 	return 0;
 }

@@ -14,16 +14,16 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
-#define ROUNDS 2
-
+static int rounds = 2;
 static atomic_int x, y;
 static pthread_mutex_t l = PTHREAD_MUTEX_INITIALIZER;
 
 static void *publish(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < rounds; i++) {
 		pthread_mutex_lock(&l);
 		x = 1;
 		y = 1;
@@ -35,7 +35,7 @@ static void *publish(void *arg)
 static void *bump(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < rounds; i++) {
 		pthread_mutex_lock(&l);
 		x = 0;
 		pthread_mutex_unlock(&l);
@@ -50,7 +50,7 @@ static void *bump(void *arg)
 static void *check(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < rounds; i++) {
 		if (x > 1) {
 			assert(y != 3);
 			y = 2;
@@ -59,10 +59,13 @@ static void *check(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of rounds of each thread. */
+int main(int argc, char **argv)
 {
 	pthread_t threads[3];
 
+	if (argc > 1)
+		rounds = atoi(argv[1]);
 	pthread_create(&threads[0], NULL, publish, NULL);
 	pthread_create(&threads[1], NULL, bump, NULL);
 	pthread_create(&threads[2], NULL, check, NULL);

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #define CONNECTIONS 2
 #define COLUMNS 3
@@ -30,6 +31,8 @@ struct TableDescriptor {
 };
 
 static struct TableDescriptor table = { { "id", "name", "city" }, NULL };
+
+static int statements = 1; /* of each connection */
 
 static bool isSet(const struct FormatableBitSet *set, int column)
 {
@@ -61,17 +64,22 @@ static void *compile(void *arg)
 	static struct FormatableBitSet map = { { true, false, true } };
 	int *listed = arg;
 
-	setReferencedColumnMap(&table, &map);
-	*listed = getObjectName(&table);
-	setReferencedColumnMap(&table, NULL);
+	for (int i = 0; i < statements; i++) {
+		setReferencedColumnMap(&table, &map);
+		*listed = getObjectName(&table);
+		setReferencedColumnMap(&table, NULL);
+	}
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of statements that each connection compiles. */
+int main(int argc, char **argv)
 {
 	static int listed[CONNECTIONS];
 	pthread_t connections[CONNECTIONS];
 
+	if (argc > 1)
+		statements = atoi(argv[1]);
 	for (int i = 0; i < CONNECTIONS; i++)
 		pthread_create(&connections[i], NULL, compile, &listed[i]);
 	for (int i = 0; i < CONNECTIONS; i++)

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define CAPACITY 2
+#define CAPACITY 16
 
 struct object {
 	int uses;
@@ -23,6 +23,8 @@ struct pool {
 };
 
 static struct pool pool = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static int users = 1;
+static int uses = 1; /* of each user */
 
 static void addObject(void)
 {
@@ -70,6 +72,13 @@ static void *user(void *arg)
 {
 	struct object *o = arg;
 
+	for (int i = 1; o != NULL && i < uses; i++) {
+		o->uses++;
+		returnObject(o);
+		o = borrowObject();
+	}
+	if (o == NULL)
+		return NULL; /* the pool was closed */
 	o->uses++;
 	returnObject(o);
 	return NULL;
@@ -82,14 +91,23 @@ static void *closer(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* The arguments are the number of users, and how often each uses an object. */
+int main(int argc, char **argv)
 {
-	pthread_t threads[2];
+	pthread_t threads[CAPACITY + 1];
 
-	addObject();
-	pthread_create(&threads[0], NULL, user, borrowObject());
-	pthread_create(&threads[1], NULL, closer, NULL);
-	for (int i = 0; i < 2; i++)
+	if (argc > 2) {
+		users = atoi(argv[1]);
+		uses = atoi(argv[2]);
+	}
+	if (users > CAPACITY)
+		return 2;
+	for (int i = 0; i < users; i++)
+		addObject();
+	for (int i = 0; i < users; i++)
+		pthread_create(&threads[i], NULL, user, borrowObject());
+	pthread_create(&threads[users], NULL, closer, NULL);
+	for (int i = 0; i <= users; i++)
 		pthread_join(threads[i], NULL);
 
 	assert(pool.alive == 0);

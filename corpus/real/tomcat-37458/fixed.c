@@ -10,6 +10,7 @@
 
 #define REQUESTS 2
 #define MAGIC 0x2a
+#define MAX_CLASSES 32
 
 struct Class {
 	char magic;
@@ -22,32 +23,33 @@ struct ResourceEntry {
 
 static struct {
 	pthread_mutex_t lock;
-	struct ResourceEntry entry; /* of the one class there is */
-	struct Class defined;
+	struct ResourceEntry entries[MAX_CLASSES];
+	struct Class defined[MAX_CLASSES];
 } loader = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static int classes = 1;
 
-static void findResource(void)
+static void findResource(int number)
 {
-	loader.entry.binaryContent = malloc(4);
-	memset(loader.entry.binaryContent, MAGIC, 4);
+	loader.entries[number].binaryContent = malloc(4);
+	memset(loader.entries[number].binaryContent, MAGIC, 4);
 }
 
-static struct Class *defineClass(const char *bytes)
+static struct Class *defineClass(int number, const char *bytes)
 {
-	loader.defined.magic = bytes[0];
-	return &loader.defined;
+	loader.defined[number].magic = bytes[0];
+	return &loader.defined[number];
 }
 
-static struct Class *findClass(void)
+static struct Class *findClass(int number)
 {
-	struct ResourceEntry *entry = &loader.entry;
+	struct ResourceEntry *entry = &loader.entries[number];
 
 	if (entry->loadedClass != NULL)
 		return entry->loadedClass;
 	pthread_mutex_lock(&loader.lock);
 	struct Class *clazz = entry->loadedClass;
 	if (clazz == NULL) {
-		clazz = defineClass(entry->binaryContent);
+		clazz = defineClass(number, entry->binaryContent);
 		entry->loadedClass = clazz;
 		free(entry->binaryContent);
 		entry->binaryContent = NULL;
@@ -58,18 +60,26 @@ static struct Class *findClass(void)
 
 static void *request(void *arg)
 {
-	struct Class *clazz = findClass();
-
 	(void)arg;
-	assert(clazz->magic == MAGIC);
+	for (int i = 0; i < classes; i++) {
+		struct Class *clazz = findClass(i);
+
+		assert(clazz->magic == MAGIC);
+	}
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of classes that each request needs. */
+int main(int argc, char **argv)
 {
 	pthread_t requests[REQUESTS];
 
-	findResource();
+	if (argc > 1)
+		classes = atoi(argv[1]);
+	if (classes > MAX_CLASSES)
+		return 2;
+	for (int i = 0; i < classes; i++)
+		findResource(i);
 	for (int i = 0; i < REQUESTS; i++)
 		pthread_create(&requests[i], NULL, request, NULL);
 	for (int i = 0; i < REQUESTS; i++)

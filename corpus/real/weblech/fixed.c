@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #define SPIDERS 2
-#define MAX_DEPTH 1
 
 struct URLToDownload {
 	struct URLToDownload *next;
@@ -21,6 +20,7 @@ static struct {
 } queue = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static int downloaded[SPIDERS];
+static int maxDepth = 1;
 
 static void queueURL(int depth)
 {
@@ -53,7 +53,7 @@ static void downloadURL(struct URLToDownload *url)
 {
 	int depth = url->depth;
 
-	if (depth < MAX_DEPTH)
+	if (depth < maxDepth)
 		queueURL(depth + 1);
 	free(url);
 }
@@ -73,11 +73,14 @@ static void *spider(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* The argument is how deep links are followed. */
+int main(int argc, char **argv)
 {
 	pthread_t spiders[SPIDERS];
 	int pages = 0;
 
+	if (argc > 1)
+		maxDepth = atoi(argv[1]);
 	queueURL(0);
 	for (int i = 0; i < SPIDERS; i++)
 		pthread_create(&spiders[i], NULL, spider, &downloaded[i]);
@@ -85,6 +88,6 @@ int main(void)
 		pthread_join(spiders[i], NULL);
 		pages += downloaded[i];
 	}
-	assert(pages == MAX_DEPTH + 1);
+	assert(pages == maxDepth + 1);
 	return 0;
 }

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #define SPIDERS 2
-#define MAX_DEPTH 1
 
 struct URLToDownload {
 	struct URLToDownload *next;
@@ -29,6 +28,7 @@ static struct {
 } queue = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static int downloaded[SPIDERS];
+static int maxDepth = 1;
 
 static int queueSize(void)
 {
@@ -69,7 +69,7 @@ static void downloadURL(struct URLToDownload *url)
 {
 	int depth = url->depth;
 
-	if (depth < MAX_DEPTH)
+	if (depth < maxDepth)
 		queueURL(depth + 1);
 	free(url);
 }
@@ -85,11 +85,14 @@ static void *spider(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* The argument is how deep links are followed. */
+int main(int argc, char **argv)
 {
 	pthread_t spiders[SPIDERS];
 	int pages = 0;
 
+	if (argc > 1)
+		maxDepth = atoi(argv[1]);
 	queueURL(0);
 	for (int i = 0; i < SPIDERS; i++)
 		pthread_create(&spiders[i], NULL, spider, &downloaded[i]);
@@ -97,6 +100,6 @@ int main(void)
 		pthread_join(spiders[i], NULL);
 		pages += downloaded[i];
 	}
-	assert(pages == MAX_DEPTH + 1);
+	assert(pages == maxDepth + 1);
 	return 0;
 }

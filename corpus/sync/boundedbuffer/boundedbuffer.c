@@ -14,10 +14,10 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #define PRODUCERS 2
 #define CONSUMERS 2
-#define ITEMS 2 /* per thread */
 
 struct buffer {
 	pthread_mutex_t monitor;
@@ -31,6 +31,7 @@ static struct buffer buffer = {
 	.changed = PTHREAD_COND_INITIALIZER,
 };
 static int sums[CONSUMERS];
+static int items = 2; /* per thread */
 
 static void enq(int item)
 {
@@ -58,7 +59,7 @@ static int deq(void)
 static void *producer(void *arg)
 {
 	(void)arg;
-	for (int i = 1; i <= ITEMS; i++)
+	for (int i = 1; i <= items; i++)
 		enq(i);
 	return NULL;
 }
@@ -67,17 +68,20 @@ static void *consumer(void *arg)
 {
 	int *sum = arg;
 
-	for (int i = 0; i < ITEMS; i++)
+	for (int i = 0; i < items; i++)
 		*sum += deq();
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of items of each thread. */
+int main(int argc, char **argv)
 {
 	pthread_t producers[PRODUCERS];
 	pthread_t consumers[CONSUMERS];
 	int sum = 0;
 
+	if (argc > 1)
+		items = atoi(argv[1]);
 	for (int i = 0; i < CONSUMERS; i++)
 		pthread_create(&consumers[i], NULL, consumer, &sums[i]);
 	for (int i = 0; i < PRODUCERS; i++)
@@ -89,6 +93,6 @@ int main(void)
 		sum += sums[i];
 	}
 
-	assert(sum == PRODUCERS * ITEMS * (ITEMS + 1) / 2);
+	assert(sum == PRODUCERS * items * (items + 1) / 2);
 	return 0;
 }

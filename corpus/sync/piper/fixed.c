@@ -4,15 +4,16 @@
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#define SEATS 2
-#define BINDERS 2
+#define MAX_SEATS 128
+#define MAX_BINDERS 8
 #define NOBODY 0
 
 struct plane {
 	pthread_mutex_t monitor;
 	pthread_cond_t changed;
-	int queue[SEATS];
+	int queue[MAX_SEATS];
 	int waiting; /* passengers in the queue */
 	int first;
 };
@@ -21,12 +22,14 @@ static struct plane plane = {
 	.monitor = PTHREAD_MUTEX_INITIALIZER,
 	.changed = PTHREAD_COND_INITIALIZER,
 };
-static int bound[BINDERS]; /* whom each binder got */
+static int bound[MAX_BINDERS]; /* whom each binder got: the sum of their numbers */
+static int binders = 2;
+static int seats = 2; /* one for each passenger */
 
 static void fillPlane(int passenger)
 {
 	pthread_mutex_lock(&plane.monitor);
-	plane.queue[(plane.first + plane.waiting) % SEATS] = passenger;
+	plane.queue[(plane.first + plane.waiting) % seats] = passenger;
 	plane.waiting++;
 	pthread_cond_signal(&plane.changed);
 	pthread_mutex_unlock(&plane.monitor);
@@ -40,7 +43,7 @@ static int bindPassenger(void)
 	assert(plane.waiting > 0);
 	int passenger = plane.queue[plane.first];
 	plane.queue[plane.first] = NOBODY;
-	plane.first = (plane.first + 1) % SEATS;
+	plane.first = (plane.first + 1) % seats;
 	plane.waiting--;
 	pthread_mutex_unlock(&plane.monitor);
 	return passenger;
@@ -49,7 +52,7 @@ static int bindPassenger(void)
 static void *filler(void *arg)
 {
 	(void)arg;
-	for (int i = 1; i <= BINDERS; i++)
+	for (int i = 1; i <= seats; i++)
 		fillPlane(i);
 	return NULL;
 }
@@ -58,23 +61,34 @@ static void *binder(void *arg)
 {
 	int *mine = arg;
 
-	*mine = bindPassenger();
+	for (int i = 0; i < seats / binders; i++)
+		*mine += bindPassenger();
 	return NULL;
 }
 
-int main(void)
+/* The arguments are the number of binders, and of passengers of each. */
+int main(int argc, char **argv)
 {
 	pthread_t fill;
-	pthread_t bind[BINDERS];
+	pthread_t bind[MAX_BINDERS];
+	int sum = 0;
 
-	for (int i = 0; i < BINDERS; i++)
+	if (argc > 2) {
+		binders = atoi(argv[1]);
+		seats = binders * atoi(argv[2]);
+	}
+	if (binders > MAX_BINDERS || seats > MAX_SEATS)
+		return 2;
+	for (int i = 0; i < binders; i++)
 		pthread_create(&bind[i], NULL, binder, &bound[i]);
 	pthread_create(&fill, NULL, filler, NULL);
 	pthread_join(fill, NULL);
-	for (int i = 0; i < BINDERS; i++)
+	for (int i = 0; i < binders; i++)
 		pthread_join(bind[i], NULL);
+	for (int i = 0; i < binders; i++)
+		sum += bound[i];
 
 	printf("bound %d and %d\n", bound[0], bound[1]);
-	assert(bound[0] + bound[1] == 3);
+	assert(sum == seats * (seats + 1) / 2);
 	return 0;
 }

@@ -12,6 +12,7 @@
 static const int points[THREADS * POINTS] = { 1, 4, 2, 3 };
 static int *work_mem; /* one entry a thread */
 static int gl_gain;
+static int candidates = 1; /* for a centre, one after the other */
 static pthread_barrier_t barrier;
 
 static int cost_of(int pid)
@@ -24,9 +25,9 @@ static int cost_of(int pid)
 }
 
 /* All threads call it together, as a team. */
-static void pgain(int pid)
+static void pgain(int pid, int left)
 {
-	if (pid == 0)
+	if (pid == 0 && left == 0)
 		work_mem = calloc(THREADS, sizeof *work_mem);
 	pthread_barrier_wait(&barrier);
 
@@ -37,8 +38,10 @@ static void pgain(int pid)
 		gl_gain = 0;
 		for (int t = 0; t < THREADS; t++)
 			gl_gain += work_mem[t];
-		free(work_mem);
-		work_mem = NULL;
+		if (left < 2) {
+			free(work_mem);
+			work_mem = NULL;
+		}
 	}
 	pthread_barrier_wait(&barrier);
 }
@@ -47,15 +50,21 @@ static void *localSearch(void *arg)
 {
 	int pid = *(int *)arg;
 
-	pgain(pid);
+	for (int left = candidates - 1; left >= 0; left--)
+		pgain(pid, left);
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of candidates. */
+int main(int argc, char **argv)
 {
 	static int pids[THREADS] = { 0, 1 };
 	pthread_t threads[THREADS];
 
+	if (argc > 1)
+		candidates = atoi(argv[1]);
+	if (candidates > 1)
+		work_mem = calloc(THREADS, sizeof *work_mem);
 	pthread_barrier_init(&barrier, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, localSearch, &pids[i]);

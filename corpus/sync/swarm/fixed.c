@@ -4,14 +4,16 @@
  */
 #include <assert.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #define THREADS 2
-#define PART 2
-#define SIZE (THREADS * PART)
+#define MAX_PART 256
+#define MAX_SIZE (THREADS * MAX_PART)
 #define BUCKETS 2
 
-static const int input[SIZE] = { 1, 0, 1, 0 };
-static int output[SIZE];
+static int part = 2; /* elements of each thread, an even number */
+static int input[MAX_SIZE];
+static int output[MAX_SIZE];
 static int count[THREADS][BUCKETS];
 static int place[THREADS][BUCKETS]; /* where the next element goes */
 static pthread_barrier_t barrier;
@@ -23,7 +25,7 @@ static void SWARM_Barrier(void)
 
 static void count_part(int id)
 {
-	for (int i = id * PART; i < (id + 1) * PART; i++)
+	for (int i = id * part; i < (id + 1) * part; i++)
 		count[id][input[i]]++;
 }
 
@@ -41,7 +43,7 @@ static void compute_places(void)
 
 static void move_part(int id)
 {
-	for (int i = id * PART; i < (id + 1) * PART; i++)
+	for (int i = id * part; i < (id + 1) * part; i++)
 		output[place[id][input[i]]++] = input[i];
 }
 
@@ -58,11 +60,18 @@ static void *radix_sort(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* The argument is the number of elements of each thread. */
+int main(int argc, char **argv)
 {
 	static int ids[THREADS] = { 0, 1 };
 	pthread_t threads[THREADS];
 
+	if (argc > 1)
+		part = atoi(argv[1]);
+	if (part > MAX_PART || part % 2 != 0)
+		return 2;
+	for (int i = 0; i < THREADS * part; i++)
+		input[i] = i % 2 == 0;
 	pthread_barrier_init(&barrier, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, radix_sort, &ids[i]);
@@ -70,7 +79,7 @@ int main(void)
 		pthread_join(threads[i], NULL);
 	pthread_barrier_destroy(&barrier);
 
-	for (int i = 0; i < SIZE; i++)
-		assert(output[i] == (i < SIZE / 2 ? 0 : 1));
+	for (int i = 0; i < THREADS * part; i++)
+		assert(output[i] == (i < part ? 0 : 1));
 	return 0;
 }

@@ -229,8 +229,11 @@ fn no_failure_takes_more_attempts_than_cortex_needs() {
 #[test]
 fn what_cannot_be_refuted_keeps_nobody_from_the_next_question() {
     let directory = directory("hunt-long");
-    let sized: [(&str, &[&str], u64); 2] =
-        [("order/garage", &["5", "6", "100"], 9), ("path-dependent/loader", &["10", "9"], 11)];
+    let sized: [(&str, &[&str], u64); 3] = [
+        ("order/garage", &["5", "6", "100"], 9),
+        ("path-dependent/loader", &["10", "9"], 11),
+        ("path-dependent/ticketorder", &["3", "14"], 1),
+    ];
     for (case, args, most) in sized {
         let name = case.rsplit('/').next().unwrap_or(case);
         let program = corpus(&format!("{case}/{name}.c"));

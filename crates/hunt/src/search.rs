@@ -115,8 +115,8 @@ pub struct Search<'a, 's> {
     postponed: VecDeque<Postponed>,
     /// By place: questions about it that had no answer.
     unanswered: FxHashMap<SiteId, u32>,
-    /// By place, aim and number of flips: questions about it.
-    rationed: FxHashMap<(SiteId, Aim, usize), u32>,
+    /// By place, aim, whether it is a thread's last time there, and number of flips: questions about it.
+    rationed: FxHashMap<(SiteId, Aim, bool, usize), u32>,
 }
 
 /// A question to be asked again.
@@ -385,10 +385,7 @@ impl<'a, 's> Search<'a, 's> {
             if which.is_some_and(|which| !which.contains(&number)) {
                 continue;
             }
-            let asked =
-                self.rationed.entry((target.site, target.aim, base.turned.len())).or_default();
-            *asked += 1;
-            if which.is_none() && *asked > RATION {
+            if which.is_none() && self.waits_its_turn(base, target) {
                 unanswered.push(number);
                 continue;
             }
@@ -423,6 +420,15 @@ impl<'a, 's> Search<'a, 's> {
             self.postponed.push_back(Postponed::Targets(Box::new(base.clone()), unanswered));
         }
         Ok(self.go())
+    }
+
+    /// Whether enough was asked about a place. The last time that each thread comes to it has a ration of its own: it is where all that
+    /// a combination has could have happened before.
+    fn waits_its_turn(&mut self, base: &Combination, target: &Target) -> bool {
+        let place = (target.site, target.aim, target.later == 0, base.turned.len());
+        let asked = self.rationed.entry(place).or_default();
+        *asked += 1;
+        *asked > RATION
     }
 
     fn ask(&mut self, combined: &Combined, exprs: &Exprs, target: &Target) -> Asked {

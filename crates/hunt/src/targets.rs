@@ -48,6 +48,8 @@ pub struct Target {
     pub aim: Aim,
     pub thread: ThreadId,
     pub site: SiteId,
+    /// How often the thread comes to this place again after it.
+    pub later: usize,
     pub failing: Failing,
 }
 
@@ -95,13 +97,14 @@ pub fn targets(combined: &Combined, values: &Values, exit_code: bool) -> Targets
             relaxed: false,
             bug: combined.symbolic.bug.clone(),
         };
-        found.targets.targets.push(Target { aim: Aim::Assertion, thread, site, failing });
+        found.targets.targets.push(Target { aim: Aim::Assertion, thread, site, later: 0, failing });
     }
     let Found { mut targets, .. } = found;
     let (deadlocks, left_out) = deadlocks::deadlocks(combined);
     targets.targets.extend(deadlocks);
     targets.left_out += left_out;
-    targets.targets.sort_by_key(|target| target.aim);
+    // Of a loop its end comes first, in every thread: whatever the others do can have happened by then.
+    targets.targets.sort_by_key(|target| (target.aim, target.later));
     targets
 }
 
@@ -175,6 +178,7 @@ pub fn other_answer(combined: &Combined, event: u32) -> Target {
         aim: Aim::Flip,
         thread,
         site,
+        later: 0,
         failing: Failing {
             last: vec![(thread, Some(event))],
             from_condition: later.map(|index| (thread, index)),
@@ -236,6 +240,7 @@ impl Found<'_> {
             aim,
             thread,
             site: condition.site,
+            later: 0,
             failing: Failing {
                 last: vec![(thread, Some(after))],
                 from_condition: Some((thread, index)),
@@ -250,8 +255,9 @@ impl Found<'_> {
     fn thin_out(&mut self) {
         let mut seen: rustc_hash::FxHashMap<(Aim, ThreadId, SiteId), usize> = Default::default();
         let mut kept = Vec::new();
-        for target in std::mem::take(&mut self.targets.targets).into_iter().rev() {
+        for mut target in std::mem::take(&mut self.targets.targets).into_iter().rev() {
             let count = seen.entry((target.aim, target.thread, target.site)).or_default();
+            target.later = *count;
             *count += 1;
             if *count <= MOST_AT_A_PLACE {
                 kept.push(target);

@@ -7,7 +7,6 @@
 //! guide.
 
 use rustc_hash::FxHashMap;
-use unravel_trace::Op;
 
 use crate::budgets::{MOST_CHILDREN, PAIRS, RECENT, WRITES};
 use crate::steer::{Nth, Order, Seen};
@@ -20,7 +19,7 @@ pub(crate) struct Known {
 
 impl Known {
     pub fn learn(&mut self, seen: &[Seen]) {
-        for one in seen.iter().filter(|one| is_access(one) && one.writes()) {
+        for one in seen.iter().filter(|one| one.is_access() && one.writes()) {
             let list = self.writes.entry(one.address >> 3).or_default();
             if list.len() < 4096 && !list.iter().any(|other| other.by == one.by) {
                 list.push(*one);
@@ -36,24 +35,20 @@ impl Known {
     }
 }
 
-fn is_access(seen: &Seen) -> bool {
-    matches!(seen.op, Op::Read | Op::Write | Op::Update | Op::Free | Op::Alloc)
-}
-
 /// Orders to try instead, most promising first. `who` strayed after its event `own`.
 pub(crate) fn orders(seen: &[Seen], known: &Known, who: u32, own: u32) -> Vec<Order> {
     let mut orders = Vec::new();
     let mine = seen.iter().enumerate().rev().filter(|(_, one)| one.by.leg == who);
     let mine = mine.filter(|(_, one)| one.by.own <= own);
     let reads: Vec<(usize, Seen)> = mine
-        .filter(|(_, one)| is_access(one) && one.reads())
+        .filter(|(_, one)| one.is_access() && one.reads())
         .take(RECENT)
         .map(|(at, one)| (at, *one))
         .collect();
     let done = |nth: Nth| seen.iter().any(|one| one.by.leg == nth.leg && one.by.own >= nth.own);
     for (at, read) in &reads {
         let came = seen[..*at].iter().rev();
-        let came = came.filter(|one| one.by.leg != who && one.writes() && is_access(one));
+        let came = came.filter(|one| one.by.leg != who && one.writes() && one.is_access());
         let came = came.filter(|one| one.touches(read)).take(WRITES);
         orders.extend(came.map(|write| Order { first: read.by, then: write.by }));
         let mut coming: Vec<&Seen> = known
@@ -91,7 +86,7 @@ fn pairs(seen: &[Seen], of: impl Fn(&Seen) -> bool, orders: &mut Vec<Order>) {
     // By word: who comes next there.
     let mut after: FxHashMap<u64, Seen> = FxHashMap::default();
     let mut found = 0;
-    for one in seen.iter().rev().filter(|one| is_access(one) && of(one)) {
+    for one in seen.iter().rev().filter(|one| one.is_access() && of(one)) {
         let word = one.address >> 3;
         if let Some(next) = after.get(&word)
             && next.by.leg != one.by.leg
@@ -111,9 +106,10 @@ fn pairs(seen: &[Seen], of: impl Fn(&Seen) -> bool, orders: &mut Vec<Order>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unravel_trace::Op;
 
     fn seen(leg: u32, own: u32, op: Op, address: u64) -> Seen {
-        Seen { by: Nth { leg, own }, op, address, bytes: 4 }
+        Seen { by: Nth { leg, own }, op, address, bytes: 4, lock: address }
     }
 
     #[test]

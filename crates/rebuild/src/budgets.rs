@@ -19,6 +19,10 @@ unravel_trace::budgets! {
     MOST_PROCESSES: u64 = 12;
     /// Runs that came furthest, from which others go on.
     PEAKS: usize = 12;
+    /// States of memory in which an event has to wait.
+    MOST_LESSONS: usize = 64;
+    /// Every so many-th lesson is ignored in a run at random: it may be wrong.
+    DOUBTED: u64 = 8;
     /// Orders that wait to be tried.
     MOST_WAITING: usize = 20_000;
 }

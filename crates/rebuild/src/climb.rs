@@ -91,7 +91,10 @@ impl Scheduler for Climb<'_, '_> {
         let answer = self.begun.choices.get(self.asked).copied();
         self.asked += 1;
         match answer.filter(|answer| self.on && *answer < options) {
-            Some(answer) => answer,
+            Some(answer) => {
+                self.steer.answered(question, answer, options);
+                answer
+            }
             None => self.steer.choose(question, options),
         }
     }

@@ -25,6 +25,7 @@ mod blame;
 mod budgets;
 mod climb;
 mod ending;
+mod lessons;
 mod search;
 mod steer;
 mod suffix;

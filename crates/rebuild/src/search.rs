@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, HashSet};
 use serde::{Deserialize, Serialize};
 use unravel_execute::Laboratory;
 use unravel_trace::{
-    Beyond, Detail, EngineError, Followed, Outcome, Rng, Run, Schedule, Strayed, ThreadName,
+    Beyond, Detail, EngineError, Followed, Outcome, Rng, Run, Schedule, Stray, Strayed, ThreadName,
     VisibleSet, Want,
 };
 
@@ -18,6 +18,7 @@ use crate::blame::{self, Known};
 use crate::budgets::{MOST_RUNS, MOST_WAITING};
 use crate::climb::{Begun, Climb, Peaks};
 use crate::ending::Verdict;
+use crate::lessons::Lessons;
 use crate::steer::{Order, Policy, Stamps, Steer};
 use crate::task::Task;
 
@@ -148,6 +149,7 @@ pub fn rebuild(
         stamps: options.stamps.then_some(&stamps),
         known: Known::default(),
         peaks: Peaks::default(),
+        lessons: Lessons::default(),
         rests: Vec::new(),
         waiting: BinaryHeap::new(),
         tried: HashSet::new(),
@@ -177,6 +179,7 @@ struct Search<'a> {
     stamps: Option<&'a Stamps>,
     known: Known,
     peaks: Peaks,
+    lessons: Lessons,
     /// As in [`Steer::rests`].
     rests: Vec<Option<u32>>,
     waiting: BinaryHeap<Waiting>,
@@ -231,6 +234,7 @@ impl Search<'_> {
     fn begin(&mut self) {
         self.known = Known::default();
         self.peaks = Peaks::default();
+        self.lessons = Lessons::default();
         self.rests = vec![None; self.task.route.legs.len()];
         self.waiting.clear();
         self.tried.clear();
@@ -265,15 +269,19 @@ impl Search<'_> {
         let stamps = self.stamps.filter(|_| stamped);
         let mut steer = Steer::new(route, stamps, orders, policy);
         steer.rests = self.rests.clone();
+        steer.lessons = std::mem::take(&mut self.lessons);
+        steer.doubt = base.is_none().then_some(self.runs);
         steer.early = base.is_none() && self.runs.is_multiple_of(8);
         let want = Want { learn: true, ..Want::only(Detail::Outcome) };
         let followed = match begun {
-            None => lab.follow(Some(route), &mut steer, &mut (), want)?,
+            None => lab.follow(Some(route), &mut steer, &mut (), want),
             Some(begun) => {
                 let mut climb = Climb { begun, steer: &mut steer, asked: 0, on: true };
-                lab.follow(Some(route), &mut climb, &mut (), want)?
+                lab.follow(Some(route), &mut climb, &mut (), want)
             }
         };
+        self.lessons = std::mem::take(&mut steer.lessons);
+        let followed = followed?;
         self.learned.merge(&followed.run.learned);
         self.events = self.events.max(followed.run.schedule.events());
         let kept: u64 = followed.kept.iter().sum();
@@ -313,12 +321,17 @@ impl Search<'_> {
         if self.furthest.as_ref().is_none_or(|(far, _)| *far < kept) {
             self.furthest = Some((kept, end));
         }
+        if let Some(Strayed { thread, how: Stray::OtherWay | Stray::Elsewhere { .. }, .. }) =
+            &followed.strayed
+            && let Some(leg) = route.legs.iter().position(|leg| leg.thread == *thread)
+        {
+            self.lessons.learn(&steer.seen, leg as u32);
+        }
         if !steer.gave_way {
             self.known.learn(&steer.seen);
-            let (seen, whom) = (&steer.seen, self.blamed(&followed));
-            if let Some(leg) = whom {
+            if let Some(leg) = self.blamed(&followed) {
                 let own = steer.own(leg as usize);
-                let more = blame::orders(seen, &self.known, leg, own);
+                let more = blame::orders(&steer.seen, &self.known, leg, own);
                 self.push(base.unwrap_or(0), orders, more, kept);
             }
         }

@@ -1,5 +1,5 @@
 //! The scheduler that steers: sync operations in the order of their stamps, orders that the search asks for, and a policy where
-//! neither decides.
+//! neither decides; before that, what runs that strayed taught ([`crate::lessons`]).
 //!
 //! All of it is soft. If nobody could go on otherwise, first the stamps give way, then the orders: what counts is whether the
 //! run keeps to its routes, which others watch. Stamps order the operations on *one* object; as a clock over all of them
@@ -12,6 +12,7 @@ use unravel_trace::{
 };
 
 use crate::budgets::MOST_REMEMBERED;
+use crate::lessons::Lessons;
 
 /// A sync operation that was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,9 +110,15 @@ pub(crate) struct Seen {
     pub op: Op,
     pub address: u64,
     pub bytes: u32,
+    /// The lock that it takes or gives back, if it does.
+    pub lock: u64,
 }
 
 impl Seen {
+    pub fn is_access(&self) -> bool {
+        matches!(self.op, Op::Read | Op::Write | Op::Update | Op::Free | Op::Alloc)
+    }
+
     pub fn writes(&self) -> bool {
         !matches!(self.op, Op::Read | Op::AcquireShared)
     }
@@ -168,6 +175,8 @@ pub(crate) struct Steer<'a> {
     /// By object: how many of its operations are done.
     done: FxHashMap<u64, usize>,
     last_number: u64,
+    /// The event that was told last, of any thread.
+    last_told: u64,
     priorities: Vec<u64>,
     changes: Vec<u64>,
     /// Locks that are held, and by whom.
@@ -179,6 +188,15 @@ pub(crate) struct Steer<'a> {
     /// By leg: after how many of its events a thread that stays has taken its last branch, if known. From there on it goes only where
     /// nobody else can: the recorded run may have left it anywhere.
     pub rests: Vec<Option<u32>>,
+    /// What earlier runs taught, and which of it is ignored.
+    pub lessons: Lessons,
+    pub doubt: Option<u64>,
+    /// By address: the last write there, and how many there were.
+    written: FxHashMap<u64, (Nth, u32)>,
+    /// By condition: who waits for it, longest first.
+    waiters: FxHashMap<u64, Vec<u32>>,
+    /// The condition of the last event, if that is a signal and nobody has asked yet whom it wakes.
+    signalled: Option<u64>,
     /// What was executed, the last of it.
     pub seen: Vec<Seen>,
     /// Orders could not be kept.
@@ -213,12 +231,18 @@ impl<'a> Steer<'a> {
             next_hint: vec![0; legs],
             done: FxHashMap::default(),
             last_number: 0,
+            last_told: 0,
             priorities: Vec::new(),
             changes,
             holders: FxHashMap::default(),
             ended: vec![false; legs],
             early: false,
             rests: Vec::new(),
+            lessons: Lessons::default(),
+            doubt: None,
+            written: FxHashMap::default(),
+            waiters: FxHashMap::default(),
+            signalled: None,
             seen: Vec::new(),
             gave_way: false,
         }
@@ -244,6 +268,11 @@ impl<'a> Steer<'a> {
         self.orders
             .iter()
             .any(|order| order.then == next && self.own[order.first.leg as usize] < order.first.own)
+    }
+
+    fn held_by_lesson(&self, leg: u32) -> bool {
+        let next = Nth { leg, own: self.own[leg as usize] + 1 };
+        self.lessons.hold(next, &self.written, self.doubt)
     }
 
     fn rests(&self, leg: u32) -> bool {
@@ -364,6 +393,12 @@ impl Scheduler for Steer<'_> {
                 free.push(*ready);
             }
         }
+        let taught = |ready: &Ready| {
+            self.legs[ready.thread.index()].is_some_and(|leg| self.held_by_lesson(leg))
+        };
+        if free.iter().any(|ready| !taught(ready)) {
+            free.retain(|ready| !taught(ready));
+        }
         // The end of the process waits until nothing else can happen.
         if free.iter().any(|ready| ready.pending.op != Op::End) {
             free.retain(|ready| ready.pending.op != Op::End);
@@ -379,11 +414,24 @@ impl Scheduler for Steer<'_> {
         Choice { thread, events: 1 }
     }
 
-    fn choose(&mut self, _: Question, options: u32) -> u32 {
-        match self.policy {
-            Policy::Random { .. } | Policy::Priorities { .. } => self.rng.below(options),
-            _ => 0,
+    fn choose(&mut self, question: Question, options: u32) -> u32 {
+        let list = match question {
+            Question::Waiter => self.signalled.and_then(|cond| self.waiters.get(&cond)),
+            Question::SignalTarget => None,
+        };
+        // Whoever has taken its last branch may wait on.
+        let known = list.filter(|list| list.len() == options as usize);
+        let goes_on = |place: &u32| known.is_none_or(|list| !self.rests(list[*place as usize]));
+        let mut among: Vec<u32> = (0..options).filter(goes_on).collect();
+        if among.is_empty() {
+            among.extend(0..options);
         }
+        let answer = match self.policy {
+            Policy::Random { .. } | Policy::Priorities { .. } => *self.rng.pick(&among),
+            _ => among[0],
+        };
+        self.answered(question, answer, options);
+        answer
     }
 
     fn watches(&self) -> bool {
@@ -391,7 +439,15 @@ impl Scheduler for Steer<'_> {
     }
 
     fn watch(&mut self, executed: &Executed<'_>) {
+        let is_new = executed.number != self.last_told;
+        self.last_told = executed.number;
+        if is_new {
+            self.note_signal(&executed.what);
+        }
         let Some(leg) = self.leg(executed.names, executed.thread) else { return };
+        if is_new {
+            self.note_waiter(leg, &executed.what);
+        }
         if executed.number != self.last_number {
             self.last_number = executed.number;
             self.own[leg as usize] += 1;
@@ -419,12 +475,50 @@ impl Scheduler for Steer<'_> {
                 self.seen.drain(..MOST_REMEMBERED / 2);
             }
             let by = Nth { leg, own: self.own[leg as usize] };
-            self.seen.push(Seen { by, op: what.op, address: what.address, bytes: what.bytes });
+            let lock = what.mutex().unwrap_or(what.address);
+            let seen = Seen { by, op: what.op, address: what.address, bytes: what.bytes, lock };
+            if seen.is_access() && seen.writes() {
+                let written = self.written.entry(seen.address).or_insert((by, 0));
+                *written = (by, written.1 + 1);
+            }
+            self.seen.push(seen);
         }
     }
 }
 
 impl Steer<'_> {
+    /// Whom a signal wakes, as it was decided.
+    pub fn answered(&mut self, question: Question, answer: u32, options: u32) {
+        let Some(cond) = self.signalled.filter(|_| question == Question::Waiter) else { return };
+        self.signalled = None;
+        let list = self.waiters.entry(cond).or_default();
+        match list.len() == options as usize {
+            true => drop(list.remove(answer as usize)),
+            // Somebody waits who is not known.
+            false => list.clear(),
+        }
+    }
+
+    /// A signal that nobody was asked about woke the only waiter, none, or all of them.
+    fn note_signal(&mut self, what: &Pending) {
+        if let Some(cond) = self.signalled.take() {
+            self.waiters.remove(&cond);
+        }
+        self.signalled = (what.op == Op::Signal).then_some(what.address);
+    }
+
+    /// Keeps who waits for which condition.
+    fn note_waiter(&mut self, leg: u32, what: &Pending) {
+        if what.mutex().is_none() {
+            return;
+        }
+        let list = self.waiters.entry(what.address).or_default();
+        match what.op {
+            Op::Wait => list.push(leg),
+            _ => list.retain(|other| *other != leg),
+        }
+    }
+
     /// Keeps who holds which lock.
     fn hold(&mut self, leg: u32, what: &Pending, fails: bool) {
         let lock = what.mutex().unwrap_or(what.address);

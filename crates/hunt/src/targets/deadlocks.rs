@@ -107,7 +107,7 @@ impl Watch {
                 bug: Bug::Deadlock { requests },
             };
             let aim = Aim::Forgotten;
-            self.waits.push(Target { aim, thread, site, failing });
+            self.waits.push(Target { aim, thread, site, later: 0, failing });
         } else {
             self.left_out += 1;
         }
@@ -176,7 +176,7 @@ impl Cycles<'_> {
         };
         let (thread, site) = (members[0].thread, members[0].site);
         let aim = Aim::Deadlock;
-        self.found.push(Target { aim, thread, site, failing });
+        self.found.push(Target { aim, thread, site, later: 0, failing });
     }
 }
 
