@@ -3,7 +3,7 @@
 use unravel_results::{CausalOrder, Participant, Pattern};
 use unravel_trace::{
     Bug, ConditionKind, Event, EventKind, FailureKind, LocationId, Place, SourceLine, SymbolId,
-    Symbolic, Trace, Value,
+    Symbolic, Trace, Value, Verb,
 };
 
 use super::samples::Samples;
@@ -169,7 +169,8 @@ impl<'s> Seen<'s> {
         if matches!(self.kind, FailureKind::DoubleFree) {
             return Pattern::DoubleFree;
         }
-        let updates = reads(a) && writes(b) && self.same_location();
+        // What nobody else has written in between is not lost.
+        let updates = reads(a) && writes(b) && self.same_location() && self.is_overwritten();
         if updates && self.flows() {
             return Pattern::LostUpdate;
         }
@@ -177,7 +178,7 @@ impl<'s> Seen<'s> {
         {
             return Pattern::BrokenLock;
         }
-        match (reads(a), writes(a), reads(b), writes(b)) {
+        match (reads(a) && !self.only_writes(), writes(a), reads(b), writes(b)) {
             (_, true, _, true) if !self.same_location() && !self.is_again() && self.publishes() => {
                 Pattern::EarlyPublication
             }
@@ -190,6 +191,24 @@ impl<'s> Seen<'s> {
             (false, true, _, true) if !self.is_again() || self.is_seen_whole() => Pattern::TornRead,
             _ => Pattern::AtomicityViolation,
         }
+    }
+
+    /// Whether somebody writes in between what its end writes, or might have, where only the beginning is known.
+    fn is_overwritten(&self) -> bool {
+        let at = self.event(self.end).kind.location();
+        let is_it = |index: &usize| {
+            let kind = &self.event(*index).kind;
+            kind.location() == at && writes(kind)
+        };
+        self.between.is_empty() || self.between.iter().any(is_it)
+    }
+
+    /// Whether what it read first, if it did, decides nothing and goes nowhere: it only wrote.
+    fn only_writes(&self) -> bool {
+        matches!(self.event(self.begin).kind, EventKind::ReadModifyWrite { .. })
+            && writes(&self.event(self.begin).kind)
+            && !self.flows()
+            && !self.decides(|_| true)
     }
 
     /// Whether it ends with what it began with, in another round.
@@ -361,7 +380,11 @@ impl<'s> Seen<'s> {
             _ => self.calls.apart(index, event.site),
         };
         let called = calls::said(called);
-        format!("{} {}{value} at {place}{called}", event.kind.does(), name(self.trace, index))
+        let does = match &event.kind {
+            EventKind::ReadModifyWrite { old, new, .. } if old == new => Verb::Reads,
+            kind => kind.does(),
+        };
+        format!("{does} {}{value} at {place}{called}", name(self.trace, index))
     }
 
     fn sentence(&self, pattern: Pattern) -> String {
@@ -387,6 +410,11 @@ impl<'s> Seen<'s> {
                     .map_or_else(String::new, |at| format!(" at {}", at.short()));
                 format!(
                     "{owner} {a}; then {rival}; then {owner} {b}: each goes by what it saw, and both free it{freed}"
+                )
+            }
+            Pattern::TornRead if writes(&self.event(self.begin).kind) && self.same_location() => {
+                format!(
+                    "{owner} {a} and then {b}; in between {rival}: it sees a value that was not meant for it"
                 )
             }
             Pattern::TornRead if reads(&self.event(self.begin).kind) => format!(

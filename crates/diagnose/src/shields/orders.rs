@@ -1,12 +1,20 @@
 //! Orders that should have held: those of the root cause, the other way round.
 
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
 use unravel_results::{Participant, RootCause};
-use unravel_trace::{EventKind, FailureKind, Mark, Place, Shield, ThreadName, Trace, Verb};
+use unravel_trace::{
+    Event, EventKind, FailureKind, LocationId, Mark, Place, Shield, ThreadName, ThreadTag, Trace,
+    Verb,
+};
 
 use super::naming::writes;
-use crate::budgets::MOST_ORDERS;
+use crate::budgets::{LOOK_BACK, MOST_ORDERS, MOST_OTHER_ORDERS, MOST_RIVALS};
 use crate::failing::Failing;
 use crate::held::held;
+use crate::points::{Extents, Touch};
+use crate::relevance::Relevance;
 
 /// `first` should come before `then`.
 #[derive(Clone, Debug)]
@@ -15,6 +23,8 @@ pub struct Wanted {
     pub first: End,
     pub then: End,
     pub object: String,
+    /// What comes then is the last before a function returns.
+    pub is_return: bool,
 }
 
 /// One of the two.
@@ -28,39 +38,128 @@ pub struct End {
     mark: Mark,
 }
 
-pub fn candidates(failing: &Failing, cause: &RootCause, passing: Option<&Trace>) -> Vec<Wanted> {
+pub fn candidates(failing: &Failing, cause: &RootCause, all: &[&Trace]) -> Vec<Wanted> {
     let trace = &failing.observed.trace;
+    let passing = all.first().copied();
     let mut pairs: Vec<(End, End, String)> = Vec::new();
-    pairs.extend(misuse(failing, passing));
+    pairs.extend(all.iter().find_map(|run| misuse(failing, run)));
     pairs.extend(use_before_free(failing));
     for order in &cause.orders {
         let end = |who: &Participant| End::of(who, trace, passing);
         let pair = (end(&order.second), end(&order.first), order.object.clone());
         let outside =
             before_lock(&pair.1, trace).map(|then| (pair.0.clone(), then, pair.2.clone()));
-        pairs.push(in_sections(&pair, trace, passing).unwrap_or(pair));
+        pairs.push(in_sections(&pair, trace, all).unwrap_or(pair));
         pairs.extend(outside);
     }
     let mut wanted: Vec<Wanted> = Vec::new();
-    for (first, then, object) in pairs {
-        if first.mark == then.mark {
-            continue;
-        }
-        let count = |trace: &Trace| {
-            trace.events.iter().filter(|event| Mark::of_event(trace, event) == first.mark).count()
-                as u32
+    for pair in pairs {
+        let count = |mark: Mark| {
+            let of = |trace: &Trace| {
+                let is_it = |event: &&Event| Mark::of_event(trace, event) == mark;
+                trace.events.iter().filter(is_it).count() as u32
+            };
+            passing.map_or(0, of).max(of(trace))
         };
-        let most = passing.map_or(0, count).max(count(trace)).max(1);
-        let last = matches!(then.verb, Verb::Frees | Verb::Destroys).then_some(u32::MAX);
-        for times in [1, most].into_iter().chain(last) {
-            let shield = Shield::Order { first: first.mark, times, then: then.mark };
-            if !wanted.iter().any(|known| known.shield == shield) {
-                let (first, then, object) = (first.clone(), then.clone(), object.clone());
-                wanted.push(Wanted { shield, first, then, object });
-            }
-        }
+        add(&mut wanted, pair, count);
     }
     wanted.truncate(MOST_ORDERS);
+    if let Some(returned) = Returned::of(failing, all) {
+        let mut kept = Vec::new();
+        add(&mut kept, returned.pair(), |_| 1);
+        kept.iter_mut().for_each(|wanted| wanted.is_return = true);
+        wanted.splice(0..0, kept);
+    }
+    wanted
+}
+
+/// The shields that keep one order; `count` says how often a mark is seen in a run.
+fn add(
+    wanted: &mut Vec<Wanted>,
+    (first, then, object): (End, End, String),
+    count: impl Fn(Mark) -> u32,
+) {
+    let mut shields = Vec::new();
+    if first.mark == then.mark {
+        // Who of two threads comes first to one place.
+        let (of, by) = (ThreadTag::of(&first.thread), ThreadTag::of(&then.thread));
+        if of != by {
+            shields.push(Shield::Between { first: first.mark, of, then: then.mark, by });
+        }
+    } else {
+        let most = count(first.mark).max(1);
+        let last = matches!(then.verb, Verb::Frees | Verb::Destroys).then_some(u32::MAX);
+        let times = [1, most].into_iter().chain(last);
+        shields.extend(times.map(|times| Shield::Order {
+            first: first.mark,
+            times,
+            then: then.mark,
+        }));
+        if most > 1 && count(then.mark) > 1 {
+            let (first, then) = (first.mark, then.mark);
+            // What was there before counts for one.
+            shields.extend([0, 1].map(|ahead| Shield::Turns { first, then, ahead }));
+        }
+    }
+    for shield in shields {
+        if !wanted.iter().any(|known| known.shield == shield) {
+            let (first, then, object) = (first.clone(), then.clone(), object.clone());
+            wanted.push(Wanted { shield, first, then, object, is_return: false });
+        }
+    }
+}
+
+/// Orders of a run that fails so, the other way round, and turns that its threads might take: what the failure depends on first,
+/// then the last.
+pub fn of_run(run: &Trace, relevance: &Relevance, extents: &Extents) -> Vec<Wanted> {
+    let mut found: Vec<(u32, Reverse<usize>, (End, End, String))> = Vec::new();
+    let mut seen: FxHashMap<LocationId, Vec<usize>> = FxHashMap::default();
+    let mut counts: FxHashMap<Mark, u32> = FxHashMap::default();
+    for (index, event) in run.events.iter().enumerate() {
+        *counts.entry(Mark::of_event(run, event)).or_default() += 1;
+        let Some(at) = event.kind.location() else { continue };
+        let touch = Touch::of_event(run, event);
+        if !matches!(touch, Touch::Memory { .. }) || !relevance.may_matter(&touch, extents) {
+            continue;
+        }
+        let rank = relevance.rank(&touch, extents);
+        let known = seen.entry(at).or_default();
+        let mut marks: Vec<Mark> = Vec::new();
+        for before in known.iter().rev().take(LOOK_BACK) {
+            let other = &run.events[*before];
+            let mark = Mark::of_event(run, other);
+            let conflicts = other.thread != event.thread
+                && touch.conflicts(&Touch::of_event(run, other), extents);
+            if !conflicts || marks.contains(&mark) || marks.len() >= MOST_RIVALS {
+                continue;
+            }
+            marks.push(mark);
+            let Some((later, earlier)) = End::at(run, index).zip(End::at(run, *before)) else {
+                continue;
+            };
+            let name = || run.location(at).name.clone();
+            let absent = |end: End| End { event: None, ..end };
+            // What came first should come later, or, where both come again, one of the other each time.
+            for (first, then) in [(&later, &earlier), (&earlier, &later)] {
+                let is_turn = std::ptr::eq(first, &earlier);
+                if is_turn && (!writes(&run.events[*before].kind) || writes(&event.kind)) {
+                    continue;
+                }
+                let outside = before_lock(then, run);
+                for then in outside.into_iter().chain([then.clone()]) {
+                    let pair = (absent(first.clone()), absent(then), name());
+                    found.push((rank, Reverse(index), pair));
+                }
+            }
+        }
+        known.push(index);
+    }
+    found.sort_by_key(|(rank, last, _)| (*rank, *last));
+    let mut wanted = Vec::new();
+    for (_, _, pair) in found {
+        add(&mut wanted, pair, |mark| counts.get(&mark).copied().unwrap_or(0));
+    }
+    wanted.truncate(MOST_OTHER_ORDERS);
     wanted
 }
 
@@ -69,14 +168,14 @@ pub fn candidates(failing: &Failing, cause: &RootCause, passing: Option<&Trace>)
 fn in_sections(
     (first, then, _): &(End, End, String),
     failing: &Trace,
-    passing: Option<&Trace>,
+    passing: &[&Trace],
 ) -> Option<(End, End, String)> {
     if !first.verb.takes_lock() || !then.verb.takes_lock() {
         return None;
     }
-    let passing = passing?;
     let later = section(failing, then)?;
-    let earlier = section(failing, first).or_else(|| section(passing, first))?;
+    let earlier = section(failing, first)
+        .or_else(|| passing.iter().find_map(|passing| section(passing, first)))?;
     let is_freed = |kind: &EventKind| matches!(kind, EventKind::Free { .. });
     // What is given back matters more than what is changed.
     let freed = later.iter().filter(|(index, trace)| is_freed(&trace.events[*index].kind));
@@ -144,11 +243,11 @@ fn before_lock(then: &End, failing: &Trace) -> Option<End> {
 
 /// Of a sync object that is destroyed in use, or used destroyed: the use, and who destroys it. What failed is no event, but a run
 /// that passes has it.
-fn misuse(failing: &Failing, passing: Option<&Trace>) -> Option<(End, End, String)> {
+fn misuse(failing: &Failing, passing: &Trace) -> Option<(End, End, String)> {
     if failing.failure.kind != FailureKind::SyncMisuse {
         return None;
     }
-    let (trace, passing) = (&failing.observed.trace, passing?);
+    let trace = &failing.observed.trace;
     let (thread, place) = (&failing.failure.thread, failing.failure.place()?);
     let failed = passing.events.iter().position(|event| {
         passing.thread_name(event.thread) == thread && passing.place(event) == Some(place)
@@ -194,6 +293,56 @@ fn use_before_free(failing: &Failing) -> Option<(End, End, String)> {
         .then(|| Some((end(used)?, end(freed)?, trace.location(at).name.clone())))?
 }
 
+/// A local variable that a thread uses when its function has returned, though runs that pass use it there, too.
+#[derive(Clone, Debug)]
+pub struct Returned {
+    /// The use, in a run that passes.
+    pub used: End,
+    /// The last that is seen of the thread whose variable it is, before its function returns.
+    pub last: End,
+    pub object: String,
+}
+
+impl Returned {
+    pub fn of(failing: &Failing, passing: &[&Trace]) -> Option<Returned> {
+        if failing.failure.kind != FailureKind::DeadStack {
+            return None;
+        }
+        let (who, place) = (&failing.failure.thread, failing.failure.place()?);
+        let (run, index) = passing.iter().find_map(|run| {
+            let used = run.events.iter().position(|event| {
+                run.thread_name(event.thread) == who
+                    && run.place(event) == Some(place)
+                    && matches!(Touch::of_event(run, event), Touch::Memory { .. })
+            })?;
+            Some((*run, used))
+        })?;
+        let used = End { event: None, ..End::at(run, index)? };
+        let at = run.events[index].kind.location()?;
+        let object = run.location(at).object;
+        let touches = |event: &&Event| {
+            let at = event.kind.location();
+            at.is_some_and(|at| run.location(at).object == object)
+                && run.thread_name(event.thread) != who
+        };
+        // Who touches it besides; else who has begun the thread, and handed it over.
+        let owner = run.events.iter().find(touches).map(|event| run.thread_name(event.thread));
+        let creator = ThreadName(who.0[..who.0.len().checked_sub(1)?].to_vec());
+        let owner = owner.unwrap_or(&creator);
+        let trace = &failing.observed.trace;
+        let is_own = |event: &Event| {
+            let place = trace.place(event).filter(|place| !place.is_system());
+            trace.thread_name(event.thread) == owner && place.is_some()
+        };
+        let last = trace.events.iter().rposition(is_own)?;
+        Some(Returned { used, last: End::at(trace, last)?, object: run.location(at).name.clone() })
+    }
+
+    fn pair(self) -> (End, End, String) {
+        (self.used, self.last, self.object)
+    }
+}
+
 impl End {
     fn at(trace: &Trace, index: usize) -> Option<End> {
         let event = &trace.events[index];
@@ -235,7 +384,20 @@ impl Wanted {
         let related = self.first.thread.is_ancestor_of(&self.then.thread)
             || self.then.thread.is_ancestor_of(&self.first.thread);
         let Some(used) = self.then.event else { return false };
-        let at = failing.events[used].kind.location();
+        let kind = &failing.events[used].kind;
+        // Who takes a lock uses nothing yet, and who waits for each of many is not too early once.
+        let uses = matches!(
+            kind,
+            EventKind::Read { .. }
+                | EventKind::Write { .. }
+                | EventKind::ReadModifyWrite { .. }
+                | EventKind::Free { .. }
+                | EventKind::SyncDestroy { .. }
+        );
+        if !uses || matches!(self.shield, Shield::Turns { .. }) {
+            return false;
+        }
+        let at = kind.location();
         let own = |event: &&unravel_trace::Event| {
             *failing.thread_name(event.thread) == self.then.thread && event.kind.location() == at
         };

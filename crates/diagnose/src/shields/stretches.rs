@@ -190,6 +190,11 @@ pub fn candidates(
         let gaps = gaps(run, &own);
         let held: Vec<Held> =
             all_held.iter().filter(|held| held.thread == thread).copied().collect();
+        // A lock that nobody else takes keeps nobody out.
+        let is_shared = |held: &&Held| {
+            all_held.iter().any(|other| other.thread != thread && other.lock == held.lock)
+        };
+        let shared: Vec<Held> = held.iter().filter(is_shared).copied().collect();
         for (number, first) in gaps.iter().enumerate() {
             for last in &gaps[number..(number + MOST_WIDTH).min(gaps.len())] {
                 for (begin, end) in ends(trace, &own, first, last, extents) {
@@ -216,7 +221,7 @@ pub fn candidates(
                     };
                     let length = (end - begin) as u32;
                     let rank = Rank {
-                        protected: is_protected(&held, own[begin], own[end]),
+                        protected: is_protected(&shared, own[begin], own[end]),
                         relevance: relevance(a) + relevance(b),
                         length,
                     };
@@ -274,8 +279,14 @@ fn ends_in_next_round(trace: &Trace, calls: &Calls, begin: usize, end: usize) ->
         trace.events.iter().position(alike)
     };
     let (from, to) = (&trace.events[begin], &trace.events[end]);
-    // The same again; on other data it may be one step of several that belong together.
-    let is_again = from.site == to.site && from.kind.location() == to.kind.location();
+    // The same again; on other data it may be one step of several that belong together, unless each has a section of its own.
+    let parted = || {
+        let ends = |event: &Event| {
+            event.thread == from.thread && matches!(event.kind, EventKind::Unlock { .. })
+        };
+        trace.events[begin..end].iter().any(ends)
+    };
+    let is_again = from.site == to.site && (from.kind.location() == to.kind.location() || parted());
     is_again || first(end) < first(begin)
 }
 

@@ -38,6 +38,15 @@ impl Trial {
             && self.otherwise <= self.otherwise_without + self.tried / 10
     }
 
+    /// Whether this failure is gone, and another has come instead of it.
+    pub fn is_other(&self) -> bool {
+        self.complete
+            && self.failed == 0
+            && self.failed_without >= FEWEST_FAILURES
+            && self.passed > 0
+            && self.otherwise > self.otherwise_without
+    }
+
     /// Whether it is worth a thorough trial.
     pub fn is_promising(&self) -> bool {
         self.complete && self.failed == 0 && self.passed > 0
