@@ -158,6 +158,8 @@ unravel_trace::budgets! {
     MOST_OTHER_ORDERS: usize = 40;
     /// Places of others that one access is ordered with there.
     MOST_RIVALS: usize = 4;
+    /// Smaller numbers are no addresses of the machine.
+    LEAST_ADDRESS: u64 = 1 << 32;
     /// Orders that have to hold together.
     MOST_TOGETHER: usize = 3;
     /// Runs that pass, of which it is seen whether they make the check that failed.

@@ -107,10 +107,10 @@ pub fn explain(
         .or_else(|| scene.by_early_order(&mut trials, cause))
         .or_else(|| scene.by_stretch(&mut trials, |stretch| !stretch.next_round))
         .or_else(|| scene.by_order(&mut trials, cause))
-        // That a loop goes round without interruption is what one asks for last.
-        .or_else(|| scene.by_stretch(&mut trials, |_| true))
         .or_else(|| scene.by_other_orders(&mut trials))
         .or_else(|| scene.by_orders(&mut trials))
+        // That a loop goes round without interruption is what one asks for last.
+        .or_else(|| scene.by_stretch(&mut trials, |_| true))
         .or_else(|| scene.by_return())
         .or_else(|| scene.by_avoiding(&mut trials))
         .or_else(|| scene.by_otherwise());
@@ -281,6 +281,10 @@ impl Scene<'_> {
 
     /// The same where something is used that nobody has set up yet.
     fn by_early_order(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
+        // Who is blocked has not come too early: it waits.
+        if self.failing.failure.kind == FailureKind::Deadlock {
+            return None;
+        }
         let candidates = orders::candidates(self.failing, cause, self.passing);
         self.ordered(trials, candidates, |order| order.is_early_use(self.trace()))
     }

@@ -8,7 +8,7 @@
 //! end of its stretch is inside for as many events as the longest stretch that was seen.
 
 use unravel_trace::{
-    Choice, Deviation, Executed, Mark, Op, Question, Ready, Scheduler, Shield, ThreadId,
+    Choice, Deviation, Executed, Mark, Op, Pending, Question, Ready, Scheduler, Shield, ThreadId,
     ThreadName, ThreadTag, View,
 };
 
@@ -59,7 +59,7 @@ impl<S: Scheduler> Shielded<S> {
 
     /// Whether a thread has to wait, and for which shield.
     fn held_by(&self, ready: &Ready, names: &[ThreadName]) -> Option<usize> {
-        let mark = Mark::of(&ready.pending);
+        let mark = mark_of(&ready.pending)?;
         self.shields.iter().enumerate().position(|(index, shield)| match *shield {
             Shield::Atomic { from, lock, .. } => {
                 from == mark
@@ -105,6 +105,11 @@ impl<S: Scheduler> Shielded<S> {
             *inside = None;
         }
     }
+}
+
+/// A thread begins at the place of what it does first, and has not done it yet.
+fn mark_of(what: &Pending) -> Option<Mark> {
+    (what.op != Op::Start).then(|| Mark::of(what))
 }
 
 fn is(names: &[ThreadName], thread: ThreadId, tag: ThreadTag) -> bool {
@@ -176,7 +181,7 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
         if self.inside.len() <= thread.index() {
             self.inside.resize(thread.index() + 1, None);
         }
-        let mark = Mark::of(&executed.what);
+        let Some(mark) = mark_of(&executed.what) else { return };
         if let Some((shield, left)) = self.inside[thread.index()] {
             let ends = matches!(self.shields[shield], Shield::Atomic { to, .. } if to == mark);
             match ends || left == 0 || executed.what.op == Op::Exit {
@@ -215,7 +220,7 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
 
 #[cfg(test)]
 mod tests {
-    use unravel_trace::{Operand, Pending, SiteId, ThreadName, Why};
+    use unravel_trace::{Operand, SiteId, Why};
 
     use super::*;
 
@@ -325,6 +330,17 @@ mod tests {
         assert_eq!(step(&mut shielded, &[(0, 1), (1, 2)]), 0);
         assert_eq!(step(&mut shielded, &[(0, 9), (1, 2)]), 1, "both were there");
         assert!(!shielded.is_void());
+    }
+
+    #[test]
+    fn a_thread_that_begins_has_not_done_what_it_does_first() {
+        let shields = [Shield::Order { first: mark(1), times: 1, then: mark(2) }];
+        let mut shielded = Shielded::new(Last, &shields);
+        let (names, what) = (names(), Pending { op: Op::Start, ..pending(1) });
+        let executed =
+            Executed { number: 1, thread: ThreadId(0), what, repeats: false, names: &names };
+        shielded.watch(&executed);
+        assert_eq!(step(&mut shielded, &[(0, 1), (1, 2)]), 0, "the other still has to wait");
     }
 
     #[test]

@@ -9,7 +9,9 @@
 
 use rustc_hash::FxHashSet;
 use unravel_results::Pattern;
-use unravel_trace::{Bug, Event, EventKind, FailureKind, Place, Shield, SiteId, ThreadId, Trace};
+use unravel_trace::{
+    Bug, Event, EventKind, FailureKind, Place, Shield, SiteId, ThreadId, ThreadName, Trace,
+};
 
 use super::orders::Wanted;
 use super::trial::Trials;
@@ -21,6 +23,7 @@ use crate::pattern::Words;
 /// read last of it.
 pub struct Check {
     sites: FxHashSet<SiteId>,
+    thread: ThreadName,
     place: Place,
     /// The event that destroyed what is used there: then the use is the check.
     destroyed: Option<usize>,
@@ -45,7 +48,8 @@ impl Check {
         let (trace, place) = (&failing.observed.trace, failing.failure.place()?.clone());
         let events = &trace.events;
         if let Some(destroyed) = destroyed(failing) {
-            return Some(Check { sites: FxHashSet::default(), place, destroyed: Some(destroyed) });
+            let (sites, destroyed) = (FxHashSet::default(), Some(destroyed));
+            return Some(Check { sites, thread: failing.failure.thread.clone(), place, destroyed });
         }
         if failing.failure.kind != FailureKind::Assertion {
             return None;
@@ -76,14 +80,17 @@ impl Check {
         let mut sites: FxHashSet<SiteId> =
             events.iter().filter(is_part).map(|event| event.site).collect();
         sites.insert(last);
-        Some(Check { sites, place, destroyed: None })
+        Some(Check { sites, thread: failing.failure.thread.clone(), place, destroyed: None })
     }
 
     fn is_made(&self, run: &Trace) -> bool {
         let is_use = |event: &Event| {
             self.destroyed.is_some() && run.place(event).is_some_and(|at| *at == self.place)
         };
-        run.events.iter().any(|event| self.sites.contains(&event.site) || is_use(event))
+        // Others may do the same for another reason.
+        let own = |event: &&Event| *run.thread_name(event.thread) == self.thread;
+        let is_it = |event: &Event| self.sites.contains(&event.site) || is_use(event);
+        run.events.iter().filter(own).any(is_it)
     }
 
     /// Whether runs pass with an order only because nobody comes to the check.

@@ -5,7 +5,7 @@
 //! not, and every schedule that was tried with a process that ends last fails so.
 
 use unravel_results::{Evidence, Kept, Pattern};
-use unravel_trace::{EventKind, Shield, ThreadId, ThreadName, Trace};
+use unravel_trace::{EventKind, FailureKind, Shield, ThreadId, ThreadName, Trace};
 
 use super::trial::Trials;
 use crate::failing::Failing;
@@ -25,6 +25,19 @@ pub fn describe(
     let tried = trials.always(&[Shield::Outlived])?;
     let last = first.events.iter().rfind(|event| event.thread == ThreadId::MAIN);
     let left = last.and_then(|event| first.place(event)).unwrap_or(at);
+    // When a function returns is nothing that schedules decide.
+    let advice = match failing.failure.kind {
+        FailureKind::DeadStack => format!(
+            "let whoever lends a local variable to {who} wait for it before the function returns, or keep what {} uses where it lives \
+             long enough; main returns while {who} still runs",
+            at.short()
+        ),
+        _ => format!(
+            "no order of the threads that was tried keeps {} from failing: what it demands, or what leads there, is wrong; besides, \
+             nobody waits for {who}: join it before main returns",
+            at.short()
+        ),
+    };
     let words = Words {
         pattern: Pattern::NeverHolds,
         sentence: format!(
@@ -33,11 +46,7 @@ pub fn describe(
             at.short(),
             left.short()
         ),
-        advice: format!(
-            "no order of the threads that was tried keeps {} from failing: what it demands, or what leads there, is wrong; besides, \
-             nobody waits for {who}: join it before main returns",
-            at.short()
-        ),
+        advice,
         region: vec![at.clone(), left.clone()],
     };
     let kept = Kept { shield: Shield::Outlived, from: left.clone(), to: at.clone() };

@@ -438,6 +438,9 @@ impl<'s> Seen<'s> {
 }
 
 fn name(trace: &Trace, index: usize) -> String {
+    if let EventKind::Descriptor { name } = &trace.events[index].kind {
+        return name.clone();
+    }
     trace.events[index].kind.location().map_or(String::new(), |at| trace.location(at).name.clone())
 }
 

@@ -16,8 +16,8 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
     let did = |end: &End| format!("{} {}{what} at {}", end.thread, end.verb, end.place.short());
     let (sentence, advice) = match pattern {
         _ if wanted.is_return => {
-            let (used, last, object) = (first.clone(), then.clone(), object.clone());
-            return returned(failing, &Returned { used, last, object });
+            let (used, last) = (first.clone(), then.clone());
+            return returned(failing, &Returned { used, last });
         }
         _ if gives_away_local(failing, wanted) => {
             let failed = failing.failure.place().map_or_else(|| there.clone(), |at| at.short());
@@ -88,9 +88,8 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
 
 /// A local variable that is used when its function has returned; seen in the failing run, whatever would keep it away.
 pub fn returned(failing: &Failing, returned: &Returned) -> Words {
-    let Returned { used, last, object } = returned;
+    let Returned { used, last } = returned;
     let (here, there) = (last.place.short(), used.place.short());
-    let what = if object.is_empty() { "it" } else { object };
     let trace = &failing.observed.trace;
     let joins = trace.events.iter().any(|event| match event.kind {
         EventKind::Join { child } => *trace.thread_name(child) == used.thread,
@@ -100,11 +99,11 @@ pub fn returned(failing: &Failing, returned: &Returned) -> Words {
     Words {
         pattern: if is_creator && !joins { Pattern::MissingJoin } else { Pattern::EarlyFree },
         sentence: format!(
-            "{} returns after {here} from the function whose local variable {} uses at {there} ({what}): it is gone by then",
+            "{} leaves after {here} the function whose local variable {} uses at {there}: it is gone by then",
             last.thread, used.thread
         ),
         advice: format!(
-            "let {} wait for {} after {here}, before it returns, or keep {what} where it lives as long as it is used",
+            "let {} wait for {} before that function returns, after {here}, or keep what {there} uses where it lives long enough",
             last.thread, used.thread
         ),
         region: vec![used.place.clone(), last.place.clone()],
@@ -227,7 +226,10 @@ fn pattern(failing: &Failing, wanted: &Wanted) -> Pattern {
     match then.verb {
         _ if gives_away_local(failing, wanted) => Pattern::EarlyFree,
         _ if matches!(wanted.shield, Shield::Turns { .. }) => Pattern::OrderViolation,
-        _ if creator && !joins => Pattern::MissingJoin,
+        // Who waits for something that never comes would not be helped by waiting for an end as well.
+        _ if creator && !joins && failing.failure.kind != FailureKind::Deadlock => {
+            Pattern::MissingJoin
+        }
         Verb::Frees | Verb::Destroys => Pattern::EarlyFree,
         Verb::Signals | Verb::Broadcasts => Pattern::LostWakeUp,
         Verb::Reads | Verb::Updates if matches!(first.verb, Verb::Writes | Verb::Updates) => {

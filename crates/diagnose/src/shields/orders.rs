@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use rustc_hash::FxHashMap;
 use unravel_results::{Participant, RootCause};
 use unravel_trace::{
-    Event, EventKind, FailureKind, LocationId, Mark, Place, Shield, ThreadName, ThreadTag, Trace,
-    Verb,
+    Event, EventKind, FailureKind, LocationId, Mark, Object, Place, Shield, ThreadName, ThreadTag,
+    Trace, Value, Verb,
 };
 
 use super::naming::writes;
-use crate::budgets::{LOOK_BACK, MOST_ORDERS, MOST_OTHER_ORDERS, MOST_RIVALS};
+use crate::budgets::{LEAST_ADDRESS, LOOK_BACK, MOST_ORDERS, MOST_OTHER_ORDERS, MOST_RIVALS};
 use crate::failing::Failing;
 use crate::held::held;
 use crate::points::{Extents, Touch};
@@ -56,17 +56,19 @@ pub fn candidates(failing: &Failing, cause: &RootCause, all: &[&Trace]) -> Vec<W
     for pair in pairs {
         let count = |mark: Mark| {
             let of = |trace: &Trace| {
-                let is_it = |event: &&Event| Mark::of_event(trace, event) == mark;
+                let is_it = |event: &&Event| {
+                    event.kind != EventKind::Start && Mark::of_event(trace, event) == mark
+                };
                 trace.events.iter().filter(is_it).count() as u32
             };
-            passing.map_or(0, of).max(of(trace))
+            all.iter().map(|run| of(run)).max().unwrap_or(0).max(of(trace))
         };
         add(&mut wanted, pair, count);
     }
     wanted.truncate(MOST_ORDERS);
     if let Some(returned) = Returned::of(failing, all) {
         let mut kept = Vec::new();
-        add(&mut kept, returned.pair(), |_| 1);
+        add(&mut kept, (returned.used, returned.last, String::new()), |_| 1);
         kept.iter_mut().for_each(|wanted| wanted.is_return = true);
         wanted.splice(0..0, kept);
     }
@@ -95,7 +97,7 @@ fn add(
             times,
             then: then.mark,
         }));
-        if most > 1 && count(then.mark) > 1 {
+        if count(then.mark) > 1 {
             let (first, then) = (first.mark, then.mark);
             // What was there before counts for one.
             shields.extend([0, 1].map(|ahead| Shield::Turns { first, then, ahead }));
@@ -116,7 +118,9 @@ pub fn of_run(run: &Trace, relevance: &Relevance, extents: &Extents) -> Vec<Want
     let mut seen: FxHashMap<LocationId, Vec<usize>> = FxHashMap::default();
     let mut counts: FxHashMap<Mark, u32> = FxHashMap::default();
     for (index, event) in run.events.iter().enumerate() {
-        *counts.entry(Mark::of_event(run, event)).or_default() += 1;
+        if event.kind != EventKind::Start {
+            *counts.entry(Mark::of_event(run, event)).or_default() += 1;
+        }
         let Some(at) = event.kind.location() else { continue };
         let touch = Touch::of_event(run, event);
         if !matches!(touch, Touch::Memory { .. }) || !relevance.may_matter(&touch, extents) {
@@ -212,9 +216,11 @@ fn section<'t>(trace: &'t Trace, end: &End) -> Option<Vec<(usize, &'t Trace)>> {
     let own = |index: &usize| trace.events[*index].thread.index() == thread;
     let taken = match end.event {
         Some(index) if own(&index) => index,
-        _ => (0..trace.events.len())
-            .filter(own)
-            .find(|at| Mark::of_event(trace, &trace.events[*at]) == end.mark)?,
+        _ => (0..trace.events.len()).filter(own).find(|at| {
+            let event = &trace.events[*at];
+            // A thread begins at the place of what it does first.
+            event.kind != EventKind::Start && Mark::of_event(trace, event) == end.mark
+        })?,
     };
     let lock = trace.events[taken].kind.location()?;
     let inside = (taken + 1..trace.events.len()).filter(own).take_while(
@@ -293,14 +299,17 @@ fn use_before_free(failing: &Failing) -> Option<(End, End, String)> {
         .then(|| Some((end(used)?, end(freed)?, trace.location(at).name.clone())))?
 }
 
-/// A local variable that a thread uses when its function has returned, though runs that pass use it there, too.
+/// A local variable that a thread uses when its function has returned, though runs that pass use it there, too. Who has lent
+/// it: the thread that wrote down its address for the other, else the one that began it.
+///
+/// *Not modelled*: an access to a stack is no event, nor is the return of a function: what comes next stands for the one, what
+/// came last for the other.
 #[derive(Clone, Debug)]
 pub struct Returned {
     /// The use, in a run that passes.
     pub used: End,
     /// The last that is seen of the thread whose variable it is, before its function returns.
     pub last: End,
-    pub object: String,
 }
 
 impl Returned {
@@ -308,39 +317,49 @@ impl Returned {
         if failing.failure.kind != FailureKind::DeadStack {
             return None;
         }
-        let (who, place) = (&failing.failure.thread, failing.failure.place()?);
-        let (run, index) = passing.iter().find_map(|run| {
-            let used = run.events.iter().position(|event| {
-                run.thread_name(event.thread) == who
-                    && run.place(event) == Some(place)
-                    && matches!(Touch::of_event(run, event), Touch::Memory { .. })
-            })?;
-            Some((*run, used))
-        })?;
-        let used = End { event: None, ..End::at(run, index)? };
-        let at = run.events[index].kind.location()?;
-        let object = run.location(at).object;
-        let touches = |event: &&Event| {
-            let at = event.kind.location();
-            at.is_some_and(|at| run.location(at).object == object)
-                && run.thread_name(event.thread) != who
-        };
-        // Who touches it besides; else who has begun the thread, and handed it over.
-        let owner = run.events.iter().find(touches).map(|event| run.thread_name(event.thread));
-        let creator = ThreadName(who.0[..who.0.len().checked_sub(1)?].to_vec());
-        let owner = owner.unwrap_or(&creator);
         let trace = &failing.observed.trace;
-        let is_own = |event: &Event| {
-            let place = trace.place(event).filter(|place| !place.is_system());
-            trace.thread_name(event.thread) == owner && place.is_some()
+        let (who, place) = (&failing.failure.thread, failing.failure.place()?);
+        let of = |run: &Trace, name: &ThreadName| -> Vec<usize> {
+            let is_own = |index: &usize| run.thread_name(run.events[*index].thread) == name;
+            (0..run.events.len()).filter(is_own).collect()
         };
-        let last = trace.events.iter().rposition(is_own)?;
-        Some(Returned { used, last: End::at(trace, last)?, object: run.location(at).name.clone() })
+        let done = of(trace, who);
+        let used = passing.iter().find_map(|run| {
+            let own = of(run, who);
+            let mark = |run: &Trace, index: usize| Mark::of_event(run, &run.events[index]);
+            let goes_on = own.len() > done.len()
+                && done.iter().zip(&own).all(|(a, b)| mark(trace, *a) == mark(run, *b));
+            let next = goes_on.then(|| own[done.len()])?;
+            Some(End { event: None, place: place.clone(), ..End::at(run, next)? })
+        })?;
+        let creator = ThreadName(who.0[..who.0.len().checked_sub(1)?].to_vec());
+        let owner = lender(trace, who).unwrap_or(&creator);
+        let is_seen = |index: &&usize| {
+            trace.place(&trace.events[**index]).is_some_and(|place| !place.is_system())
+        };
+        let last = *of(trace, owner).iter().rfind(is_seen)?;
+        Some(Returned { used, last: End::at(trace, last)? })
     }
+}
 
-    fn pair(self) -> (End, End, String) {
-        (self.used, self.last, self.object)
-    }
+/// Who wrote down an address of nothing that is known by name, which a thread has read.
+fn lender<'t>(trace: &'t Trace, who: &ThreadName) -> Option<&'t ThreadName> {
+    let is_known = |word: u64| {
+        let inside = |object: &Object| {
+            (object.address..object.address + object.bytes.max(1)).contains(&word)
+        };
+        trace.objects.iter().any(inside)
+    };
+    let read = trace.events.iter().rposition(|event| {
+        let points = |value: &Value| matches!(value, Value::Word(word) if *word > LEAST_ADDRESS && !is_known(*word));
+        trace.thread_name(event.thread) == who
+            && matches!(&event.kind, EventKind::Read { value, .. } if points(value))
+    })?;
+    let at = trace.events[read].kind.location();
+    let written = trace.events[..read]
+        .iter()
+        .rfind(|event| event.kind.location() == at && writes(&event.kind))?;
+    Some(trace.thread_name(written.thread)).filter(|name| *name != who)
 }
 
 impl End {
@@ -359,7 +378,9 @@ impl End {
         let seen = who.event.map(|index| (failing, index as usize)).or_else(|| {
             let trace = passing?;
             let is_it = |event: &unravel_trace::Event| {
-                event.site == who.key.site && *trace.thread_name(event.thread) == who.key.thread
+                event.site == who.key.site
+                    && event.kind != EventKind::Start
+                    && *trace.thread_name(event.thread) == who.key.thread
             };
             Some((trace, trace.events.iter().position(is_it)?))
         });

@@ -34,6 +34,8 @@ struct Gap {
     /// The thread's events around it, by their position among its own.
     before: usize,
     touches: Vec<Touch>,
+    /// Others use a pipe, a socket or the like.
+    descriptors: bool,
 }
 
 /// The failing run, and what its threads would have done next.
@@ -319,7 +321,9 @@ fn gaps(run: &Extended, own: &[usize]) -> Vec<Gap> {
         }
         let mut seen = FxHashSet::default();
         let mut touches = Vec::new();
-        for event in &trace.events[pair[0] + 1..until] {
+        let others = &trace.events[pair[0] + 1..until];
+        let descriptors = others.iter().any(|event| is_descriptor(&event.kind));
+        for event in others {
             let Some(at) = event.kind.location() else { continue };
             let touch = Touch::of_event(trace, event);
             let is_new = seen.insert((at, std::mem::discriminant(&event.kind)));
@@ -330,7 +334,7 @@ fn gaps(run: &Extended, own: &[usize]) -> Vec<Gap> {
                 break;
             }
         }
-        gaps.push(Gap { before, touches });
+        gaps.push(Gap { before, touches, descriptors });
     }
     gaps.reverse();
     gaps
@@ -350,9 +354,11 @@ fn ends(
         matches!(touch, Touch::Memory { .. } | Touch::Free { .. })
             && gap.touches.iter().any(|other| touch.conflicts(other, extents))
     };
+    // What two threads do with a pipe or the like has no address: any two may be about one.
+    let drains = |at: usize| last.descriptors && is_descriptor(&trace.events[own[at]].kind);
     let after: Vec<usize> = (last.before + 1..own.len())
         .take(STRETCH_ENDS)
-        .filter(|at| interferes(last, *at))
+        .filter(|at| interferes(last, *at) || drains(*at))
         .collect();
     let location = |position: usize| trace.events[own[position]].kind.location();
     let mut found = Vec::new();
@@ -365,6 +371,10 @@ fn ends(
         found.extend(after.iter().filter(changes).map(|end| (begin, *end)));
     }
     found
+}
+
+fn is_descriptor(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::Descriptor { .. })
 }
 
 /// Whether a thread holds one lock from before the first to after the last of two of its events; `held` are its own.
