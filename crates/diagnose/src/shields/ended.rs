@@ -2,7 +2,7 @@
 //!
 //! A thread that nobody waits for fails whenever it gets there, and the runs that pass are those in which main has returned before.
 //! No order of its events is to be advised then. Claimed if every passing run that is known ends while the thread that fails has
-//! not, and every schedule that was tried with a process that ends last fails so.
+//! not, and every schedule that was tried with a process that ends last fails: so, or before it comes to that.
 
 use unravel_results::{Evidence, Kept, Pattern};
 use unravel_trace::{EventKind, FailureKind, Shield, ThreadId, ThreadName, Trace};
@@ -22,7 +22,9 @@ pub fn describe(
     if *who == ThreadName::main() || passing.iter().any(|run| has_ended(run, who)) {
         return None;
     }
-    let tried = trials.always(&[Shield::Outlived])?;
+    let (tried, otherwise) = trials.never_passes(&[Shield::Outlived])?;
+    let or_else =
+        if otherwise == 0 { "" } else { ", if the program has not failed elsewhere before" };
     let last = first.events.iter().rfind(|event| event.thread == ThreadId::MAIN);
     let left = last.and_then(|event| first.place(event)).unwrap_or(at);
     // When a function returns is nothing that schedules decide.
@@ -41,7 +43,7 @@ pub fn describe(
     let words = Words {
         pattern: Pattern::NeverHolds,
         sentence: format!(
-            "whenever {who} comes to {}, it fails; runs pass only where main returns, or the process exits, after {} and before \
+            "whenever {who} comes to {}, it fails{or_else}; runs pass only where main returns, or the process exits, after {} and before \
              that: with the process all its threads end",
             at.short(),
             left.short()

@@ -3,7 +3,7 @@
 use unravel_results::{CausalOrder, Participant, Pattern};
 use unravel_trace::{
     Bug, ConditionKind, Event, EventKind, FailureKind, LocationId, Place, SourceLine, SymbolId,
-    Symbolic, Trace, Value, Verb,
+    Symbolic, Trace, Value,
 };
 
 use super::samples::Samples;
@@ -380,9 +380,10 @@ impl<'s> Seen<'s> {
             _ => self.calls.apart(index, event.site),
         };
         let called = calls::said(called);
+        // An exchange that failed, or that changed nothing.
         let does = match &event.kind {
-            EventKind::ReadModifyWrite { old, new, .. } if old == new => Verb::Reads,
-            kind => kind.does(),
+            EventKind::ReadModifyWrite { old, new, .. } if old == new => "finds".to_owned(),
+            kind => kind.does().to_string(),
         };
         format!("{does} {}{value} at {place}{called}", name(self.trace, index))
     }

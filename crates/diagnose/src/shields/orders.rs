@@ -10,9 +10,11 @@ use unravel_trace::{
 };
 
 use super::naming::writes;
-use crate::budgets::{LEAST_ADDRESS, LOOK_BACK, MOST_ORDERS, MOST_OTHER_ORDERS, MOST_RIVALS};
+use crate::budgets::{
+    LEAST_ADDRESS, LOOK_BACK, MOST_ORDERS, MOST_OTHER_ORDERS, MOST_RIVALS, WINDOW,
+};
 use crate::failing::Failing;
-use crate::held::held;
+use crate::held::{Held, held};
 use crate::points::{Extents, Touch};
 use crate::relevance::Relevance;
 
@@ -41,6 +43,7 @@ pub struct End {
 pub fn candidates(failing: &Failing, cause: &RootCause, all: &[&Trace]) -> Vec<Wanted> {
     let trace = &failing.observed.trace;
     let passing = all.first().copied();
+    let locks = held(trace);
     let mut pairs: Vec<(End, End, String)> = Vec::new();
     pairs.extend(all.iter().find_map(|run| misuse(failing, run)));
     pairs.extend(use_before_free(failing));
@@ -48,7 +51,7 @@ pub fn candidates(failing: &Failing, cause: &RootCause, all: &[&Trace]) -> Vec<W
         let end = |who: &Participant| End::of(who, trace, passing);
         let pair = (end(&order.second), end(&order.first), order.object.clone());
         let outside =
-            before_lock(&pair.1, trace).map(|then| (pair.0.clone(), then, pair.2.clone()));
+            before_lock(&pair.1, trace, &locks).map(|then| (pair.0.clone(), then, pair.2.clone()));
         pairs.push(in_sections(&pair, trace, all).unwrap_or(pair));
         pairs.extend(outside);
     }
@@ -116,6 +119,10 @@ fn add(
 pub fn of_run(run: &Trace, relevance: &Relevance, extents: &Extents) -> Vec<Wanted> {
     let mut found: Vec<(u32, Reverse<usize>, (End, End, String))> = Vec::new();
     let mut seen: FxHashMap<LocationId, Vec<usize>> = FxHashMap::default();
+    // What comes at the end of a long run says enough, and every pair is looked at.
+    let begin = run.events.len().saturating_sub(WINDOW);
+    let mut locks = held(run);
+    locks.retain(|held| held.released.is_none_or(|released| released >= begin));
     let mut counts: FxHashMap<Mark, u32> = FxHashMap::default();
     for (index, event) in run.events.iter().enumerate() {
         if event.kind != EventKind::Start {
@@ -123,7 +130,8 @@ pub fn of_run(run: &Trace, relevance: &Relevance, extents: &Extents) -> Vec<Want
         }
         let Some(at) = event.kind.location() else { continue };
         let touch = Touch::of_event(run, event);
-        if !matches!(touch, Touch::Memory { .. }) || !relevance.may_matter(&touch, extents) {
+        let is_data = matches!(touch, Touch::Memory { .. });
+        if index < begin || !is_data || !relevance.may_matter(&touch, extents) {
             continue;
         }
         let rank = relevance.rank(&touch, extents);
@@ -149,7 +157,7 @@ pub fn of_run(run: &Trace, relevance: &Relevance, extents: &Extents) -> Vec<Want
                 if is_turn && (!writes(&run.events[*before].kind) || writes(&event.kind)) {
                     continue;
                 }
-                let outside = before_lock(then, run);
+                let outside = before_lock(then, run, &locks);
                 for then in outside.into_iter().chain([then.clone()]) {
                     let pair = (absent(first.clone()), absent(then), name());
                     found.push((rank, Reverse(index), pair));
@@ -239,10 +247,10 @@ fn section<'t>(trace: &'t Trace, end: &End) -> Option<Vec<(usize, &'t Trace)>> {
 }
 
 /// What happens with a lock held waits before the lock: who waited inside would keep others from doing what it waits for.
-fn before_lock(then: &End, failing: &Trace) -> Option<End> {
+fn before_lock(then: &End, failing: &Trace, held: &[Held]) -> Option<End> {
     let event = then.event?;
     let thread = failing.events[event].thread;
-    let outermost = held(failing).into_iter().find(|h| h.thread == thread && h.at(event))?;
+    let outermost = held.iter().find(|h| h.thread == thread && h.at(event))?;
     let mark = Mark::of_event(failing, &failing.events[outermost.taken]);
     Some(End { mark, ..then.clone() })
 }

@@ -178,6 +178,10 @@ pub fn candidates(
     let trace = &run.trace;
     let guards = lock_like(run);
     let all_held = held(trace);
+    let mut takers: FxHashMap<LocationId, FxHashSet<ThreadId>> = FxHashMap::default();
+    for held in &all_held {
+        takers.entry(held.lock).or_default().insert(held.thread);
+    }
     // What the failing run did not come to is not in the model, which cannot say what depends on it.
     let unreached: FxHashSet<u64> = trace.events[run.real..]
         .iter()
@@ -193,9 +197,8 @@ pub fn candidates(
         let held: Vec<Held> =
             all_held.iter().filter(|held| held.thread == thread).copied().collect();
         // A lock that nobody else takes keeps nobody out.
-        let is_shared = |held: &&Held| {
-            all_held.iter().any(|other| other.thread != thread && other.lock == held.lock)
-        };
+        let is_shared =
+            |held: &&Held| takers.get(&held.lock).is_some_and(|takers| takers.len() > 1);
         let shared: Vec<Held> = held.iter().filter(is_shared).copied().collect();
         for (number, first) in gaps.iter().enumerate() {
             for last in &gaps[number..(number + MOST_WIDTH).min(gaps.len())] {
@@ -239,7 +242,7 @@ pub fn candidates(
                         end: own[end],
                         length,
                         takes_lock: relevance(a) == 0,
-                        next_round: ends_in_next_round(trace, calls, own[begin], own[end]),
+                        next_round: ends_in_next_round(trace, calls, &held, own[begin], own[end]),
                         from: from.clone(),
                         to: to.clone(),
                     };
@@ -270,7 +273,14 @@ fn taken_inside(trace: &Trace, own: &[usize], held: &[Held]) -> Option<u64> {
 }
 
 /// Whether the end comes in the next round of a loop around both: the thread came to such an end first, then to such a begin.
-fn ends_in_next_round(trace: &Trace, calls: &Calls, begin: usize, end: usize) -> bool {
+/// `held` are the locks of the thread.
+fn ends_in_next_round(
+    trace: &Trace,
+    calls: &Calls,
+    held: &[Held],
+    begin: usize,
+    end: usize,
+) -> bool {
     // One function that is called twice is no loop: the calls tell.
     if let Some((from, to)) = calls.beside(begin, end).zip(calls.beside(end, begin)) {
         return from.function == to.function && to.line < from.line;
@@ -281,12 +291,15 @@ fn ends_in_next_round(trace: &Trace, calls: &Calls, begin: usize, end: usize) ->
         trace.events.iter().position(alike)
     };
     let (from, to) = (&trace.events[begin], &trace.events[end]);
-    // The same again; on other data it may be one step of several that belong together, unless each has a section of its own.
+    // The same again; on other data it may be one step of several that belong together, unless each has a section of its own with
+    // the same lock.
     let parted = || {
-        let ends = |event: &Event| {
-            event.thread == from.thread && matches!(event.kind, EventKind::Unlock { .. })
+        let around = |event: usize| {
+            let before = held.partition_point(|held| held.taken < event);
+            held[..before].iter().rev().take(NESTED).filter(move |held| held.at(event))
         };
-        trace.events[begin..end].iter().any(ends)
+        around(begin)
+            .any(|one| around(end).any(|other| other.lock == one.lock && other.taken != one.taken))
     };
     let is_again = from.site == to.site && (from.kind.location() == to.kind.location() || parted());
     is_again || first(end) < first(begin)
