@@ -185,6 +185,14 @@ impl<'s> Seen<'s> {
             _ if updates && !self.decides(|why| why == ConditionKind::Branch) => {
                 Pattern::LostUpdate
             }
+            // Somebody sees what it was while it is being changed.
+            (true, _, _, true)
+                if self.same_location()
+                    && !self.is_overwritten()
+                    && !self.decides(|why| why == ConditionKind::Branch) =>
+            {
+                Pattern::AtomicityViolation
+            }
             (true, ..) if self.decides(|_| true) => Pattern::CheckThenAct,
             (true, _, true, false) if !self.same_location() => Pattern::TornRead,
             (true, ..) => Pattern::CheckThenAct,
