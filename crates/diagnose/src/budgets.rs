@@ -154,6 +154,14 @@ unravel_trace::budgets! {
     NESTED: usize = 64;
     /// Orders that are tried.
     MOST_ORDERS: usize = 24;
+    /// Orders of another run that are tried with those that help.
+    MOST_OTHER_ORDERS: usize = 40;
+    /// Places of others that one access is ordered with there.
+    MOST_RIVALS: usize = 4;
+    /// Smaller numbers are no addresses of the machine.
+    LEAST_ADDRESS: u64 = 1 << 32;
+    /// Orders that have to hold together.
+    MOST_TOGETHER: usize = 3;
     /// Runs that pass, of which it is seen whether they make the check that failed.
     CHECKED_RUNS: usize = 12;
     /// Events of its thread from the read to the write of one update.

@@ -5,15 +5,17 @@
 //! ([`Shield::Order`]) should have held. Only what was tried, with the same schedules failing without, is said: the name comes from
 //! what the stretch reads and writes, and the [`Evidence`] goes with it.
 //!
-//! An order that only keeps a thread from what it would find wrong is said last (`checks.rs`).
+//! An order that only keeps a thread from what it would find wrong is said last (`checks.rs`), after orders that have to come
+//! together; then one with which the program fails in another way.
 //!
 //! `stretches.rs`, `orders.rs` and `environment.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` (with `samples.rs`) and
 //! `ordering.rs` find pattern and words; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
-//! failure's shields on another; `blocked.rs` is about runs in which nobody can go on, `recheck.rs` about a condition that nobody
+//! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `recheck.rs` about a condition that nobody
 //! looks at again: there the failing run itself is the evidence.
 
 mod blocked;
 mod checks;
+mod ended;
 mod environment;
 mod ground;
 mod naming;
@@ -32,7 +34,7 @@ use unravel_results::{CausalOrder, Evidence, Kept, RootCause};
 use unravel_trace::{FailureKind, Shield, Trace};
 
 use crate::answers::{IN_ANY_ORDER, is_answer};
-use crate::budgets::{MOST_SHIELDS, MOST_WAITS};
+use crate::budgets::{MOST_SHIELDS, MOST_TOGETHER, MOST_WAITS};
 use crate::calls::Calls;
 use crate::failing::Failing;
 use crate::pattern::Words;
@@ -87,8 +89,21 @@ pub fn explain(
         put(cause, words, evidence);
         return Verdict::Said;
     }
+    if let Some((words, evidence)) = ended::describe(&mut trials, failing, passing) {
+        put(cause, words, evidence);
+        return Verdict::Said;
+    }
     let check = Check::of(failing);
-    let scene = Scene { failing, run, relevance, passing, check, avoiding: RefCell::default() };
+    let scene = Scene {
+        failing,
+        run,
+        relevance,
+        passing,
+        check,
+        avoiding: RefCell::default(),
+        helping: RefCell::default(),
+        otherwise: RefCell::default(),
+    };
     let timed = failing.needs.iter().any(|needed| !is_answer(needed.kind));
     let first = match failing.failure.kind {
         // It needs time to run out: the order of what follows is not to blame.
@@ -103,9 +118,13 @@ pub fn explain(
         .or_else(|| scene.by_early_order(&mut trials, cause))
         .or_else(|| scene.by_stretch(&mut trials, |stretch| !stretch.next_round))
         .or_else(|| scene.by_order(&mut trials, cause))
+        .or_else(|| scene.by_other_orders(&mut trials))
+        .or_else(|| scene.by_orders(&mut trials))
         // That a loop goes round without interruption is what one asks for last.
         .or_else(|| scene.by_stretch(&mut trials, |_| true))
-        .or_else(|| scene.by_avoiding(&mut trials));
+        .or_else(|| scene.by_return())
+        .or_else(|| scene.by_avoiding(&mut trials))
+        .or_else(|| scene.by_otherwise());
     let Some((words, evidence, orders)) = said else {
         return if trials.may_go_on() { Verdict::NothingHelps } else { Verdict::NotTried };
     };
@@ -161,13 +180,21 @@ struct Scene<'s> {
     check: Option<Check>,
     /// The first order that keeps the failure away by keeping its thread from the check.
     avoiding: RefCell<Option<(orders::Wanted, Trial)>>,
+    /// The order that leaves the fewest failures, if none keeps all away.
+    helping: RefCell<Option<(orders::Wanted, Trial)>>,
+    /// The first order that keeps this failure away, with which the program fails in another way.
+    otherwise: RefCell<Option<(orders::Wanted, Trial)>>,
 }
 
 type Said = (Words, Evidence, Vec<CausalOrder>);
 
 fn of_order(wanted: &orders::Wanted, trial: &Trial) -> Evidence {
+    trial.evidence(vec![kept_order(wanted)])
+}
+
+fn kept_order(wanted: &orders::Wanted) -> Kept {
     let (from, to) = (wanted.first.place.clone(), wanted.then.place.clone());
-    trial.evidence(vec![Kept { shield: wanted.shield, from, to }])
+    Kept { shield: wanted.shield, from, to }
 }
 
 /// The shortest stretch inside of one that keeps the failure away, if it does so, too.
@@ -281,16 +308,16 @@ impl Scene<'_> {
 
     /// An order that should have held.
     fn by_order(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
-        self.ordered(
-            trials,
-            orders::candidates(self.failing, cause, self.passing.first().copied()),
-            |_| true,
-        )
+        self.ordered(trials, orders::candidates(self.failing, cause, self.passing), |_| true)
     }
 
     /// The same where something is used that nobody has set up yet.
     fn by_early_order(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
-        let candidates = orders::candidates(self.failing, cause, self.passing.first().copied());
+        // Who is blocked has not come too early: it waits.
+        if self.failing.failure.kind == FailureKind::Deadlock {
+            return None;
+        }
+        let candidates = orders::candidates(self.failing, cause, self.passing);
         self.ordered(trials, candidates, |order| order.is_early_use(self.trace()))
     }
 
@@ -305,14 +332,20 @@ impl Scene<'_> {
                 return None;
             }
             let shields = [wanted.shield];
-            if !trials.quickly(&shields).is_promising() {
+            let quick = trials.quickly(&shields);
+            if !quick.is_promising() {
+                self.may_help(wanted, quick);
                 continue;
             }
             let trial = trials.thoroughly(&shields);
             if !trial.is_gone() {
+                match trial.is_other() {
+                    true => drop(self.otherwise.borrow_mut().get_or_insert((wanted, trial))),
+                    false => self.may_help(wanted, trial),
+                }
                 continue;
             }
-            if self.check.as_ref().is_some_and(|check| check.is_avoided(trials, &wanted)) {
+            if self.check.as_ref().is_some_and(|check| check.is_avoided(trials, &shields)) {
                 self.avoiding.borrow_mut().get_or_insert((wanted, trial));
                 continue;
             }
@@ -320,6 +353,74 @@ impl Scene<'_> {
             return Some((words, of_order(&wanted, &trial), Vec::new()));
         }
         None
+    }
+
+    /// Orders of what the failure depends on that the root cause does not name: those between rounds of loops, for one.
+    fn by_other_orders(&self, trials: &mut Trials<'_>) -> Option<Said> {
+        let more = orders::of_run(self.trace(), self.relevance, trials.extents());
+        self.ordered(trials, more, |_| true)
+    }
+
+    /// What lives on the stack of a function that has returned is gone: the failing run shows it.
+    fn by_return(&self) -> Option<Said> {
+        let returned = orders::Returned::of(self.failing, self.passing)?;
+        Some((ordering::returned(self.failing, &returned), Evidence::Shown, Vec::new()))
+    }
+
+    /// Keeps the order that leaves the fewest failures.
+    fn may_help(&self, wanted: orders::Wanted, trial: Trial) {
+        let mut best = self.helping.borrow_mut();
+        let is_better = best.as_ref().is_none_or(|(_, other)| trial.share() < other.share());
+        if trial.follows && trial.helps() && is_better {
+            *best = Some((wanted, trial));
+        }
+    }
+
+    /// Several orders that have to hold together, each found in a run that fails in spite of the others.
+    fn by_orders(&self, trials: &mut Trials<'_>) -> Option<Said> {
+        let (first, mut trial) = self.helping.take()?;
+        let mut kept = vec![first];
+        while kept.len() < MOST_TOGETHER {
+            let shields: Vec<Shield> = kept.iter().map(|wanted| wanted.shield).collect();
+            let other = trials.failing_trace(&shields, trial.failed_in?)?;
+            let more = orders::of_run(&other, self.relevance, trials.extents());
+            let mut best: Option<(orders::Wanted, Trial)> = None;
+            for wanted in more {
+                if !trials.may_go_on() {
+                    return None;
+                }
+                let all = [shields.as_slice(), &[wanted.shield]].concat();
+                let mut tried = trials.quickly(&all);
+                if tried.is_promising() {
+                    tried = trials.thoroughly(&all);
+                    if tried.is_gone() {
+                        if self.check.as_ref().is_some_and(|check| check.is_avoided(trials, &all)) {
+                            continue;
+                        }
+                        kept.push(wanted);
+                        let words = ordering::together(self.failing, &kept);
+                        let kept = kept.iter().map(kept_order);
+                        return Some((words, tried.evidence(kept.collect()), Vec::new()));
+                    }
+                }
+                let known = best.as_ref().map_or(trial.share(), |(_, known)| known.share());
+                if tried.failed_in.is_some() && tried.share() < known {
+                    best = Some((wanted, tried));
+                }
+            }
+            let (wanted, tried) = best?;
+            kept.push(wanted);
+            trial = tried;
+        }
+        None
+    }
+
+    /// An order that keeps this failure away, and another shows.
+    fn by_otherwise(&self) -> Option<Said> {
+        let (wanted, trial) = self.otherwise.take()?;
+        let mut words = ordering::describe(self.failing, &wanted);
+        words.advice += "; with that alone, the program fails in another way";
+        Some((words, of_order(&wanted, &trial), Vec::new()))
     }
 
     /// An order with which nobody comes to the check, if there is nothing better.

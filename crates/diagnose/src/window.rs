@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use unravel_execute::{Branches, End, Laboratory, Shielded};
 use unravel_results::Observed;
 use unravel_trace::{
-    BugId, Choice, Detail, Mark, Op, Question, Ready, Rng, Schedule, Scheduler, Shield, ThreadName,
-    Trace, View,
+    BugId, Choice, Detail, Event, Mark, Op, Question, Ready, Rng, Schedule, Scheduler, Shield,
+    ThreadName, ThreadTag, Trace, View,
 };
 
 use crate::budgets::{WINDOW_SLACK, WINDOW_TRIAL};
@@ -18,8 +18,8 @@ use crate::world::{Ending, Mode, ending};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Task {
     shields: Vec<Shield>,
-    /// How often the first marks of orders were executed before.
-    seen: Vec<u32>,
+    /// How often the first and the later marks of orders were executed before.
+    seen: Vec<(u32, u32)>,
     mode: Mode,
 }
 
@@ -71,9 +71,20 @@ impl<'w, 'a> Window<'w, 'a> {
             let before = trace.events[..self.first].iter();
             before.filter(|event| Mark::of_event(trace, event) == mark).count() as u32
         };
+        let by = |of: ThreadTag, mark: Mark| {
+            let is_it = |event: &&Event| {
+                Mark::of_event(trace, event) == mark
+                    && ThreadTag::of(trace.thread_name(event.thread)) == of
+            };
+            trace.events[..self.first].iter().filter(is_it).count() as u32
+        };
         let seen = shields.iter().map(|shield| match shield {
-            Shield::Order { first, .. } => count(*first),
-            Shield::Atomic { .. } | Shield::Patient { .. } | Shield::Outlived | Shield::Usual => 0,
+            Shield::Order { first, .. } => (count(*first), 0),
+            Shield::Turns { first, then, .. } => (count(*first), count(*then)),
+            Shield::Between { first, of, .. } => (by(*of, *first), 0),
+            Shield::Atomic { .. } | Shield::Patient { .. } | Shield::Outlived | Shield::Usual => {
+                (0, 0)
+            }
         });
         let task = Task { shields: shields.to_vec(), seen: seen.collect(), mode };
         let end = self.branches.as_mut()?.end(&task, self.lab.limit());

@@ -8,7 +8,8 @@
 //! end of its stretch is inside for as many events as the longest stretch that was seen.
 
 use unravel_trace::{
-    Choice, Deviation, Executed, Mark, Op, Question, Ready, Scheduler, Shield, ThreadId, View,
+    Choice, Deviation, Executed, Mark, Op, Pending, Question, Ready, Scheduler, Shield, ThreadId,
+    ThreadName, ThreadTag, View,
 };
 
 use crate::branches::Course;
@@ -21,6 +22,8 @@ pub struct Shielded<S> {
     inside: Vec<Option<(usize, u32)>>,
     /// By shield: how often its `first` was executed.
     seen: Vec<u32>,
+    /// By shield: how often its `then` was, where that counts.
+    done: Vec<u32>,
     /// By shield: who holds the lock that its stretch takes on the way.
     holders: Vec<Option<ThreadId>>,
     /// By shield: somebody had to be let go, because nobody else could go on.
@@ -41,20 +44,22 @@ impl<S: Scheduler> Shielded<S> {
             shields: shields.to_vec(),
             inside: Vec::new(),
             seen: vec![0; shields.len()],
+            done: vec![0; shields.len()],
             holders: vec![None; shields.len()],
             let_go: vec![false; shields.len()],
             violated: false,
         }
     }
 
-    /// The same in a run in which the first marks of orders have been seen so often before.
-    pub fn having_seen(self, seen: Vec<u32>) -> Shielded<S> {
-        Shielded { seen, ..self }
+    /// The same in a run in which the first and the later marks of orders have been seen so often before.
+    pub fn having_seen(self, before: Vec<(u32, u32)>) -> Shielded<S> {
+        let (seen, done) = before.into_iter().unzip();
+        Shielded { seen, done, ..self }
     }
 
     /// Whether a thread has to wait, and for which shield.
-    fn held_by(&self, ready: &Ready) -> Option<usize> {
-        let mark = Mark::of(&ready.pending);
+    fn held_by(&self, ready: &Ready, names: &[ThreadName]) -> Option<usize> {
+        let mark = mark_of(&ready.pending)?;
         self.shields.iter().enumerate().position(|(index, shield)| match *shield {
             Shield::Atomic { from, lock, .. } => {
                 from == mark
@@ -62,6 +67,12 @@ impl<S: Scheduler> Shielded<S> {
                     && lock.is_some()
             }
             Shield::Order { times, then, .. } => then == mark && self.seen[index] < times,
+            Shield::Between { then, by, .. } => {
+                then == mark && self.seen[index] == 0 && is(names, ready.thread, by)
+            }
+            Shield::Turns { then, ahead, .. } => {
+                then == mark && self.seen[index] + ahead <= self.done[index]
+            }
             Shield::Patient { at } => (ready.by_time || ready.is_over) && at == mark,
             Shield::Outlived => ready.pending.op == Op::End,
             Shield::Usual => false,
@@ -97,6 +108,15 @@ impl<S: Scheduler> Shielded<S> {
     }
 }
 
+/// A thread begins at the place of what it does first, and has not done it yet.
+fn mark_of(what: &Pending) -> Option<Mark> {
+    (what.op != Op::Start).then(|| Mark::of(what))
+}
+
+fn is(names: &[ThreadName], thread: ThreadId, tag: ThreadTag) -> bool {
+    names.get(thread.index()).is_some_and(|name| ThreadTag::of(name) == tag)
+}
+
 impl<S: Scheduler> Course for Shielded<S> {
     fn is_void(&self) -> bool {
         self.violated
@@ -115,21 +135,19 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
         let mut held = Vec::new();
         let mut free = Vec::new();
         for ready in view.enabled {
-            match self.held_by(ready) {
+            match self.held_by(ready, view.names) {
                 Some(shield) => held.push(shield),
                 None => free.push(*ready),
             }
         }
+        let may_go = |ready: &&Ready| self.held_by(ready, view.names).is_none();
+        let early: Vec<Ready> = view.early.iter().filter(may_go).copied().collect();
         if held.is_empty() {
-            let early: Vec<Ready> =
-                view.early.iter().filter(|ready| self.held_by(ready).is_none()).copied().collect();
             return self.ask(view, view.enabled, &early);
         }
         if free.is_empty() {
             // Who is patient also waits for those that sleep longer.
             let patient = |shield: &usize| matches!(self.shields[*shield], Shield::Patient { .. });
-            let early: Vec<Ready> =
-                view.early.iter().filter(|ready| self.held_by(ready).is_none()).copied().collect();
             if held.iter().all(patient) && !early.is_empty() {
                 return self.ask(view, &early, &[]);
             }
@@ -169,7 +187,7 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
         if self.inside.len() <= thread.index() {
             self.inside.resize(thread.index() + 1, None);
         }
-        let mark = Mark::of(&executed.what);
+        let Some(mark) = mark_of(&executed.what) else { return };
         if let Some((shield, left)) = self.inside[thread.index()] {
             let ends = matches!(self.shields[shield], Shield::Atomic { to, .. } if to == mark);
             match ends || left == 0 || executed.what.op == Op::Exit {
@@ -187,6 +205,19 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
                     self.violated |= self.let_go[index] && self.seen[index] < times;
                     self.seen[index] += 1;
                 }
+                Shield::Between { first, of, .. }
+                    if first == mark && is(executed.names, thread, of) =>
+                {
+                    self.violated |= self.let_go[index] && self.seen[index] == 0;
+                    self.seen[index] += 1;
+                }
+                Shield::Turns { first, then, ahead } if first == mark || then == mark => {
+                    self.violated |= first == mark
+                        && self.let_go[index]
+                        && self.seen[index] + ahead < self.done[index];
+                    self.seen[index] += u32::from(first == mark);
+                    self.done[index] += u32::from(then == mark);
+                }
                 _ => {}
             }
         }
@@ -195,7 +226,7 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
 
 #[cfg(test)]
 mod tests {
-    use unravel_trace::{Operand, Pending, SiteId, ThreadName, Why};
+    use unravel_trace::{Operand, SiteId, Why};
 
     use super::*;
 
@@ -305,6 +336,42 @@ mod tests {
         assert_eq!(step(&mut shielded, &[(0, 1), (1, 2)]), 0);
         assert_eq!(step(&mut shielded, &[(0, 1), (1, 2)]), 0);
         assert_eq!(step(&mut shielded, &[(0, 9), (1, 2)]), 1, "both were there");
+        assert!(!shielded.is_void());
+    }
+
+    #[test]
+    fn a_thread_that_begins_has_not_done_what_it_does_first() {
+        let shields = [Shield::Order { first: mark(1), times: 1, then: mark(2) }];
+        let mut shielded = Shielded::new(Last, &shields);
+        let (names, what) = (names(), Pending { op: Op::Start, ..pending(1) });
+        let executed =
+            Executed { number: 1, thread: ThreadId(0), what, repeats: false, names: &names };
+        shielded.watch(&executed);
+        assert_eq!(step(&mut shielded, &[(0, 1), (1, 2)]), 0, "the other still has to wait");
+    }
+
+    #[test]
+    fn each_in_turn_waits_for_one_of_its_own() {
+        let shields = [Shield::Turns { first: mark(1), then: mark(2), ahead: 0 }];
+        let mut shielded = Shielded::new(Last, &shields);
+        let chosen = [(0, 1), (0, 9), (0, 1)]
+            .map(|offered: (u32, u32)| step(&mut shielded, &[offered, (1, 2)]));
+        assert_eq!(chosen, [0, 1, 0], "the second has to wait for the second");
+        assert_eq!(step(&mut shielded, &[(0, 9), (1, 2)]), 1);
+        assert!(!shielded.is_void());
+        assert_eq!(step(&mut shielded, &[(1, 2)]), 1, "nobody else can go on");
+        assert_eq!(step(&mut shielded, &[(0, 1)]), 0);
+        assert!(shielded.is_void(), "it would have come");
+    }
+
+    #[test]
+    fn of_two_threads_at_one_place_the_one_waits_for_the_other() {
+        let tag = |thread: usize| ThreadTag::of(&names()[thread]);
+        let shields = [Shield::Between { first: mark(1), of: tag(0), then: mark(1), by: tag(1) }];
+        let mut shielded = Shielded::new(Last, &shields);
+        assert_eq!(step(&mut shielded, &[(1, 1), (2, 1)]), 2, "a third is none of its business");
+        assert_eq!(step(&mut shielded, &[(0, 1), (1, 1)]), 0);
+        assert_eq!(step(&mut shielded, &[(0, 1), (1, 1)]), 1);
         assert!(!shielded.is_void());
     }
 

@@ -255,7 +255,8 @@ pub enum Evidence {
     Shielded { kept: Vec<Kept>, tried: u64, failed_without: u64 },
     /// With these kept, every schedule that was tried failed so.
     Unavoidable { kept: Vec<Kept>, tried: u64 },
-    /// The failing run shows it: who waits for whom at its end, what was there again when a thread was woken.
+    /// The failing run shows it: who waits for whom at its end, what was there again when a thread was woken, what was gone when it
+    /// was used.
     Shown,
 }
 

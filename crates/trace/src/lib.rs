@@ -72,7 +72,7 @@ pub use run::*;
 pub use schedule::*;
 pub use scheduler::*;
 pub use shape::Shape;
-pub use shield::{Mark, Shield};
+pub use shield::{Mark, Shield, ThreadTag};
 pub use sites::{SiteRow, SiteTable};
 pub use symbolic::*;
 pub use thread_trace::{Copied, ThreadTrace, separate};

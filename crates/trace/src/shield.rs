@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Event, Pending, Site, SiteId, Trace};
+use crate::{Event, Pending, Site, SiteId, ThreadName, Trace};
 
 /// A place in the user's code: a site, and who called if it is in a header of the system.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -22,6 +22,21 @@ impl Mark {
     }
 }
 
+/// A thread, the same in every run, in a word.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct ThreadTag(u64);
+
+impl ThreadTag {
+    /// FNV-1a over the thread's path. Two threads of one program that share a tag would be taken for one another, which no
+    /// number of threads that can be executed makes likely.
+    pub fn of(name: &ThreadName) -> ThreadTag {
+        let step = |hash: u64, part: &u32| {
+            (hash ^ u64::from(*part)).wrapping_mul(0x0100_0000_01b3).rotate_left(29)
+        };
+        ThreadTag(name.0.iter().fold(0xcbf2_9ce4_8422_2325, step))
+    }
+}
+
 /// What is kept in every schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Shield {
@@ -30,6 +45,10 @@ pub enum Shield {
     Atomic { from: Mark, to: Mark, most: u32, lock: Option<u64> },
     /// `then` waits until `first` was executed so many times, or can come no more.
     Order { first: Mark, times: u32, then: Mark },
+    /// The same for what two threads do, once each: where they do it at one place, the marks alone do not tell who comes first.
+    Between { first: Mark, of: ThreadTag, then: Mark, by: ThreadTag },
+    /// Each `then` waits for a `first` of its own, the second for the second, as long as one can come; `ahead` of them come first.
+    Turns { first: Mark, then: Mark, ahead: u32 },
     /// A wait at this place does not time out as long as anybody else can go on.
     Patient { at: Mark },
     /// The process does not end as long as another thread can go on.
@@ -44,7 +63,9 @@ impl Shield {
     pub fn marks(&self) -> Vec<Mark> {
         match *self {
             Shield::Atomic { from, to, .. } => vec![from, to],
-            Shield::Order { first, then, .. } => vec![first, then],
+            Shield::Order { first, then, .. }
+            | Shield::Between { first, then, .. }
+            | Shield::Turns { first, then, .. } => vec![first, then],
             Shield::Patient { at } => vec![at],
             Shield::Outlived | Shield::Usual => Vec::new(),
         }

@@ -153,6 +153,8 @@ pub(crate) struct State {
     /// Streams the program opened, to be closed with it.
     pub open_files: Vec<u64>,
     pub sem_names: FxHashMap<String, u64>,
+    /// Who destroyed a sync object, and where.
+    pub destroyed: FxHashMap<u64, (ThreadId, SiteId)>,
     pub descriptors: crate::models::descriptors::Descriptors,
     pub children: crate::models::children::Children,
     /// What the program believes about `std::cout` and `stdout`.
@@ -255,6 +257,7 @@ impl OwnedMachine {
             stubs: Vec::new(),
             open_files: Vec::new(),
             sem_names: FxHashMap::default(),
+            destroyed: FxHashMap::default(),
             descriptors: Default::default(),
             children: Default::default(),
             synced_with_stdio: true,
@@ -484,6 +487,7 @@ impl Machine {
         self.jumps.clear();
         self.nondet.begin(&input.nondet);
         self.sem_names.clear();
+        self.destroyed.clear();
         self.descriptors.clear();
         self.children.clear();
         self.synced_with_stdio = true;

@@ -22,6 +22,7 @@ pub fn describe(failing: &Failing, avoidable: bool) -> Option<Words> {
         .or_else(|| lost(trace, requests).filter(|_| avoidable))
         .or_else(|| unannounced(failing, requests))
         .or_else(|| nobody_left(failing, requests).filter(|_| !avoidable))
+        .or_else(|| nobody_comes(failing, requests).filter(|_| !avoidable))
 }
 
 /// Locks that nobody has given back.
@@ -101,12 +102,17 @@ fn not_released(
     })
 }
 
-/// Each waits for a lock that the next one has.
+/// Each waits for a lock that the next one has, or for its end.
 fn cycle(failing: &Failing, requests: &[Request], held: &[Held]) -> Option<Words> {
     let next = |request: &Request| {
-        let at = wanted(request)?;
-        let owner = held.iter().find(|held| held.lock == at)?;
-        requests.iter().find(|other| other.thread == owner.thread)
+        let thread = match request.wants {
+            Wants::Join { child } => child,
+            _ => {
+                let at = wanted(request)?;
+                held.iter().find(|held| held.lock == at)?.thread
+            }
+        };
+        requests.iter().find(|other| other.thread == thread)
     };
     for start in requests {
         let mut members = vec![start];
@@ -127,29 +133,46 @@ fn told_cycle(failing: &Failing, members: &[&Request], held: &[Held]) -> Option<
     let trace = &failing.observed.trace;
     let mut clauses = Vec::new();
     let mut locks = Vec::new();
+    let mut joins = Vec::new();
     let mut region = Vec::new();
     for (index, request) in members.iter().enumerate() {
-        let wants = wanted(request)?;
+        let me = trace.thread_name(request.thread);
         let before = members[(index + members.len() - 1) % members.len()];
-        let has = wanted(before)?;
-        let owned = held.iter().find(|held| held.lock == has && held.thread == request.thread)?;
-        let taken = place(trace, owned.taken)?;
+        let mut has = String::new();
+        if let Some(lock) = wanted(before) {
+            let is_it = |held: &&Held| held.lock == lock && held.thread == request.thread;
+            let taken = place(trace, held.iter().find(is_it)?.taken)?;
+            has = format!("has {} (since {}) and ", name(trace, lock), taken.short());
+            region.push(taken.clone());
+        }
         let blocked = blocked_at(failing, request);
-        clauses.push(format!(
-            "{} has {} (since {}) and waits for {}{}",
-            trace.thread_name(request.thread),
-            name(trace, has),
-            taken.short(),
-            name(trace, wants),
-            blocked.as_ref().map_or_else(String::new, |at| format!(" at {}", at.short()))
-        ));
-        locks.push(name(trace, wants).to_owned());
-        region.push(taken.clone());
+        let at = blocked.as_ref().map_or_else(String::new, |at| format!(" at {}", at.short()));
+        let waits = match request.wants {
+            Wants::Join { child } => {
+                joins.push(trace.thread_name(child));
+                format!("for {} to end", trace.thread_name(child))
+            }
+            _ => {
+                let lock = name(trace, wanted(request)?);
+                locks.push(lock.to_owned());
+                format!("for {lock}")
+            }
+        };
+        clauses.push(format!("{me} {has}waits {waits}{at}"));
         region.extend(blocked);
     }
     locks.sort();
     locks.dedup();
     let advice = match locks.as_slice() {
+        [] => return None,
+        all if !joins.is_empty() => {
+            let joined: Vec<String> = joins.iter().map(ToString::to_string).collect();
+            format!(
+                "do not wait for {} to end while {} is held: it is needed for that",
+                joined.join(", "),
+                all.join(", ")
+            )
+        }
         [one] => format!("do not take {one} again while it is held"),
         all => format!("let all threads take these in the same order: {}", all.join(", ")),
     };
@@ -285,6 +308,62 @@ fn nobody_left(failing: &Failing, requests: &[Request]) -> Option<Words> {
         ),
         region: vec![wait_at.clone()],
     })
+}
+
+/// Somebody waits for a semaphore that nobody will post, or at a barrier to which too few come, whatever the order.
+fn nobody_comes(failing: &Failing, requests: &[Request]) -> Option<Words> {
+    let trace = &failing.observed.trace;
+    let (request, at) = requests.iter().find_map(|request| match request.wants {
+        Wants::Semaphore { at } | Wants::Barrier { at } => Some((request, at)),
+        _ => None,
+    })?;
+    let blocked = blocked_at(failing, request)?;
+    let (what, here) = (name(trace, at), blocked.short());
+    let count = |is_it: fn(&EventKind) -> bool| {
+        let same = |event: &&Event| event.kind.location() == Some(at) && is_it(&event.kind);
+        trace.events.iter().filter(same).count()
+    };
+    let begun = trace.events.iter().rev().find_map(|event| match event.kind {
+        EventKind::SyncInit { at: of, value } if of == at => Some(value),
+        _ => None,
+    });
+    let begun = begun.map_or_else(String::new, |value| match request.wants {
+        Wants::Barrier { .. } => format!(", which takes {value}"),
+        _ => format!("; it began with {value}"),
+    });
+    let (sentence, advice) = match request.wants {
+        Wants::Barrier { .. } => {
+            let waiting = requests.iter().filter(|other| other.wants == request.wants).count();
+            (
+                format!(
+                    "{waiting} threads wait at the barrier {what} at {here}{begun}: nobody else is left to come"
+                ),
+                format!(
+                    "let as many threads come to {here} as {what} was set up for, or set it up for {waiting}"
+                ),
+            )
+        }
+        _ => {
+            let posts = count(|kind| matches!(kind, EventKind::SemPost { .. }));
+            let taken = count(|kind| {
+                matches!(
+                    kind,
+                    EventKind::SemWait { .. } | EventKind::SemTryWait { acquired: true, .. }
+                )
+            });
+            (
+                format!(
+                    "{} waits for the semaphore {what} at {here}, and nobody is left to post it{begun}, was posted {posts} and taken \
+                     {taken} times",
+                    trace.thread_name(request.thread)
+                ),
+                format!(
+                    "{what} has to be posted once for every time that it is waited for, as at {here}"
+                ),
+            )
+        }
+    };
+    Some(Words { pattern: Pattern::DeadlockByCondition, sentence, advice, region: vec![blocked] })
 }
 
 /// Somebody waits on a condition variable, and those who could signal it wait themselves or have ended.

@@ -169,7 +169,8 @@ impl<'s> Seen<'s> {
         if matches!(self.kind, FailureKind::DoubleFree) {
             return Pattern::DoubleFree;
         }
-        let updates = reads(a) && writes(b) && self.same_location();
+        // What nobody else has written in between is not lost.
+        let updates = reads(a) && writes(b) && self.same_location() && self.is_overwritten();
         if updates && self.flows() {
             return Pattern::LostUpdate;
         }
@@ -177,12 +178,20 @@ impl<'s> Seen<'s> {
         {
             return Pattern::BrokenLock;
         }
-        match (reads(a), writes(a), reads(b), writes(b)) {
+        match (reads(a) && !self.only_writes(), writes(a), reads(b), writes(b)) {
             (_, true, _, true) if !self.same_location() && !self.is_again() && self.publishes() => {
                 Pattern::EarlyPublication
             }
             _ if updates && !self.decides(|why| why == ConditionKind::Branch) => {
                 Pattern::LostUpdate
+            }
+            // Somebody sees what it was while it is being changed.
+            (true, _, _, true)
+                if self.same_location()
+                    && !self.is_overwritten()
+                    && !self.decides(|why| why == ConditionKind::Branch) =>
+            {
+                Pattern::AtomicityViolation
             }
             (true, ..) if self.decides(|_| true) => Pattern::CheckThenAct,
             (true, _, true, false) if !self.same_location() => Pattern::TornRead,
@@ -190,6 +199,24 @@ impl<'s> Seen<'s> {
             (false, true, _, true) if !self.is_again() || self.is_seen_whole() => Pattern::TornRead,
             _ => Pattern::AtomicityViolation,
         }
+    }
+
+    /// Whether somebody writes in between what its end writes, or might have, where only the beginning is known.
+    fn is_overwritten(&self) -> bool {
+        let at = self.event(self.end).kind.location();
+        let is_it = |index: &usize| {
+            let kind = &self.event(*index).kind;
+            kind.location() == at && writes(kind)
+        };
+        self.between.is_empty() || self.between.iter().any(is_it)
+    }
+
+    /// Whether what it read first, if it did, decides nothing and goes nowhere: it only wrote.
+    fn only_writes(&self) -> bool {
+        matches!(self.event(self.begin).kind, EventKind::ReadModifyWrite { .. })
+            && writes(&self.event(self.begin).kind)
+            && !self.flows()
+            && !self.decides(|_| true)
     }
 
     /// Whether it ends with what it began with, in another round.
@@ -361,7 +388,12 @@ impl<'s> Seen<'s> {
             _ => self.calls.apart(index, event.site),
         };
         let called = calls::said(called);
-        format!("{} {}{value} at {place}{called}", event.kind.does(), name(self.trace, index))
+        // An exchange that failed, or that changed nothing.
+        let does = match &event.kind {
+            EventKind::ReadModifyWrite { old, new, .. } if old == new => "finds".to_owned(),
+            kind => kind.does().to_string(),
+        };
+        format!("{does} {}{value} at {place}{called}", name(self.trace, index))
     }
 
     fn sentence(&self, pattern: Pattern) -> String {
@@ -389,6 +421,11 @@ impl<'s> Seen<'s> {
                     "{owner} {a}; then {rival}; then {owner} {b}: each goes by what it saw, and both free it{freed}"
                 )
             }
+            Pattern::TornRead if writes(&self.event(self.begin).kind) && self.same_location() => {
+                format!(
+                    "{owner} {a} and then {b}; in between {rival}: it sees a value that was not meant for it"
+                )
+            }
             Pattern::TornRead if reads(&self.event(self.begin).kind) => format!(
                 "{owner} {a} and {b}, which belong together; in between {rival}: it sees half of each"
             ),
@@ -410,6 +447,9 @@ impl<'s> Seen<'s> {
 }
 
 fn name(trace: &Trace, index: usize) -> String {
+    if let EventKind::Descriptor { name } = &trace.events[index].kind {
+        return name.clone();
+    }
     trace.events[index].kind.location().map_or(String::new(), |at| trace.location(at).name.clone())
 }
 

@@ -1,9 +1,9 @@
 //! The words for an order that should have held.
 
 use unravel_results::Pattern;
-use unravel_trace::{Event, EventKind, FailureKind, Value, Verb};
+use unravel_trace::{Event, EventKind, FailureKind, Shield, Value, Verb};
 
-use super::orders::{End, Wanted};
+use super::orders::{End, Returned, Wanted};
 use crate::calls;
 use crate::failing::Failing;
 use crate::pattern::Words;
@@ -18,6 +18,10 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
         return flag.words(failing, wanted);
     }
     let (sentence, advice) = match pattern {
+        _ if wanted.is_return => {
+            let (used, last) = (first.clone(), then.clone());
+            return returned(failing, &Returned { used, last });
+        }
         _ if gives_away_local(failing, wanted) => {
             let failed = failing.failure.place().map_or_else(|| there.clone(), |at| at.short());
             (
@@ -33,6 +37,17 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
                 ),
             )
         }
+        _ if matches!(wanted.shield, Shield::Turns { .. }) => (
+            format!(
+                "{} more often than {} at {there}: it does not wait for one of its own each time",
+                did(then),
+                verb_of(first, &what)
+            ),
+            format!(
+                "each time {} comes to {here} it has to wait until {} has been at {there} once more",
+                then.thread, first.thread
+            ),
+        ),
         Pattern::EarlyFree => (
             format!(
                 "{} while {}{} still needs it at {there}",
@@ -64,8 +79,10 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
         _ => (
             format!("{} before {} at {there}", did(then), verb_of(first, &what)),
             format!(
-                "{} at {there} has to come first: let {} wait for it at {here}",
-                first.thread, then.thread
+                "{} at {there} has to come first: let {} wait for it at {here}{}",
+                first.thread,
+                then.thread,
+                or_look(failing, wanted)
             ),
         ),
     };
@@ -144,6 +161,62 @@ impl Flag {
     }
 }
 
+/// A local variable that is used when its function has returned; seen in the failing run, whatever would keep it away.
+pub fn returned(failing: &Failing, returned: &Returned) -> Words {
+    let Returned { used, last } = returned;
+    let (here, there) = (last.place.short(), used.place.short());
+    let trace = &failing.observed.trace;
+    let joins = trace.events.iter().any(|event| match event.kind {
+        EventKind::Join { child } => *trace.thread_name(child) == used.thread,
+        _ => false,
+    });
+    let is_creator = last.thread.is_ancestor_of(&used.thread);
+    Words {
+        pattern: if is_creator && !joins { Pattern::MissingJoin } else { Pattern::EarlyFree },
+        sentence: format!(
+            "{} leaves after {here} the function whose local variable {} uses at {there}: it is gone by then",
+            last.thread, used.thread
+        ),
+        advice: format!(
+            "let {} wait for {} before that function returns, after {here}, or keep what {there} uses where it lives long enough",
+            last.thread, used.thread
+        ),
+        region: vec![used.place.clone(), last.place.clone()],
+    }
+}
+
+/// Several orders that have to hold together.
+pub fn together(failing: &Failing, wanted: &[Wanted]) -> Words {
+    let mut words = describe(failing, &wanted[0]);
+    let short = |end: &End| format!("{} at {}", end.thread, end.place.short());
+    let mut all: Vec<String> = Vec::new();
+    for wanted in wanted {
+        let Wanted { first, then, .. } = wanted;
+        let order = match wanted.shield {
+            Shield::Turns { .. } => format!(
+                "{} has to wait each time until {} has come once more",
+                short(then),
+                short(first)
+            ),
+            _ => format!("{} has to come before {}", short(first), short(then)),
+        };
+        if !all.contains(&order) {
+            all.push(order);
+        }
+        for place in [&first.place, &then.place] {
+            if !words.region.contains(place) {
+                words.region.push(place.clone());
+            }
+        }
+    }
+    // Parts of one condition are read one after the other: that is one order.
+    if all.len() > 1 {
+        words.pattern = Pattern::OrderViolation;
+        words.advice = format!("it takes {} orders together: {}", all.len(), all.join(", and "));
+    }
+    words
+}
+
 /// Whether a thread writes a pointer that the failing thread reads there, and what it pointed to was a local variable.
 fn gives_away_local(failing: &Failing, wanted: &Wanted) -> bool {
     let trace = &failing.observed.trace;
@@ -157,6 +230,23 @@ fn gives_away_local(failing: &Failing, wanted: &Wanted) -> bool {
             *trace.thread_name(event.thread) == failing.failure.thread
                 && matches!(&event.kind, EventKind::Read { at: from, value: got } if from == at && got == value)
         })
+}
+
+/// Of a null pointer that another thread has left there: who uses it can look.
+fn or_look(failing: &Failing, wanted: &Wanted) -> String {
+    let trace = &failing.observed.trace;
+    let written = wanted.then.event.map(|index| &trace.events[index].kind);
+    let is_null = matches!(written, Some(EventKind::Write { value: Value::Word(0), .. }))
+        && failing.failure.kind == FailureKind::NullDereference
+        && wanted.first.thread == failing.failure.thread;
+    match is_null {
+        true => format!(
+            "; or let {} look whether there is still something at {} before it uses it, in one step with the use",
+            wanted.first.thread,
+            wanted.first.place.short()
+        ),
+        false => String::new(),
+    }
 }
 
 /// Where a thread got what was taken from it: the last it saw of it before.
@@ -210,7 +300,11 @@ fn pattern(failing: &Failing, wanted: &Wanted) -> Pattern {
     let creator = then.thread.is_ancestor_of(&first.thread);
     match then.verb {
         _ if gives_away_local(failing, wanted) => Pattern::EarlyFree,
-        _ if creator && !joins => Pattern::MissingJoin,
+        _ if matches!(wanted.shield, Shield::Turns { .. }) => Pattern::OrderViolation,
+        // Who waits for something that never comes would not be helped by waiting for an end as well.
+        _ if creator && !joins && failing.failure.kind != FailureKind::Deadlock => {
+            Pattern::MissingJoin
+        }
         Verb::Frees | Verb::Destroys => Pattern::EarlyFree,
         Verb::Signals | Verb::Broadcasts => Pattern::LostWakeUp,
         Verb::Reads | Verb::Updates if matches!(first.verb, Verb::Writes | Verb::Updates) => {

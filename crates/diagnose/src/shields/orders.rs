@@ -1,12 +1,22 @@
 //! Orders that should have held: those of the root cause, the other way round.
 
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
 use unravel_results::{Participant, RootCause};
-use unravel_trace::{EventKind, FailureKind, Mark, Place, Shield, ThreadName, Trace, Verb};
+use unravel_trace::{
+    Event, EventKind, FailureKind, LocationId, Mark, Object, Place, Shield, ThreadName, ThreadTag,
+    Trace, Value, Verb,
+};
 
 use super::naming::writes;
-use crate::budgets::MOST_ORDERS;
+use crate::budgets::{
+    LEAST_ADDRESS, LOOK_BACK, MOST_ORDERS, MOST_OTHER_ORDERS, MOST_RIVALS, WINDOW,
+};
 use crate::failing::Failing;
-use crate::held::held;
+use crate::held::{Held, held};
+use crate::points::{Extents, Touch};
+use crate::relevance::Relevance;
 
 /// `first` should come before `then`.
 #[derive(Clone, Debug)]
@@ -15,6 +25,8 @@ pub struct Wanted {
     pub first: End,
     pub then: End,
     pub object: String,
+    /// What comes then is the last before a function returns.
+    pub is_return: bool,
 }
 
 /// One of the two.
@@ -28,39 +40,138 @@ pub struct End {
     mark: Mark,
 }
 
-pub fn candidates(failing: &Failing, cause: &RootCause, passing: Option<&Trace>) -> Vec<Wanted> {
+pub fn candidates(failing: &Failing, cause: &RootCause, all: &[&Trace]) -> Vec<Wanted> {
     let trace = &failing.observed.trace;
+    let passing = all.first().copied();
+    let locks = held(trace);
     let mut pairs: Vec<(End, End, String)> = Vec::new();
-    pairs.extend(misuse(failing, passing));
+    pairs.extend(all.iter().find_map(|run| misuse(failing, run)));
     pairs.extend(use_before_free(failing));
     for order in &cause.orders {
         let end = |who: &Participant| End::of(who, trace, passing);
         let pair = (end(&order.second), end(&order.first), order.object.clone());
         let outside =
-            before_lock(&pair.1, trace).map(|then| (pair.0.clone(), then, pair.2.clone()));
-        pairs.push(in_sections(&pair, trace, passing).unwrap_or(pair));
+            before_lock(&pair.1, trace, &locks).map(|then| (pair.0.clone(), then, pair.2.clone()));
+        pairs.push(in_sections(&pair, trace, all).unwrap_or(pair));
         pairs.extend(outside);
     }
     let mut wanted: Vec<Wanted> = Vec::new();
-    for (first, then, object) in pairs {
-        if first.mark == then.mark {
-            continue;
-        }
-        let count = |trace: &Trace| {
-            trace.events.iter().filter(|event| Mark::of_event(trace, event) == first.mark).count()
-                as u32
+    for pair in pairs {
+        let count = |mark: Mark| {
+            let of = |trace: &Trace| {
+                let is_it = |event: &&Event| {
+                    event.kind != EventKind::Start && Mark::of_event(trace, event) == mark
+                };
+                trace.events.iter().filter(is_it).count() as u32
+            };
+            all.iter().map(|run| of(run)).max().unwrap_or(0).max(of(trace))
         };
-        let most = passing.map_or(0, count).max(count(trace)).max(1);
-        let last = matches!(then.verb, Verb::Frees | Verb::Destroys).then_some(u32::MAX);
-        for times in [1, most].into_iter().chain(last) {
-            let shield = Shield::Order { first: first.mark, times, then: then.mark };
-            if !wanted.iter().any(|known| known.shield == shield) {
-                let (first, then, object) = (first.clone(), then.clone(), object.clone());
-                wanted.push(Wanted { shield, first, then, object });
-            }
-        }
+        add(&mut wanted, pair, count);
     }
     wanted.truncate(MOST_ORDERS);
+    if let Some(returned) = Returned::of(failing, all) {
+        let mut kept = Vec::new();
+        add(&mut kept, (returned.used, returned.last, String::new()), |_| 1);
+        kept.iter_mut().for_each(|wanted| wanted.is_return = true);
+        wanted.splice(0..0, kept);
+    }
+    wanted
+}
+
+/// The shields that keep one order; `count` says how often a mark is seen in a run.
+fn add(
+    wanted: &mut Vec<Wanted>,
+    (first, then, object): (End, End, String),
+    count: impl Fn(Mark) -> u32,
+) {
+    let mut shields = Vec::new();
+    if first.mark == then.mark {
+        // Who of two threads comes first to one place.
+        let (of, by) = (ThreadTag::of(&first.thread), ThreadTag::of(&then.thread));
+        if of != by {
+            shields.push(Shield::Between { first: first.mark, of, then: then.mark, by });
+        }
+    } else {
+        let most = count(first.mark).max(1);
+        let last = matches!(then.verb, Verb::Frees | Verb::Destroys).then_some(u32::MAX);
+        let times = [1, most].into_iter().chain(last);
+        shields.extend(times.map(|times| Shield::Order {
+            first: first.mark,
+            times,
+            then: then.mark,
+        }));
+        if count(then.mark) > 1 {
+            let (first, then) = (first.mark, then.mark);
+            // What was there before counts for one.
+            shields.extend([0, 1].map(|ahead| Shield::Turns { first, then, ahead }));
+        }
+    }
+    for shield in shields {
+        if !wanted.iter().any(|known| known.shield == shield) {
+            let (first, then, object) = (first.clone(), then.clone(), object.clone());
+            wanted.push(Wanted { shield, first, then, object, is_return: false });
+        }
+    }
+}
+
+/// Orders of a run that fails so, the other way round, and turns that its threads might take: what the failure depends on first,
+/// then the last.
+pub fn of_run(run: &Trace, relevance: &Relevance, extents: &Extents) -> Vec<Wanted> {
+    let mut found: Vec<(u32, Reverse<usize>, (End, End, String))> = Vec::new();
+    let mut seen: FxHashMap<LocationId, Vec<usize>> = FxHashMap::default();
+    // What comes at the end of a long run says enough, and every pair is looked at.
+    let begin = run.events.len().saturating_sub(WINDOW);
+    let mut locks = held(run);
+    locks.retain(|held| held.released.is_none_or(|released| released >= begin));
+    let mut counts: FxHashMap<Mark, u32> = FxHashMap::default();
+    for (index, event) in run.events.iter().enumerate() {
+        if event.kind != EventKind::Start {
+            *counts.entry(Mark::of_event(run, event)).or_default() += 1;
+        }
+        let Some(at) = event.kind.location() else { continue };
+        let touch = Touch::of_event(run, event);
+        let is_data = matches!(touch, Touch::Memory { .. });
+        if index < begin || !is_data || !relevance.may_matter(&touch, extents) {
+            continue;
+        }
+        let rank = relevance.rank(&touch, extents);
+        let known = seen.entry(at).or_default();
+        let mut marks: Vec<Mark> = Vec::new();
+        for before in known.iter().rev().take(LOOK_BACK) {
+            let other = &run.events[*before];
+            let mark = Mark::of_event(run, other);
+            let conflicts = other.thread != event.thread
+                && touch.conflicts(&Touch::of_event(run, other), extents);
+            if !conflicts || marks.contains(&mark) || marks.len() >= MOST_RIVALS {
+                continue;
+            }
+            marks.push(mark);
+            let Some((later, earlier)) = End::at(run, index).zip(End::at(run, *before)) else {
+                continue;
+            };
+            let name = || run.location(at).name.clone();
+            let absent = |end: End| End { event: None, ..end };
+            // What came first should come later, or, where both come again, one of the other each time.
+            for (first, then) in [(&later, &earlier), (&earlier, &later)] {
+                let is_turn = std::ptr::eq(first, &earlier);
+                if is_turn && (!writes(&run.events[*before].kind) || writes(&event.kind)) {
+                    continue;
+                }
+                let outside = before_lock(then, run, &locks);
+                for then in outside.into_iter().chain([then.clone()]) {
+                    let pair = (absent(first.clone()), absent(then), name());
+                    found.push((rank, Reverse(index), pair));
+                }
+            }
+        }
+        known.push(index);
+    }
+    found.sort_by_key(|(rank, last, _)| (*rank, *last));
+    let mut wanted = Vec::new();
+    for (_, _, pair) in found {
+        add(&mut wanted, pair, |mark| counts.get(&mark).copied().unwrap_or(0));
+    }
+    wanted.truncate(MOST_OTHER_ORDERS);
     wanted
 }
 
@@ -69,14 +180,14 @@ pub fn candidates(failing: &Failing, cause: &RootCause, passing: Option<&Trace>)
 fn in_sections(
     (first, then, _): &(End, End, String),
     failing: &Trace,
-    passing: Option<&Trace>,
+    passing: &[&Trace],
 ) -> Option<(End, End, String)> {
     if !first.verb.takes_lock() || !then.verb.takes_lock() {
         return None;
     }
-    let passing = passing?;
     let later = section(failing, then)?;
-    let earlier = section(failing, first).or_else(|| section(passing, first))?;
+    let earlier = section(failing, first)
+        .or_else(|| passing.iter().find_map(|passing| section(passing, first)))?;
     let is_freed = |kind: &EventKind| matches!(kind, EventKind::Free { .. });
     // What is given back matters more than what is changed.
     let freed = later.iter().filter(|(index, trace)| is_freed(&trace.events[*index].kind));
@@ -113,9 +224,11 @@ fn section<'t>(trace: &'t Trace, end: &End) -> Option<Vec<(usize, &'t Trace)>> {
     let own = |index: &usize| trace.events[*index].thread.index() == thread;
     let taken = match end.event {
         Some(index) if own(&index) => index,
-        _ => (0..trace.events.len())
-            .filter(own)
-            .find(|at| Mark::of_event(trace, &trace.events[*at]) == end.mark)?,
+        _ => (0..trace.events.len()).filter(own).find(|at| {
+            let event = &trace.events[*at];
+            // A thread begins at the place of what it does first.
+            event.kind != EventKind::Start && Mark::of_event(trace, event) == end.mark
+        })?,
     };
     let lock = trace.events[taken].kind.location()?;
     let inside = (taken + 1..trace.events.len()).filter(own).take_while(
@@ -134,21 +247,21 @@ fn section<'t>(trace: &'t Trace, end: &End) -> Option<Vec<(usize, &'t Trace)>> {
 }
 
 /// What happens with a lock held waits before the lock: who waited inside would keep others from doing what it waits for.
-fn before_lock(then: &End, failing: &Trace) -> Option<End> {
+fn before_lock(then: &End, failing: &Trace, held: &[Held]) -> Option<End> {
     let event = then.event?;
     let thread = failing.events[event].thread;
-    let outermost = held(failing).into_iter().find(|h| h.thread == thread && h.at(event))?;
+    let outermost = held.iter().find(|h| h.thread == thread && h.at(event))?;
     let mark = Mark::of_event(failing, &failing.events[outermost.taken]);
     Some(End { mark, ..then.clone() })
 }
 
 /// Of a sync object that is destroyed in use, or used destroyed: the use, and who destroys it. What failed is no event, but a run
 /// that passes has it.
-fn misuse(failing: &Failing, passing: Option<&Trace>) -> Option<(End, End, String)> {
+fn misuse(failing: &Failing, passing: &Trace) -> Option<(End, End, String)> {
     if failing.failure.kind != FailureKind::SyncMisuse {
         return None;
     }
-    let (trace, passing) = (&failing.observed.trace, passing?);
+    let trace = &failing.observed.trace;
     let (thread, place) = (&failing.failure.thread, failing.failure.place()?);
     let failed = passing.events.iter().position(|event| {
         passing.thread_name(event.thread) == thread && passing.place(event) == Some(place)
@@ -194,6 +307,69 @@ fn use_before_free(failing: &Failing) -> Option<(End, End, String)> {
         .then(|| Some((end(used)?, end(freed)?, trace.location(at).name.clone())))?
 }
 
+/// A local variable that a thread uses when its function has returned, though runs that pass use it there, too. Who has lent
+/// it: the thread that wrote down its address for the other, else the one that began it.
+///
+/// *Not modelled*: an access to a stack is no event, nor is the return of a function: what comes next stands for the one, what
+/// came last for the other.
+#[derive(Clone, Debug)]
+pub struct Returned {
+    /// The use, in a run that passes.
+    pub used: End,
+    /// The last that is seen of the thread whose variable it is, before its function returns.
+    pub last: End,
+}
+
+impl Returned {
+    pub fn of(failing: &Failing, passing: &[&Trace]) -> Option<Returned> {
+        if failing.failure.kind != FailureKind::DeadStack {
+            return None;
+        }
+        let trace = &failing.observed.trace;
+        let (who, place) = (&failing.failure.thread, failing.failure.place()?);
+        let of = |run: &Trace, name: &ThreadName| -> Vec<usize> {
+            let is_own = |index: &usize| run.thread_name(run.events[*index].thread) == name;
+            (0..run.events.len()).filter(is_own).collect()
+        };
+        let done = of(trace, who);
+        let used = passing.iter().find_map(|run| {
+            let own = of(run, who);
+            let mark = |run: &Trace, index: usize| Mark::of_event(run, &run.events[index]);
+            let goes_on = own.len() > done.len()
+                && done.iter().zip(&own).all(|(a, b)| mark(trace, *a) == mark(run, *b));
+            let next = goes_on.then(|| own[done.len()])?;
+            Some(End { event: None, place: place.clone(), ..End::at(run, next)? })
+        })?;
+        let creator = ThreadName(who.0[..who.0.len().checked_sub(1)?].to_vec());
+        let owner = lender(trace, who).unwrap_or(&creator);
+        let is_seen = |index: &&usize| {
+            trace.place(&trace.events[**index]).is_some_and(|place| !place.is_system())
+        };
+        let last = *of(trace, owner).iter().rfind(is_seen)?;
+        Some(Returned { used, last: End::at(trace, last)? })
+    }
+}
+
+/// Who wrote down an address of nothing that is known by name, which a thread has read.
+fn lender<'t>(trace: &'t Trace, who: &ThreadName) -> Option<&'t ThreadName> {
+    let is_known = |word: u64| {
+        let inside = |object: &Object| {
+            (object.address..object.address + object.bytes.max(1)).contains(&word)
+        };
+        trace.objects.iter().any(inside)
+    };
+    let read = trace.events.iter().rposition(|event| {
+        let points = |value: &Value| matches!(value, Value::Word(word) if *word > LEAST_ADDRESS && !is_known(*word));
+        trace.thread_name(event.thread) == who
+            && matches!(&event.kind, EventKind::Read { value, .. } if points(value))
+    })?;
+    let at = trace.events[read].kind.location();
+    let written = trace.events[..read]
+        .iter()
+        .rfind(|event| event.kind.location() == at && writes(&event.kind))?;
+    Some(trace.thread_name(written.thread)).filter(|name| *name != who)
+}
+
 impl End {
     fn at(trace: &Trace, index: usize) -> Option<End> {
         let event = &trace.events[index];
@@ -210,7 +386,9 @@ impl End {
         let seen = who.event.map(|index| (failing, index as usize)).or_else(|| {
             let trace = passing?;
             let is_it = |event: &unravel_trace::Event| {
-                event.site == who.key.site && *trace.thread_name(event.thread) == who.key.thread
+                event.site == who.key.site
+                    && event.kind != EventKind::Start
+                    && *trace.thread_name(event.thread) == who.key.thread
             };
             Some((trace, trace.events.iter().position(is_it)?))
         });
@@ -235,7 +413,20 @@ impl Wanted {
         let related = self.first.thread.is_ancestor_of(&self.then.thread)
             || self.then.thread.is_ancestor_of(&self.first.thread);
         let Some(used) = self.then.event else { return false };
-        let at = failing.events[used].kind.location();
+        let kind = &failing.events[used].kind;
+        // Who takes a lock uses nothing yet, and who waits for each of many is not too early once.
+        let uses = matches!(
+            kind,
+            EventKind::Read { .. }
+                | EventKind::Write { .. }
+                | EventKind::ReadModifyWrite { .. }
+                | EventKind::Free { .. }
+                | EventKind::SyncDestroy { .. }
+        );
+        if !uses || matches!(self.shield, Shield::Turns { .. }) {
+            return false;
+        }
+        let at = kind.location();
         let own = |event: &&unravel_trace::Event| {
             *failing.thread_name(event.thread) == self.then.thread && event.kind.location() == at
         };

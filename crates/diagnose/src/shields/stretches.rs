@@ -34,6 +34,8 @@ struct Gap {
     /// The thread's events around it, by their position among its own.
     before: usize,
     touches: Vec<Touch>,
+    /// Others use a pipe, a socket or the like.
+    descriptors: bool,
 }
 
 /// The failing run, and what its threads would have done next.
@@ -176,6 +178,10 @@ pub fn candidates(
     let trace = &run.trace;
     let guards = lock_like(run);
     let all_held = held(trace);
+    let mut takers: FxHashMap<LocationId, FxHashSet<ThreadId>> = FxHashMap::default();
+    for held in &all_held {
+        takers.entry(held.lock).or_default().insert(held.thread);
+    }
     // What the failing run did not come to is not in the model, which cannot say what depends on it.
     let unreached: FxHashSet<u64> = trace.events[run.real..]
         .iter()
@@ -190,6 +196,10 @@ pub fn candidates(
         let gaps = gaps(run, &own);
         let held: Vec<Held> =
             all_held.iter().filter(|held| held.thread == thread).copied().collect();
+        // A lock that nobody else takes keeps nobody out.
+        let is_shared =
+            |held: &&Held| takers.get(&held.lock).is_some_and(|takers| takers.len() > 1);
+        let shared: Vec<Held> = held.iter().filter(is_shared).copied().collect();
         for (number, first) in gaps.iter().enumerate() {
             for last in &gaps[number..(number + MOST_WIDTH).min(gaps.len())] {
                 for (begin, end) in ends(trace, &own, first, last, extents) {
@@ -216,7 +226,7 @@ pub fn candidates(
                     };
                     let length = (end - begin) as u32;
                     let rank = Rank {
-                        protected: is_protected(&held, own[begin], own[end]),
+                        protected: is_protected(&shared, own[begin], own[end]),
                         relevance: relevance(a) + relevance(b),
                         length,
                     };
@@ -232,7 +242,7 @@ pub fn candidates(
                         end: own[end],
                         length,
                         takes_lock: relevance(a) == 0,
-                        next_round: ends_in_next_round(trace, calls, own[begin], own[end]),
+                        next_round: ends_in_next_round(trace, calls, &held, own[begin], own[end]),
                         from: from.clone(),
                         to: to.clone(),
                     };
@@ -263,7 +273,14 @@ fn taken_inside(trace: &Trace, own: &[usize], held: &[Held]) -> Option<u64> {
 }
 
 /// Whether the end comes in the next round of a loop around both: the thread came to such an end first, then to such a begin.
-fn ends_in_next_round(trace: &Trace, calls: &Calls, begin: usize, end: usize) -> bool {
+/// `held` are the locks of the thread.
+fn ends_in_next_round(
+    trace: &Trace,
+    calls: &Calls,
+    held: &[Held],
+    begin: usize,
+    end: usize,
+) -> bool {
     // One function that is called twice is no loop: the calls tell.
     if let Some((from, to)) = calls.beside(begin, end).zip(calls.beside(end, begin)) {
         return from.function == to.function && to.line < from.line;
@@ -274,8 +291,17 @@ fn ends_in_next_round(trace: &Trace, calls: &Calls, begin: usize, end: usize) ->
         trace.events.iter().position(alike)
     };
     let (from, to) = (&trace.events[begin], &trace.events[end]);
-    // The same again; on other data it may be one step of several that belong together.
-    let is_again = from.site == to.site && from.kind.location() == to.kind.location();
+    // The same again; on other data it may be one step of several that belong together, unless each has a section of its own with
+    // the same lock.
+    let parted = || {
+        let around = |event: usize| {
+            let before = held.partition_point(|held| held.taken < event);
+            held[..before].iter().rev().take(NESTED).filter(move |held| held.at(event))
+        };
+        around(begin)
+            .any(|one| around(end).any(|other| other.lock == one.lock && other.taken != one.taken))
+    };
+    let is_again = from.site == to.site && (from.kind.location() == to.kind.location() || parted());
     is_again || first(end) < first(begin)
 }
 
@@ -308,7 +334,9 @@ fn gaps(run: &Extended, own: &[usize]) -> Vec<Gap> {
         }
         let mut seen = FxHashSet::default();
         let mut touches = Vec::new();
-        for event in &trace.events[pair[0] + 1..until] {
+        let others = &trace.events[pair[0] + 1..until];
+        let descriptors = others.iter().any(|event| is_descriptor(&event.kind));
+        for event in others {
             let Some(at) = event.kind.location() else { continue };
             let touch = Touch::of_event(trace, event);
             let is_new = seen.insert((at, std::mem::discriminant(&event.kind)));
@@ -319,7 +347,7 @@ fn gaps(run: &Extended, own: &[usize]) -> Vec<Gap> {
                 break;
             }
         }
-        gaps.push(Gap { before, touches });
+        gaps.push(Gap { before, touches, descriptors });
     }
     gaps.reverse();
     gaps
@@ -339,9 +367,11 @@ fn ends(
         matches!(touch, Touch::Memory { .. } | Touch::Free { .. })
             && gap.touches.iter().any(|other| touch.conflicts(other, extents))
     };
+    // What two threads do with a pipe or the like has no address: any two may be about one.
+    let drains = |at: usize| last.descriptors && is_descriptor(&trace.events[own[at]].kind);
     let after: Vec<usize> = (last.before + 1..own.len())
         .take(STRETCH_ENDS)
-        .filter(|at| interferes(last, *at))
+        .filter(|at| interferes(last, *at) || drains(*at))
         .collect();
     let location = |position: usize| trace.events[own[position]].kind.location();
     let mut found = Vec::new();
@@ -354,6 +384,10 @@ fn ends(
         found.extend(after.iter().filter(changes).map(|end| (begin, *end)));
     }
     found
+}
+
+fn is_descriptor(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::Descriptor { .. })
 }
 
 /// Whether a thread holds one lock from before the first to after the last of two of its events; `held` are its own.

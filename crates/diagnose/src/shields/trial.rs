@@ -43,6 +43,15 @@ impl Trial {
         self.is_gone() && self.failed_without == self.tried
     }
 
+    /// Whether this failure is gone, and another has come instead of it.
+    pub fn is_other(&self) -> bool {
+        self.complete
+            && self.failed == 0
+            && self.failed_without >= FEWEST_FAILURES
+            && self.passed > 0
+            && self.otherwise > self.otherwise_without
+    }
+
     /// Whether it is worth a thorough trial.
     pub fn is_promising(&self) -> bool {
         self.complete && self.failed == 0 && self.passed > 0
@@ -166,7 +175,14 @@ impl<'t> Trials<'t> {
 
     /// How many schedules kept the shields, if every one of them fails so.
     pub fn always(&mut self, shields: &[Shield]) -> Option<u64> {
-        let mut failed = 0;
+        self.never_passes(shields)
+            .filter(|(_, otherwise)| *otherwise == 0)
+            .map(|(failed, _)| failed)
+    }
+
+    /// How many schedules kept the shields and fail so, and how many fail otherwise, if none passes.
+    pub fn never_passes(&mut self, shields: &[Shield]) -> Option<(u64, u64)> {
+        let (mut failed, mut otherwise) = (0, 0);
         for number in 0..self.ground.size().1 {
             if !self.may_go_on() {
                 return None;
@@ -174,10 +190,11 @@ impl<'t> Trials<'t> {
             match self.ground.end(shields, mode(number)) {
                 Ending::Failed => failed += 1,
                 Ending::Unknown => {}
-                Ending::Passed | Ending::FailedOtherwise => return None,
+                Ending::FailedOtherwise => otherwise += 1,
+                Ending::Passed => return None,
             }
         }
-        (failed >= FEWEST_FAILURES).then_some(failed)
+        (failed >= FEWEST_FAILURES).then_some((failed, otherwise))
     }
 }
 

@@ -187,6 +187,8 @@ pub enum KeptKind {
     Atomic,
     /// One comes before the other.
     Order,
+    /// Each of the one has to wait for one of the other: in turn.
+    Turns,
     /// A wait does not time out while others can go on.
     Patient,
     /// The process does not end while others can go on.
@@ -396,7 +398,8 @@ impl From<&results::Kept> for Kept {
     fn from(kept: &results::Kept) -> Kept {
         let kind = match kept.shield {
             Shield::Atomic { .. } => KeptKind::Atomic,
-            Shield::Order { .. } => KeptKind::Order,
+            Shield::Order { .. } | Shield::Between { .. } => KeptKind::Order,
+            Shield::Turns { .. } => KeptKind::Turns,
             Shield::Patient { .. } => KeptKind::Patient,
             Shield::Outlived => KeptKind::Outlived,
             Shield::Usual => KeptKind::Usual,

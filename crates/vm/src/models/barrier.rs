@@ -21,7 +21,7 @@ impl Machine {
         self.check_sync(address, USED, true);
         match barrier::state(address) {
             MAGIC => {}
-            DESTROYED => self.fail_sync(address, BYTES, site, "use of a destroyed barrier"),
+            DESTROYED => self.fail_destroyed(address, BYTES, site, "use of a destroyed barrier"),
             _ => {
                 self.fail_sync(address, BYTES, site, "use of a barrier before pthread_barrier_init")
             }
@@ -56,7 +56,7 @@ fn destroy(m: &mut Machine, a: Args) -> Flow {
     }
     barrier::set_state(address, DESTROYED);
     m.made_progress();
-    m.record_sync(a.site(), (address, BYTES), |at| EventKind::SyncDestroy { at });
+    m.record_destroyed(a.site(), (address, BYTES));
     OK
 }
 

@@ -29,7 +29,12 @@ impl Machine {
     fn check_cond(&mut self, address: u64, site: SiteId) {
         self.check_sync(address, cond::USED, true);
         if cond::state(address) == DESTROYED {
-            self.fail_sync(address, cond::BYTES, site, "use of a destroyed condition variable");
+            self.fail_destroyed(
+                address,
+                cond::BYTES,
+                site,
+                "use of a destroyed condition variable",
+            );
         }
     }
 }
@@ -61,7 +66,7 @@ pub(crate) fn destroy(m: &mut Machine, a: Args) -> Flow {
     }
     cond::set_state(address, DESTROYED);
     m.made_progress();
-    m.record_sync(a.site(), (address, cond::BYTES), |at| EventKind::SyncDestroy { at });
+    m.record_destroyed(a.site(), (address, cond::BYTES));
     OK
 }
 

@@ -1,7 +1,7 @@
 //! `pthread_mutex_*` and `pthread_spin_*`: normal, recursive, error-checking. Robust and
 //! priority-inheriting mutexes behave as normal ones.
 
-use unravel_trace::{Deviation, EventKind, FailureKind, Op, SiteId};
+use unravel_trace::{Deviation, EventKind, FailureKind, Op, Related, SiteId, ThreadId};
 
 use super::{Args, Family, Flow, OK, error};
 use crate::machine::Machine;
@@ -60,11 +60,31 @@ impl Machine {
         self.fail(FailureKind::SyncMisuse, format!("{what}: {name}"))
     }
 
+    /// The same of an object that is no more, with the place where it went.
+    pub fn fail_destroyed(&mut self, address: u64, bytes: u64, site: SiteId, what: &str) -> ! {
+        let name = self.sync_name(address, bytes, site, self.current);
+        let related = self.destroyed.get(&address).map(|(thread, site)| {
+            let place = self.program.sites.get(site.index()).map(|site| site.place.clone());
+            let who = &self.names[thread.index()];
+            let message = format!("destroyed here by {who}");
+            Related { message, stack: place.into_iter().collect() }
+        });
+        let related = related.into_iter().collect();
+        self.fail_with(FailureKind::SyncMisuse, format!("{what}: {name}"), related)
+    }
+
+    /// Notes the end of a sync object.
+    pub fn record_destroyed(&mut self, site: SiteId, (address, bytes): (u64, u64)) {
+        let by = ThreadId(self.current as u32);
+        self.destroyed.insert(address, (by, site));
+        self.record_sync(site, (address, bytes), |at| EventKind::SyncDestroy { at });
+    }
+
     fn check_mutex(&mut self, address: u64, site: SiteId) {
         self.check_sync(address, mutex::USED, true);
         let kind = mutex::kind(address);
         if kind == mutex::DESTROYED {
-            self.fail_sync(address, mutex::BYTES, site, "use of a destroyed mutex");
+            self.fail_destroyed(address, mutex::BYTES, site, "use of a destroyed mutex");
         }
         // Anything else in the kind's field is not what an initialiser leaves.
         if kind & !0x1ff != 0 {
@@ -122,7 +142,7 @@ pub(crate) fn destroy(m: &mut Machine, a: Args) -> Flow {
     }
     mutex::set_kind(address, mutex::DESTROYED);
     m.made_progress();
-    m.record_sync(a.site(), (address, mutex::BYTES), |at| EventKind::SyncDestroy { at });
+    m.record_destroyed(a.site(), (address, mutex::BYTES));
     OK
 }
 

@@ -26,7 +26,7 @@ impl Machine {
     fn check_rwlock(&mut self, address: u64, site: SiteId) {
         self.check_sync(address, rwlock::USED, true);
         if rwlock::state(address) == DESTROYED {
-            self.fail_sync(address, rwlock::BYTES, site, "use of a destroyed rwlock");
+            self.fail_destroyed(address, rwlock::BYTES, site, "use of a destroyed rwlock");
         }
     }
 
@@ -63,7 +63,7 @@ fn destroy(m: &mut Machine, a: Args) -> Flow {
     }
     rwlock::set_state(address, DESTROYED);
     m.made_progress();
-    m.record_sync(a.site(), (address, rwlock::BYTES), |at| EventKind::SyncDestroy { at });
+    m.record_destroyed(a.site(), (address, rwlock::BYTES));
     OK
 }
 

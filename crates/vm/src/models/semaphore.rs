@@ -35,7 +35,7 @@ impl Machine {
         self.check_sync(address, USED, true);
         match semaphore::state(address) {
             MAGIC => {}
-            DESTROYED => self.fail_sync(address, BYTES, site, "use of a destroyed semaphore"),
+            DESTROYED => self.fail_destroyed(address, BYTES, site, "use of a destroyed semaphore"),
             _ => self.fail_sync(address, BYTES, site, "use of a semaphore before sem_init"),
         }
     }
@@ -66,7 +66,7 @@ fn destroy(m: &mut Machine, a: Args) -> Flow {
     }
     semaphore::set_state(address, DESTROYED);
     m.made_progress();
-    m.record_sync(a.site(), (address, BYTES), |at| EventKind::SyncDestroy { at });
+    m.record_destroyed(a.site(), (address, BYTES));
     OK
 }
 
