@@ -355,3 +355,72 @@ int main(void)
         ],
     );
 }
+
+/// Where moving `work` before `announce` makes the check pass because nothing is done any more.
+fn undone(last: &str) -> String {
+    format!(
+        "#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+static atomic_int ready, filling;
+static int total;
+
+static void announce(void) {{ ready = 1; }}
+static void work(void)
+{{
+	if (ready) {{
+		filling = 1;
+		total += 5;
+		filling = 0;
+	}}
+}}
+
+static void *worker(void *arg)
+{{
+	announce();
+	work();
+	return arg;
+}}
+
+int main(void)
+{{
+	pthread_t thread;
+	pthread_create(&thread, NULL, worker, NULL);
+	int is_ready = ready;
+	int is_filling = filling;
+	assert(!(is_ready && is_filling));
+	pthread_join(thread, NULL);
+	{last}
+	return 0;
+}}
+"
+    )
+}
+
+#[test]
+fn a_patch_by_which_nothing_is_done_any_more_is_no_repair() {
+    for (number, (last, why)) in
+        [("printf(\"%d\\n\", total);", "prints"), ("(void)total;", "leaves 'total'")]
+            .iter()
+            .enumerate()
+    {
+        let directory = directory(&format!("repair-orders-undone-{number}"));
+        write(&directory, "undone.c", &undone(last));
+        let said = says(&directory, &["repair", "--json", "--most", "8", "undone.c"], FINDING);
+        let said: Value = serde_json::from_str(&said).expect("JSON");
+        let moved = |title: &str| title.contains("work()") && title.contains("announce()");
+        let repairs = said["repairs"].as_array().expect("a list of repairs");
+        assert!(!repairs.is_empty(), "{said:#}");
+        for repair in repairs {
+            assert!(!moved(repair["title"].as_str().expect("a title")), "{repair:#}");
+            assert_eq!(repair["meaning"]["globals"], 3, "{repair:#}");
+        }
+        let rejected = said["rejected"].as_array().expect("a list");
+        let why_not =
+            rejected.iter().find(|other| moved(other["title"].as_str().expect("a title")));
+        let reason = why_not.expect("it was tried")["reason"].as_str().expect("a reason");
+        assert!(reason.contains("one after another") && reason.contains(why), "{reason}");
+    }
+}
