@@ -29,6 +29,9 @@ pub struct Wanted {
     pub is_return: bool,
 }
 
+/// What should come first, what then, and what both are about.
+type Pair = (End, End, String);
+
 /// One of the two.
 #[derive(Clone, Debug)]
 pub struct End {
@@ -44,7 +47,7 @@ pub fn candidates(failing: &Failing, cause: &RootCause, all: &[&Trace]) -> Vec<W
     let trace = &failing.observed.trace;
     let passing = all.first().copied();
     let locks = held(trace);
-    let mut pairs: Vec<(End, End, String)> = Vec::new();
+    let mut pairs: Vec<Pair> = Vec::new();
     pairs.extend(all.iter().find_map(|run| misuse(failing, run)));
     pairs.extend(use_before_free(failing));
     for order in &cause.orders {
@@ -79,11 +82,7 @@ pub fn candidates(failing: &Failing, cause: &RootCause, all: &[&Trace]) -> Vec<W
 }
 
 /// The shields that keep one order; `count` says how often a mark is seen in a run.
-fn add(
-    wanted: &mut Vec<Wanted>,
-    (first, then, object): (End, End, String),
-    count: impl Fn(Mark) -> u32,
-) {
+fn add(wanted: &mut Vec<Wanted>, (first, then, object): Pair, count: impl Fn(Mark) -> u32) {
     let mut shields = Vec::new();
     if first.mark == then.mark {
         // Who of two threads comes first to one place.
@@ -117,7 +116,7 @@ fn add(
 /// Orders of a run that fails so, the other way round, and turns that its threads might take: what the failure depends on first,
 /// then the last.
 pub fn of_run(run: &Trace, relevance: &Relevance, extents: &Extents) -> Vec<Wanted> {
-    let mut found: Vec<(u32, Reverse<usize>, (End, End, String))> = Vec::new();
+    let mut found: Vec<(u32, Reverse<usize>, Pair)> = Vec::new();
     let mut seen: FxHashMap<LocationId, Vec<usize>> = FxHashMap::default();
     // What comes at the end of a long run says enough, and every pair is looked at.
     let begin = run.events.len().saturating_sub(WINDOW);
@@ -177,11 +176,7 @@ pub fn of_run(run: &Trace, relevance: &Relevance, extents: &Extents) -> Vec<Want
 
 /// Of an order of two locks: what is done with them held is what matters. The marks stay where the locks are taken, because
 /// nobody can wait further inside.
-fn in_sections(
-    (first, then, _): &(End, End, String),
-    failing: &Trace,
-    passing: &[&Trace],
-) -> Option<(End, End, String)> {
+fn in_sections((first, then, _): &Pair, failing: &Trace, passing: &[&Trace]) -> Option<Pair> {
     if !first.verb.takes_lock() || !then.verb.takes_lock() {
         return None;
     }
@@ -257,7 +252,7 @@ fn before_lock(then: &End, failing: &Trace, held: &[Held]) -> Option<End> {
 
 /// Of a sync object that is destroyed in use, or used destroyed: the use, and who destroys it. What failed is no event, but a run
 /// that passes has it.
-fn misuse(failing: &Failing, passing: &Trace) -> Option<(End, End, String)> {
+fn misuse(failing: &Failing, passing: &Trace) -> Option<Pair> {
     if failing.failure.kind != FailureKind::SyncMisuse {
         return None;
     }
@@ -285,7 +280,7 @@ fn misuse(failing: &Failing, passing: &Trace) -> Option<(End, End, String)> {
 }
 
 /// Of a use of memory that was given back: the use, and who gave it back.
-fn use_before_free(failing: &Failing) -> Option<(End, End, String)> {
+fn use_before_free(failing: &Failing) -> Option<Pair> {
     if !matches!(failing.failure.kind, FailureKind::UseAfterFree | FailureKind::SyncMisuse) {
         return None;
     }
