@@ -46,7 +46,7 @@ pub struct Options {
     pub conflict_limit: Option<u64>,
     /// For each query of the solver that makes a goal's alternate.
     pub goal_time: Duration,
-    /// For the question which alternate breaks the fewest segments, of the default goal and of `lexico` alike.
+    /// For the question which alternate breaks the fewest segments, of the default goal and of `lexico` alike. Zero: it is not asked.
     pub segments_time: Duration,
     /// For each proof nobody asked for.
     pub proof_time: Duration,

@@ -38,7 +38,7 @@ pub struct OnPath {
     pub bound: LowerBound,
     /// Data flows that differ in the nearest order of the recorded steps, which need not pass when it is executed to its end.
     pub recorded: Option<u32>,
-    /// No run on the path differs in fewer data flows, or in as many and breaks fewer segments.
+    /// No run on the path differs in fewer data flows, or in as many and breaks fewer segments, if it was asked for those.
     pub is_nearest: bool,
 }
 
@@ -70,8 +70,12 @@ impl Path<'_> {
         };
         let recorded = found.iter().map(|near| near.distance.data_flow).min();
         let mut candidates = self.confirmed(found, lab, reference);
-        let mut is_nearest = is_unbeatable(&candidates, bound);
-        if is_default && !is_nearest && model.len() as u64 <= LONG_RUN {
+        let asks_segments = !options.segments_time.is_zero();
+        let mut is_nearest = match asks_segments {
+            true => is_unbeatable(&candidates, bound),
+            false => candidates.first().is_some_and(|best| has_fewest_flows(best, bound)),
+        };
+        if is_default && !is_nearest && asks_segments && model.len() as u64 <= LONG_RUN {
             let (found, answered) =
                 in_whole_segments(&mut world, model, reference, self.solver, options, effort);
             candidates.extend(self.confirmed(found.into_iter().collect(), lab, reference));
@@ -101,9 +105,13 @@ impl Path<'_> {
 
 /// Whether the nearest has as few data-flow variations as can be, and breaks no segment.
 fn is_unbeatable(candidates: &[Nearby], bound: LowerBound) -> bool {
-    candidates.first().is_some_and(|best| {
-        best.same_path && best.distance.data_flow <= bound.0 && best.distance.segments == 0
-    })
+    candidates
+        .first()
+        .is_some_and(|best| has_fewest_flows(best, bound) && best.distance.segments == 0)
+}
+
+fn has_fewest_flows(near: &Nearby, bound: LowerBound) -> bool {
+    near.same_path && near.distance.data_flow <= bound.0
 }
 
 /// Alternates that local search found, and what a solver can add to them: fewer variations, or a proof.

@@ -127,7 +127,8 @@ pub fn diagnose_caught(
     let input = performed.input.clone();
     let mut lab = stage.lab.annex(input, visible).until(deadline, interrupt);
     let name = &request.program.name;
-    let options = Options::default();
+    // What a hunt compares with is the run that the failure was derived from; `unravel diagnose` asks for more.
+    let options = Options { segments_time: Duration::ZERO, ..Options::default() };
     diagnose(&mut lab, name, &performed.run, solver, &options, &mut |_| {})
         .map_err(|error| error.to_string())
 }
