@@ -84,6 +84,7 @@ const OUTCOME: Want = Want {
     stacks: false,
     output: false,
     past_races: false,
+    finals: false,
 };
 
 /// No site, all of them, and every second one.

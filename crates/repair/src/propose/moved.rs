@@ -149,7 +149,7 @@ fn exchange(
         source.exits(moved).is_empty()
             && !locks(source, moved)
             && !looks(moved)
-            && !(creates(source, moved) && over.clone().any(looks))
+            && (!creates(source, moved) || !over.clone().any(looks))
             && over
                 .clone()
                 .all(|over| source.may_pass(&moved.bytes, &over.bytes) && !locks(source, over))
