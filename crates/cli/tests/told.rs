@@ -187,23 +187,3 @@ fn a_stretch_that_ends_with_a_descriptor() {
     let cause = cause("descriptor", program, "deadlock", &[]);
     says_so(&cause, "atomicity-violation", &["items", "p.c:29 to p.c:46 should be atomic"]);
 }
-
-#[test]
-fn no_update_is_lost_where_the_other_only_reads() {
-    let program = "static atomic_int n;\nstatic int seen;\n\
-        static void *count(void *a)\n{\n\
-        int was = atomic_load(&n);\n\
-        atomic_store(&n, was + 5);\n\
-        return a;\n}\n\
-        static void *look(void *a)\n{\n\
-        if (!atomic_load(&n)) seen = 1;\n\
-        return a;\n}\n\
-        int main(void)\n{\n\
-        pthread_t t, u;\n\
-        pthread_create(&t, 0, count, 0);\npthread_create(&u, 0, look, 0);\n\
-        pthread_join(t, 0);\npthread_join(u, 0);\n\
-        assert(!seen);\nreturn 0;\n}\n";
-    let cause = cause("read-only", program, "assertion", &[]);
-    assert_ne!(cause["pattern"], "lost-update", "{cause:#}");
-    assert!(!cause["evidence"].is_null(), "{cause:#}");
-}
