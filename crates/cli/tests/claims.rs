@@ -97,8 +97,8 @@ fn causes_name_what_the_environment_has_to_answer() {
         atomic_compare_exchange_weak(&x, &zero, 1); return a; }\n\
         int main(void) { pthread_t t; pthread_create(&t, 0, w, 0); pthread_join(t, 0); assert(x == 1); return 0; }\n";
     let cases = [
-        ("weak", weak, "needs the weak compare-exchange of T0.1 at p.c"),
-        ("spurious", SPURIOUS, "needs T0 to wake at p.c"),
+        ("weak", weak, "the weak compare-exchange of T0.1 at p.c:13 fails although"),
+        ("spurious", SPURIOUS, "without a signal, as any wait may"),
     ];
     for (name, program, needs) in cases {
         let text =

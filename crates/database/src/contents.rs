@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use unravel_trace::{Input, Schedule, ThreadId, ThreadName, ThreadTrace, VisibleSet};
 
-use crate::id::{RunId, TraceId, canonical};
+use crate::id::{RunId, Standing, TraceId, canonical};
 use crate::record::{Record, RunRecord, Seen, compress, expand};
 use crate::trie::Trie;
 
@@ -28,14 +28,18 @@ pub struct KnownRun {
 pub(crate) struct StoredTrace {
     /// Index into [`Contents::sets`].
     pub set: usize,
+    pub standing: Standing,
     pub trace: Arc<ThreadTrace>,
 }
+
+/// Branches of all threads together, then what the threads did.
+pub(crate) type Rank = (usize, Standing);
 
 /// What is known of a run besides itself.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Mark {
-    /// Branches of all threads together. Runs stand in the order of this number, then of their ids.
-    pub branches: usize,
+    /// Runs stand in this order, then in that of their ids.
+    pub rank: Rank,
     pub id: RunId,
     pub seen: Seen,
 }
@@ -52,7 +56,7 @@ pub(crate) struct Contents {
     /// Distinct visible sets, in their one representation.
     pub sets: Vec<Arc<VisibleSet>>,
     pub traces: BTreeMap<TraceId, StoredTrace>,
-    pub tries: BTreeMap<ThreadName, BTreeMap<usize, Trie<TraceId>>>,
+    pub tries: BTreeMap<ThreadName, BTreeMap<usize, Trie<(Standing, TraceId)>>>,
     pub runs: Vec<KnownRun>,
     /// One for each run.
     pub marks: Vec<Mark>,
@@ -83,8 +87,9 @@ impl Contents {
             self.sets.len() - 1
         });
         let tries = self.tries.entry(trace.name().clone()).or_default();
-        tries.entry(set).or_default().insert(&trace.path, id);
-        self.traces.insert(id, StoredTrace { set, trace: trace.clone() });
+        let standing = Standing::of_trace(visible, trace);
+        tries.entry(set).or_default().insert(&trace.path, (standing, id));
+        self.traces.insert(id, StoredTrace { set, standing, trace: trace.clone() });
         true
     }
 
@@ -94,13 +99,23 @@ impl Contents {
     }
 
     /// Where the run stands, or where it would.
-    pub fn place(&self, branches: usize, id: RunId) -> Result<usize, usize> {
-        self.marks.binary_search_by_key(&(branches, id), |mark| (mark.branches, mark.id))
+    pub fn place(&self, rank: Rank, id: RunId) -> Result<usize, usize> {
+        self.marks.binary_search_by_key(&(rank, id), |mark| (mark.rank, mark.id))
     }
 
-    /// Branches of these traces together; `None` if one of them is not there.
-    pub fn branches(&self, threads: &[TraceId]) -> Option<usize> {
-        threads.iter().map(|id| Some(self.traces.get(id)?.trace.path.len())).sum()
+    /// The rank of these traces together; `None` if one of them is not there.
+    pub fn rank(&self, threads: &[TraceId], input: &Input) -> Option<Rank> {
+        let stored: Option<Vec<&StoredTrace>> =
+            threads.iter().map(|id| self.traces.get(id)).collect();
+        let stored = stored?;
+        let standings: Vec<Standing> = stored.iter().map(|stored| stored.standing).collect();
+        let branches = stored.iter().map(|stored| stored.trace.path.len()).sum();
+        Some((branches, Standing::of_run(&standings, input)))
+    }
+
+    /// Where a run stands that is known.
+    pub fn find(&self, threads: &[TraceId], input: &Input, id: RunId) -> Option<usize> {
+        self.place(self.rank(threads, input)?, id).ok()
     }
 
     /// Takes in what somebody saw. A run that is known keeps its simpler way; counts never shrink.
@@ -116,8 +131,7 @@ impl Contents {
     /// Whether [`Contents::add_run`] would change anything.
     pub fn would_learn(&self, record: &RunRecord, seen: &Seen) -> bool {
         let id = record.id();
-        let place = self.branches(&record.threads).and_then(|all| self.place(all, id).ok());
-        let known = match place {
+        let known = match self.find(&record.threads, &record.input, id) {
             Some(run) => {
                 Incomplete { record: Some(self.record(run)), seen: self.marks[run].seen.clone() }
             }
@@ -159,8 +173,9 @@ impl Contents {
                 return;
             }
         };
-        let branches = self.branches(&known.threads).unwrap_or_default();
-        match self.place(branches, id) {
+        let rank = self.rank(&known.threads, &known.input);
+        let rank = rank.expect("a run that was resolved has its traces");
+        match self.place(rank, id) {
             Ok(at) => {
                 let old = self.record(at);
                 if old.clone().simpler(record) != old {
@@ -170,10 +185,10 @@ impl Contents {
             }
             Err(at) => {
                 self.runs.insert(at, known);
-                self.marks.insert(at, Mark { branches, id, seen: all.seen });
+                self.marks.insert(at, Mark { rank, id, seen: all.seen });
             }
         }
-        let place = self.place(branches, id).unwrap_or_else(|at| at);
+        let place = self.place(rank, id).unwrap_or_else(|at| at);
         self.runs[place].count = total(&self.marks[place].seen);
     }
 

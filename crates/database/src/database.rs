@@ -95,16 +95,16 @@ impl Database {
         parts.sort_by_key(|part| part.thread);
         check(&parts, &turns, &schedule)?;
         let visible = Arc::new(canonical(&schedule.visible));
-        let branches = parts.iter().map(|part| part.path.len()).sum();
         let parts: Vec<Arc<ThreadTrace>> = parts.into_iter().map(Arc::new).collect();
         let threads: Vec<TraceId> = parts.iter().map(|part| TraceId::of(&visible, part)).collect();
         let id = RunId::of(&threads, &input);
-        if let Ok(run) = self.contents.place(branches, id) {
+        if let Some(run) = self.contents.find(&threads, &input, id) {
             self.count(run, id)?;
             return Ok(Added { run, new_run: false, new_traces: 0 });
         }
         let turns = compress(&turns);
-        let record = RunRecord { threads: threads.clone(), turns, schedule, input, from };
+        let record = RunRecord { threads, turns, schedule, input, from };
+        let (threads, input) = (record.threads.clone(), record.input.clone());
         let seen: Seen = [(self.writer, 1)].into();
         let mut frames = Vec::new();
         let is_new = |id: &TraceId| !self.contents.traces.contains_key(id);
@@ -124,7 +124,7 @@ impl Database {
         }
         self.contents.settle_incomplete();
         self.contents.add_run(record, &seen);
-        let run = self.contents.place(branches, id);
+        let run = self.contents.find(&threads, &input, id);
         let run = run.expect("a run whose traces are there is among the known ones");
         Ok(Added { run, new_run: true, new_traces })
     }
@@ -199,7 +199,8 @@ impl Database {
         self.contents.traces.get(&id).map(|stored| &*stored.trace)
     }
 
-    /// Traces of a thread whose paths begin so, recorded with this visible set: shortest path first, then by path and id.
+    /// Traces of a thread whose paths begin so, recorded with this visible set: shortest path first, then by path and what the
+    /// thread did.
     pub fn with_prefix(
         &self,
         thread: &ThreadName,
@@ -210,7 +211,7 @@ impl Database {
             let tries = self.contents.tries.get(thread)?;
             tries.get(&set)
         });
-        trie.map_or_else(Vec::new, |trie| trie.with_prefix(prefix).collect())
+        trie.map_or_else(Vec::new, |trie| trie.with_prefix(prefix).map(|(_, id)| id).collect())
     }
 
     /// The program that all of this is of.

@@ -36,6 +36,23 @@ impl RunId {
     }
 }
 
+/// Where a trace or a run stands among others: made of what its threads did, without the names of files. What is looked at first must
+/// not depend on the folder that a program lies in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Standing([u8; 16]);
+
+impl Standing {
+    pub fn of_trace(visible: &VisibleSet, trace: &ThreadTrace) -> Standing {
+        let ThreadTrace { thread, path, trace, symbolic, unscheduled } = trace;
+        Standing(digest(&encode(&(visible, thread, path, &trace.events, symbolic, unscheduled))))
+    }
+
+    pub fn of_run(threads: &[Standing], input: &Input) -> Standing {
+        let threads: Vec<[u8; 16]> = threads.iter().map(|standing| standing.0).collect();
+        Standing(digest(&encode(&(threads, &input.nondet, &input.stdin))))
+    }
+}
+
 /// Who saw a run: one for each time that a database is opened and added to. Never used twice, so that merging the same
 /// database again counts nothing again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

@@ -169,7 +169,7 @@ impl Lab {
         let kind = run.outcome.failure().expect("it failed").kind;
         match (kind, &symbolic.bug) {
             (FailureKind::Deadlock, Bug::Deadlock { requests }) => assert!(!requests.is_empty()),
-            (FailureKind::Livelock, Bug::Opaque) => {}
+            (FailureKind::Livelock | FailureKind::DeadStack, Bug::Opaque) => {}
             // What a pipe or a socket holds is none of the model's business.
             (_, Bug::Opaque)
                 if run

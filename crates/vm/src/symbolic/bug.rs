@@ -135,7 +135,9 @@ impl Machine {
             | FailureKind::DataRace
             | FailureKind::Output
             | FailureKind::Check
-            | FailureKind::Uninitialised => Verdict::Is(Bug::Opaque),
+            | FailureKind::Uninitialised
+            // That a function returns is no event: only execution can tell whose locals are gone.
+            | FailureKind::DeadStack => Verdict::Is(Bug::Opaque),
             FailureKind::ExitCode | FailureKind::Crash => {
                 Verdict::LastOf { thread, otherwise: Bug::Opaque }
             }
