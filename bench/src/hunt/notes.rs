@@ -4,7 +4,7 @@
 pub const PREFACE: &str =
     "found in another way than in the thesis, whose programs are not published";
 
-const NOTES: [(&str, &str); 2] = [
+const NOTES: [(&str, &str); 3] = [
     (
         "Piper",
         "a binder that waits beside one that does not is what some passing run did already; the assertion after the wait \
@@ -14,6 +14,11 @@ const NOTES: [(&str, &str); 2] = [
         "BubbleSort",
         "swaps that lose a value take the same branches as swaps in some passing run, and the sum is tested in the end \
          without a branch of its own",
+    ),
+    (
+        "Pool",
+        "with nine users every branch that a thread of the failing run takes was taken by that thread in some run that passed; what \
+         fails is their combination in another order",
     ),
 ];
 
