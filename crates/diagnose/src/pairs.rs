@@ -101,7 +101,9 @@ pub fn immediate(points: &[Point], extents: &Extents) -> Vec<Order> {
 /// that the failing run lacks counts as after all of it.
 pub fn broken(failing: &Positions, points: &[Point], world: &dyn World) -> Vec<Order> {
     let extents = world.extents();
-    let position = |index: u32| failing.get(points[index as usize].key);
+    // Looked up once: there are many more pairs than points.
+    let positions: Vec<Option<u32>> = points.iter().map(|point| failing.get(point.key)).collect();
+    let position = |index: u32| positions[index as usize];
     let mut found: Vec<(u32, u32)> = Vec::new();
     let off_path = off_path(failing, points);
     let matters =
