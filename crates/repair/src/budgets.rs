@@ -67,6 +67,8 @@ unravel_trace::budgets! {
     /// The part of all time that one may be sampled.
     SAMPLING_SHARE: u32 = 3;
 
+    /// The part of all time in which it is looked at what the program does as it is.
+    BEFORE_SHARE: u32 = 10;
     /// Runs of the program as it is that show what it does.
     RUNS_BEFORE: u64 = 96;
     /// So many of them have to pass, or nothing is known of what the program does.

@@ -1,6 +1,6 @@
 //! Where candidates are tried: woven into the machine, then written, compiled, and explored again.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashSet;
 use unravel_causes::{Allowed, Analysis, allowed_classes};
@@ -9,7 +9,9 @@ use unravel_execute::Limit;
 use unravel_results::{Check, CheckedAs, Meaning, Rejected, Repair, RepairCost, RepairKind};
 use unravel_trace::{Failure, FailureKind, Input, SiteId, VisibleSet};
 
-use crate::budgets::{COUNTING, EXHAUSTIVE_SHARE, MOST_REMAINING, SAMPLING_SHARE, SPARE};
+use crate::budgets::{
+    BEFORE_SHARE, COUNTING, EXHAUSTIVE_SHARE, MOST_REMAINING, SAMPLING_SHARE, SPARE,
+};
 use crate::check::{self, Checked, Effort, Explored};
 use crate::draft::{Written, write};
 use crate::meaning::Before;
@@ -45,10 +47,14 @@ impl<'b, W: Workshop> Trials<'b, W> {
         limit: Limit<'b>,
     ) -> Trials<'b, W> {
         let inputs = to_check(analysis, request.input);
+        // Long runs must not eat the time that candidates need.
+        let share = request.time / BEFORE_SHARE / inputs.len().max(1) as u32;
         let before = match workshop.weave(&[]) {
             Ok(mut machine) => {
-                let each =
-                    inputs.iter().map(|checked| Before::of(&mut machine, &checked.input, limit));
+                let each = inputs.iter().map(|checked| {
+                    let limit = limit.at_most(Instant::now() + share);
+                    Before::of(&mut machine, &checked.input, limit)
+                });
                 each.collect()
             }
             Err(_) => Vec::new(),

@@ -125,7 +125,20 @@ fn published(failing: &Failing, wanted: &Wanted) -> Option<Flag> {
     if trace.events[written..].iter().any(created) {
         return None;
     }
-    (*by == wanted.first.thread && is_other).then_some(Flag { written, read })
+    let is_flag = *by == wanted.first.thread && is_other && decides(failing, read, used);
+    is_flag.then_some(Flag { written, read })
+}
+
+/// Whether a thread goes by what it read when it uses something: what it only looked at says of nothing that it is there.
+fn decides(failing: &Failing, read: usize, used: usize) -> bool {
+    let Some(symbolic) = &failing.symbolic else { return false };
+    let Some(shadow) = symbolic.shadows.get(read) else { return false };
+    let symbols = shadow.first..shadow.first + shadow.reads;
+    symbolic.conditions.iter().any(|condition| {
+        condition.thread == failing.observed.trace.events[read].thread
+            && (read..used).contains(&(condition.after as usize))
+            && symbolic.exprs.symbols(condition.holds).iter().any(|s| symbols.contains(&s.0))
+    })
 }
 
 impl Flag {
