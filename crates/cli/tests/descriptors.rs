@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -173,4 +174,27 @@ fn a_hunt_claims_nothing_of_what_comes_out_of_a_pipe() {
     let text = String::from_utf8_lossy(&said.stdout);
     assert!(text.contains("what comes out of pipes"), "{text}");
     assert!(!text.contains("\n  exhausted"), "{text}");
+}
+
+/// They are values of the program, and a trace holds them.
+#[test]
+fn numbers_of_descriptors_do_not_depend_on_how_many_are_open_here() {
+    let directory = directory("descriptors-numbers");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/sync/eventfd_drain");
+    let source = corpus.join("drain.c").display().to_string();
+    let trace = |jobs: &str| {
+        let out = format!("with-{jobs}");
+        let mut find = unravel(&directory, &["find", &source, "--jobs", jobs, "--out", &out]);
+        // SAFETY: nothing but a system call, in the child. What the test's own parents left open hides the difference.
+        unsafe {
+            find.pre_exec(|| {
+                libc::syscall(libc::SYS_close_range, 3, 1 << 16, libc::CLOSE_RANGE_CLOEXEC);
+                Ok(())
+            })
+        };
+        assert_eq!(find.output().expect("it runs").status.code(), Some(FINDING));
+        std::fs::read(directory.join(out).join("drain-deadlock-1.trace")).expect("a trace")
+    };
+    let alone = trace("1");
+    assert!(["2", "8", "24"].iter().all(|jobs| trace(jobs) == alone));
 }

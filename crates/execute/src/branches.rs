@@ -12,7 +12,7 @@ use unravel_trace::{
 };
 
 use crate::budgets::TICK;
-use crate::process::{Child, pipe, read_message, ready, write_message};
+use crate::process::{Child, read_message, ready, write_message};
 use crate::{Laboratory, Limit, Replay, clock};
 
 /// How a copy goes on.
@@ -50,8 +50,8 @@ impl<J: Serialize + DeserializeOwned> Branches<J> {
         from: u64,
         make: impl Fn(J, usize) -> C,
     ) -> Result<Branches<J>> {
-        let (jobs, asked) = pipe()?;
-        let (ends, mut told) = pipe()?;
+        let (jobs, asked) = lab.pipe()?;
+        let (ends, mut told) = lab.pipe()?;
         let copied = told.try_clone()?;
         let child = lab.fork(|lab| {
             let replay = Replay::new(schedule);

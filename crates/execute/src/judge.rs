@@ -87,6 +87,10 @@ impl<E: Executor> Executor for Judged<E> {
         self.executor.health()
     }
 
+    fn rest(&mut self) {
+        self.executor.rest();
+    }
+
     fn after_fork(&mut self) {
         self.executor.after_fork();
     }

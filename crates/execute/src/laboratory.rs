@@ -6,6 +6,7 @@
 //! run is inconclusive, [`Laboratory::may_go_on`] says no, and [`Laboratory::problem`] says why. Whoever opened the laboratory
 //! reports that as an error, not as a result.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -18,6 +19,7 @@ use unravel_trace::{
 };
 
 use crate::budgets::{EVENT_COST, LEARNING_RUNS, RUN_COST, WIDENING_ROUNDS};
+use crate::process::pipe;
 use crate::{Child, Divergence, Limit, Recount, Replay, clock};
 
 /// Executes a program with one input.
@@ -108,6 +110,11 @@ impl<'a> Laboratory<'a> {
             let run = self.run(by, &mut (), Want::only(Detail::Outcome));
             matches!(run.outcome, Outcome::Exited { .. })
         })
+    }
+
+    /// What to talk through with a process that is forked from this one.
+    pub fn pipe(&mut self) -> std::io::Result<(File, File)> {
+        pipe(self.executor)
     }
 
     /// A process with the same laboratory, and what it does there.

@@ -157,7 +157,7 @@ impl<T: Serialize + DeserializeOwned> Apart<T> {
         executor: &mut dyn Executor,
         body: impl FnOnce(&mut dyn Executor, &AtomicBool, &mut dyn FnMut(&T)),
     ) -> Result<Apart<T>> {
-        let (messages, mut out) = pipe()?;
+        let (messages, mut out) = pipe(executor)?;
         let stop = Shared::new()?;
         let child = Child::fork(executor, |executor| {
             body(executor, &stop, &mut |message| {
@@ -233,7 +233,8 @@ pub fn ready(pipes: &[&File], at_most: Duration) -> Vec<usize> {
 }
 
 /// The ends to read from and to write to.
-pub fn pipe() -> Result<(File, File)> {
+pub fn pipe(executor: &mut dyn Executor) -> Result<(File, File)> {
+    executor.rest();
     let mut ends = [0; 2];
     // SAFETY: a new pipe whose ends we own.
     unsafe {

@@ -127,8 +127,8 @@ impl Worker {
         input: &Input,
         plan: &Plan,
     ) -> Result<Worker, SearchError> {
-        let (their_orders, orders) = pipe().map_err(SearchError::Pipe)?;
-        let (reports, their_reports) = pipe().map_err(SearchError::Pipe)?;
+        let (their_orders, orders) = pipe(executor).map_err(SearchError::Pipe)?;
+        let (reports, their_reports) = pipe(executor).map_err(SearchError::Pipe)?;
         let current = Shared::new().map_err(SearchError::Fork)?;
         let child = Child::fork(executor, |executor| {
             serve(executor, input, plan, their_orders, their_reports, &current);

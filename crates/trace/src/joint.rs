@@ -52,6 +52,10 @@ pub trait Executor {
         Health::Good
     }
 
+    /// Gives back what it holds of this process from one run to the next, descriptors for instance. Called before something
+    /// is opened that outlives the next run.
+    fn rest(&mut self) {}
+
     /// Called in a forked process before it runs anything.
     fn after_fork(&mut self) {}
 
@@ -98,6 +102,10 @@ impl<E: Executor + ?Sized> Executor for &mut E {
 
     fn health(&self) -> Health {
         (**self).health()
+    }
+
+    fn rest(&mut self) {
+        (**self).rest();
     }
 
     fn after_fork(&mut self) {

@@ -5,25 +5,78 @@ use std::ffi::{CStr, CString};
 
 use crate::error::VmError;
 
-/// Descriptors before the program's first that are kept for whoever needs some during a run.
+/// Descriptors before the program's first that are kept for whoever needs some during a run: fillers till then.
 pub(crate) const RESERVED: i32 = 2;
 
-/// Takes all descriptors up to the highest one in use, and a few to spare, so that those behind are the program's.
-pub(crate) fn claim_descriptors() -> i32 {
-    let highest = std::fs::read_dir("/proc/self/fd").map_or(64, |entries| {
+/// The program's first descriptor is a multiple of this, so that its numbers do not depend on how many are open here: they
+/// are values of the program, and two searches must see the same ones whatever their number of workers.
+const GRAIN: i32 = 128;
+
+/// The descriptors below the program's first, all of them taken while it runs, so that it gets the numbers behind.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    first: i32,
+    /// Those that hold a number and are nothing else.
+    fillers: Vec<i32>,
+}
+
+impl Claim {
+    /// None where so many cannot be had.
+    pub fn new() -> Option<Claim> {
+        let entries = std::fs::read_dir("/proc/self/fd").ok()?;
         let numbers = entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse::<i32>().ok());
-        numbers.max().unwrap_or(64)
-    });
-    loop {
-        // SAFETY: duplicates our standard error.
-        let descriptor = unsafe { libc::fcntl(2, libc::F_DUPFD_CLOEXEC, 3) };
-        if descriptor < 0 {
-            return i32::MAX - 1;
+        let highest = numbers.max()? + RESERVED;
+        let first = (highest / GRAIN + 1) * GRAIN;
+        let mut claim = Claim { first, fillers: Vec::new() };
+        loop {
+            let descriptor = filler();
+            if descriptor < 0 {
+                return None;
+            }
+            if descriptor >= first {
+                close(descriptor);
+                return Some(claim);
+            }
+            claim.fillers.push(descriptor);
         }
-        if descriptor > highest + RESERVED {
-            // SAFETY: the descriptor just made.
-            unsafe { libc::close(descriptor) };
-            return descriptor;
+    }
+
+    /// Whether all numbers below are taken still and the first is free: what is opened between two runs takes that one.
+    pub fn holds(&self) -> bool {
+        let next = filler();
+        close(next);
+        next == self.first
+    }
+
+    /// Descriptors from here on belong to the program; those below are ours.
+    pub fn first(&self) -> i32 {
+        self.first
+    }
+
+    /// Closes what the program left open.
+    pub fn close_the_programs(&self) {
+        // SAFETY: descriptors from here on were opened by the program.
+        unsafe { libc::syscall(libc::SYS_close_range, self.first, u32::MAX, 0) };
+    }
+}
+
+/// A descriptor that holds the lowest free number.
+fn filler() -> i32 {
+    // SAFETY: duplicates our standard error.
+    unsafe { libc::fcntl(2, libc::F_DUPFD_CLOEXEC, 3) }
+}
+
+fn close(descriptor: i32) {
+    // SAFETY: a descriptor of ours.
+    unsafe { libc::close(descriptor) };
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        for together in self.fillers.chunk_by(|a, b| a + 1 == *b) {
+            let (from, to) = (together[0], together[together.len() - 1]);
+            // SAFETY: descriptors that only we know of.
+            unsafe { libc::syscall(libc::SYS_close_range, from, to, 0) };
         }
     }
 }

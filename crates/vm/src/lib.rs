@@ -152,6 +152,10 @@ impl Executor for Vm {
         }
     }
 
+    fn rest(&mut self) {
+        self.machine.natives.give_back_descriptors();
+    }
+
     fn after_fork(&mut self) {
         guard::forget_thread();
         watchdog::start();

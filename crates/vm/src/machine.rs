@@ -327,6 +327,11 @@ impl Machine {
             self.natives.flush();
         }
         let output = capture.map(Capture::end);
+        if self.damaged {
+            // A lock of theirs may be held for ever; without their descriptors they are nothing.
+            self.open_files.clear();
+        }
+        self.close_files();
         let finals = match outcome {
             Outcome::Exited { .. } if want.finals => Some(self.finals()),
             _ => None,
@@ -491,8 +496,8 @@ impl Machine {
         self.descriptors.clear();
         self.children.clear();
         self.synced_with_stdio = true;
-        self.close_files();
         self.natives.set_input(input);
+        self.natives.claim_descriptors();
         let state = &mut **self;
         state.natives.set_args(&state.options.program_name, &input.args);
     }

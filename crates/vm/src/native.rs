@@ -58,8 +58,8 @@ pub(crate) struct Natives {
     pub returned: [u64; 16],
     stdin: Option<Vec<u8>>,
     stdin_ready: bool,
-    /// Descriptors from here on belong to the program.
-    first_descriptor: i32,
+    /// Which descriptors are ours while the program runs, if it might open or close some.
+    claim: Option<host::Claim>,
     resets: Resets,
     pub generators: crate::models::random::Generators,
     args: Vec<String>,
@@ -147,7 +147,7 @@ impl Natives {
             returned: [0; 16],
             stdin: None,
             stdin_ready: false,
-            first_descriptor: i32::MAX,
+            claim: None,
             resets,
             generators: crate::models::random::Generators::new(),
             args: Vec::new(),
@@ -244,29 +244,34 @@ impl Natives {
         }
     }
 
-    /// Closes what the program left open. Called before a run; the first call finds out which
-    /// descriptors are ours.
+    /// Called before a run: what is open now is ours, and what is opened from now on is the program's.
+    pub fn claim_descriptors(&mut self) {
+        if self.resets.descriptors && !self.claim.as_ref().is_some_and(host::Claim::holds) {
+            self.claim = None;
+            self.claim = host::Claim::new();
+        }
+    }
+
+    /// Called after a run: closes what the program left open.
     pub fn close_descriptors(&mut self) {
-        if !self.resets.descriptors {
-            return;
+        if let Some(claim) = &self.claim {
+            claim.close_the_programs();
         }
-        if self.first_descriptor == i32::MAX {
-            self.first_descriptor = host::claim_descriptors();
-            return;
-        }
-        // SAFETY: descriptors from here on were opened by the program.
-        unsafe { libc::syscall(libc::SYS_close_range, self.first_descriptor, u32::MAX, 0) };
+    }
+
+    /// Numbers that are held for the next run's sake are free again.
+    pub fn give_back_descriptors(&mut self) {
+        self.claim = None;
     }
 
     /// Descriptors from here on belong to the program; those below are ours.
     pub fn first_descriptor(&self) -> i32 {
-        self.first_descriptor
+        self.claim.as_ref().map_or(i32::MAX, host::Claim::first)
     }
 
     /// The first of the descriptors that are kept for us, if the program might close others.
     pub fn reserved(&self) -> Option<i32> {
-        let is_claimed = self.first_descriptor < i32::MAX - 1;
-        is_claimed.then_some(self.first_descriptor - host::RESERVED)
+        self.claim.as_ref().map(|claim| claim.first() - host::RESERVED)
     }
 
     /// Makes standard input start anew.
@@ -284,8 +289,6 @@ impl Natives {
     /// After a fork the descriptor is shared with another process, which reads it too.
     pub fn forget_input(&mut self) {
         self.stdin_ready = false;
-        // What was opened between the last run and the fork is ours, too.
-        self.first_descriptor = i32::MAX;
     }
 
     /// Whether a stream is `stdin`, `stdout` or `stderr`.

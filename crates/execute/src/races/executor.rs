@@ -92,6 +92,10 @@ impl<E: Executor> Executor for RaceChecked<E> {
         self.executor.health()
     }
 
+    fn rest(&mut self) {
+        self.executor.rest();
+    }
+
     fn after_fork(&mut self) {
         self.executor.after_fork();
     }

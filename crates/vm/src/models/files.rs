@@ -114,7 +114,7 @@ fn close_from(m: &mut Machine, a: Args, first: u32, last: u32) -> Flow {
 }
 
 impl Machine {
-    /// Closes what the last run left open.
+    /// Closes what a run left open.
     pub fn close_files(&mut self) {
         self.close_streams();
         self.natives.close_descriptors();
