@@ -6,8 +6,9 @@
 //!
 //! *Not done*: paths that nobody recorded. Without a program nobody can tell what a thread does on them.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashSet;
 use unravel_database::{Database, TraceId};
 use unravel_trace::{EventKind, SiteId, ThreadId, ThreadTrace, Trace};
 
@@ -253,7 +254,7 @@ fn forks(part: &ThreadTrace) -> impl Iterator<Item = ThreadId> + '_ {
 
 /// Those that were not met before.
 #[derive(Debug, Default)]
-pub struct Met(HashSet<Vec<PartId>>);
+pub struct Met(FxHashSet<Vec<PartId>>);
 
 impl Met {
     pub fn is_new(&mut self, combination: &Combination) -> bool {

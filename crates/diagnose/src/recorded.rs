@@ -8,9 +8,10 @@
 //! known, except that what each read is written by another and takes it where it went. Errs, with that, towards failures that
 //! the program does not have; and towards none where a path was never recorded.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
+use rustc_hash::FxHashSet;
 use unravel_database::Database;
 use unravel_results::{Diagnosis, Effort, Observed};
 use unravel_solve::{Answer, Bounds, Evaluator, Model, Query, Solver, StepId, Verdict, Wish};
@@ -144,7 +145,7 @@ impl Search<'_, '_> {
     /// A combination that fails with one thread held back, found by following threads to where they want to go ([`crate::probing`]).
     fn probed(&mut self, whole: &Combination, recorded: &Run) -> Option<(Found, Combination)> {
         let known = recorded.outcome.failure()?;
-        let mut seen: HashSet<(Vec<PartId>, ThreadId, usize, Held)> = HashSet::new();
+        let mut seen: FxHashSet<(Vec<PartId>, ThreadId, usize, Held)> = FxHashSet::default();
         let mut todo: BTreeMap<Likely, (Combination, Option<Held>)> = BTreeMap::new();
         todo.insert(Likely::default(), (whole.clone(), None));
         let (mut left, mut number) = (MOST_PROBES, 0);

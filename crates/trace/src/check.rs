@@ -1,7 +1,7 @@
 //! Whether a symbolic run agrees with itself: evaluated in the order it was observed, every expression has the value
 //! that was recorded, every condition holds, and the bug shows. A run made by concolic execution always does.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::{
     Access, Bug, EventKind, ExprId, KnownOrder, Node, Run, Segment, Symbolic, ThreadId, Value, mask,
@@ -61,21 +61,21 @@ impl Symbolic {
 /// The trace is executed on memory of bytes.
 struct Evaluation<'a> {
     symbolic: &'a Symbolic,
-    memory: HashMap<u64, u8>,
+    memory: FxHashMap<u64, u8>,
     symbols: Vec<Option<u128>>,
-    values: HashMap<ExprId, u128>,
+    values: FxHashMap<ExprId, u128>,
 }
 
 impl<'a> Evaluation<'a> {
     fn new(symbolic: &'a Symbolic) -> Evaluation<'a> {
-        let mut memory = HashMap::new();
+        let mut memory = FxHashMap::default();
         for initial in &symbolic.initial {
             if let Some(value) = initial.value {
                 write(&mut memory, initial.address, initial.bytes, value);
             }
         }
         let symbols = vec![None; symbolic.accesses.len()];
-        Evaluation { symbolic, memory, symbols, values: HashMap::new() }
+        Evaluation { symbolic, memory, symbols, values: FxHashMap::default() }
     }
 
     fn run(&mut self, run: &Run) -> Result<(), String> {
@@ -191,7 +191,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-fn write(memory: &mut HashMap<u64, u8>, address: u64, bytes: u8, value: u128) {
+fn write(memory: &mut FxHashMap<u64, u8>, address: u64, bytes: u8, value: u128) {
     for i in 0..bytes {
         memory.insert(address + u64::from(i), (value >> (8 * u32::from(i))) as u8);
     }

@@ -7,8 +7,7 @@
 //! Floating-point operations are nodes too, on the bits of their values, so that they can be evaluated.
 //! *Not modelled*: 80-bit floats, which whoever builds an expression replaces by their concrete value.
 
-use std::collections::{HashMap, HashSet};
-
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 /// A node of [`Exprs`].
@@ -125,7 +124,7 @@ pub struct Exprs {
     bits: Vec<u8>,
     /// Rebuilt when an expression is added to a graph that was read from a file.
     #[serde(skip)]
-    known: HashMap<(Node, u8), ExprId>,
+    known: FxHashMap<(Node, u8), ExprId>,
 }
 
 /// `known` only mirrors the others.
@@ -314,7 +313,7 @@ impl Exprs {
 
     /// The value of an expression, given those of the symbols.
     pub fn evaluate(&self, id: ExprId, symbols: &dyn Fn(SymbolId) -> u128) -> u128 {
-        let mut values: HashMap<ExprId, u128> = HashMap::new();
+        let mut values: FxHashMap<ExprId, u128> = FxHashMap::default();
         let mut todo = vec![id];
         while let Some(&next) = todo.last() {
             let mut missing = false;
@@ -339,7 +338,7 @@ impl Exprs {
 
     /// The symbols an expression depends on, each once, in order of their numbers.
     pub fn symbols(&self, id: ExprId) -> Vec<SymbolId> {
-        let mut seen = HashSet::from([id]);
+        let mut seen = FxHashSet::from_iter([id]);
         let mut todo = vec![id];
         let mut found = Vec::new();
         while let Some(next) = todo.pop() {
@@ -404,7 +403,7 @@ impl Exprs {
         if self.nodes.len() != self.bits.len() {
             return Some("expressions without a width");
         }
-        let mut known = HashSet::with_capacity(self.nodes.len());
+        let mut known = FxHashSet::with_capacity_and_hasher(self.nodes.len(), Default::default());
         for (id, node, bits) in self.iter() {
             if !known.insert((node, bits)) {
                 return Some("an expression that is there twice");

@@ -7,8 +7,9 @@
 //!
 //! A run can be taken apart if it was executed with [`crate::Detail::Separable`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -65,7 +66,7 @@ struct Part<'a> {
     part: ThreadTrace,
     tables: Tables<'a>,
     /// Events and accesses of the run by their numbers here.
-    events: HashMap<u32, u32>,
+    events: FxHashMap<u32, u32>,
     accesses: Vec<u32>,
 }
 
@@ -78,7 +79,7 @@ impl<'a> Part<'a> {
             symbolic: Symbolic { order: KnownOrder::Unknown, ..Symbolic::default() },
             unscheduled: Vec::new(),
         };
-        let (events, accesses) = (HashMap::new(), Vec::new());
+        let (events, accesses) = (FxHashMap::default(), Vec::new());
         Part { trace, symbolic, part, tables: Tables::new(trace), events, accesses }
     }
 
@@ -108,7 +109,7 @@ impl<'a> Part<'a> {
     }
 
     fn finish(mut self) -> ThreadTrace {
-        let symbols: HashMap<u32, u32> =
+        let symbols: FxHashMap<u32, u32> =
             self.accesses.iter().enumerate().map(|(new, old)| (*old, new as u32)).collect();
         let mut copy = Copied::new(&self.symbolic.exprs, |symbol: SymbolId| {
             symbols.get(&symbol.0).map(|number| SymbolId(*number))
@@ -192,8 +193,8 @@ pub(crate) struct Tables<'a> {
     from: &'a Trace,
     pub(crate) objects: Vec<Object>,
     pub(crate) locations: Vec<Location>,
-    moved_objects: HashMap<ObjectId, ObjectId>,
-    moved: HashMap<LocationId, LocationId>,
+    moved_objects: FxHashMap<ObjectId, ObjectId>,
+    moved: FxHashMap<LocationId, LocationId>,
 }
 
 impl<'a> Tables<'a> {
@@ -207,7 +208,7 @@ impl<'a> Tables<'a> {
         objects: Vec<Object>,
         locations: Vec<Location>,
     ) -> Tables<'a> {
-        let (moved_objects, moved) = (HashMap::new(), HashMap::new());
+        let (moved_objects, moved) = (FxHashMap::default(), FxHashMap::default());
         Tables { from, objects, locations, moved_objects, moved }
     }
 
@@ -291,12 +292,12 @@ fn place_of<T: Clone + PartialEq>(table: &mut Vec<T>, what: &T) -> u32 {
 pub struct Copied<'a, F> {
     from: &'a Exprs,
     symbol: F,
-    ids: HashMap<ExprId, ExprId>,
+    ids: FxHashMap<ExprId, ExprId>,
 }
 
 impl<'a, F: Fn(SymbolId) -> Option<SymbolId>> Copied<'a, F> {
     pub fn new(from: &'a Exprs, symbol: F) -> Copied<'a, F> {
-        Copied { from, symbol, ids: HashMap::new() }
+        Copied { from, symbol, ids: FxHashMap::default() }
     }
 
     /// The same expression in the other graph.
