@@ -6,7 +6,7 @@
 //! no native recorder of access vectors yet; logs of native runs.
 
 mod growth;
-mod paper;
+pub mod paper;
 mod study;
 
 use std::time::{Duration, Instant};
