@@ -53,6 +53,13 @@ fn test_in(profile: Profile, depth: Depth) -> Result<Tally, Error> {
         command.env("UNRAVEL_FUZZ_ITERS", LONG_FUZZ.to_string());
     }
     let mut tally = run_tests(&mut command)?;
+    if depth == Depth::Full {
+        announce("what installs more, or takes long");
+        let flags = ["test", "--quiet", "--profile", name, "--locked", "--package", "unravel"];
+        let mut command =
+            cargo(&[&flags[..], &["--test", "coop_full", "--", "--ignored"]].concat());
+        tally += run_tests(&mut command)?;
+    }
     tally += corpus::run(&tool, None, depth)?;
     Ok(tally)
 }
