@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use unravel_causes::Budget;
+use unravel_execute::Silence;
 use unravel_program::build::Scratch;
 use unravel_repair::{Effort, Task};
 use unravel_results::Repairs;
@@ -72,6 +73,8 @@ impl Remedy {
         let mut show = |now: &unravel_repair::Progress| {
             progress.show(&format!("candidate {} of {}: {}", now.tried + 1, now.of, now.title));
         };
+        // The program is executed in this process too, and what it says is not ours.
+        let _silence = Silence::begin().map_err(CliError::Stdin)?;
         Ok(unravel_repair::repair(&mut variants, analysis, &request, &INTERRUPTED, &mut show))
     }
 }

@@ -78,7 +78,7 @@ pub fn explain(
     }
     let mut trials = Trials::new(ground);
     if !trials.is_telling() {
-        return Verdict::NotTried;
+        return said_by_free(failing, passing, cause).unwrap_or(Verdict::NotTried);
     }
     if let Some((words, evidence)) = by_answers(&mut trials, failing) {
         put(cause, words, evidence);
@@ -126,13 +126,28 @@ pub fn explain(
         .or_else(|| scene.by_avoiding(&mut trials))
         .or_else(|| scene.by_otherwise());
     let Some((words, evidence, orders)) = said else {
-        return if trials.may_go_on() { Verdict::NothingHelps } else { Verdict::NotTried };
+        let helpless = if trials.may_go_on() { Verdict::NothingHelps } else { Verdict::NotTried };
+        return said_by_free(failing, passing, cause).unwrap_or(helpless);
     };
     if cause.orders.is_empty() {
         cause.orders = orders;
     }
     put(cause, words, evidence);
     Verdict::Said
+}
+
+/// Where the one order of the cause is that memory is freed before the use that failed, and a run with the use first passed, the two
+/// runs show it, however rarely it happens.
+fn said_by_free(failing: &Failing, passing: &[&Trace], cause: &mut RootCause) -> Option<Verdict> {
+    let is_free = failing.failure.kind == FailureKind::UseAfterFree;
+    if !is_free || cause.orders.len() != 1 || passing.is_empty() {
+        return None;
+    }
+    let candidates = orders::candidates(failing, cause, passing);
+    let wanted =
+        candidates.iter().find(|wanted| ordering::is_free_before_failure(failing, wanted))?;
+    put(cause, ordering::describe(failing, wanted), Evidence::Shown);
+    Some(Verdict::Said)
 }
 
 /// Whether nothing fails where the environment answers as it usually does, and the words for it then.

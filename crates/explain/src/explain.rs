@@ -209,13 +209,9 @@ pub fn explain(
 /// What the search knows of runs like this one that passed.
 fn searched(passing: &[Run], finding: &Finding, tally: &Tally) -> Searched {
     let same = passing.iter().filter(|run| run.nondet == finding.run.nondet);
-    let failed: u64 = tally.failed.iter().map(|(_, runs)| runs).sum();
-    let put_aside: u64 = tally.put_aside.iter().sum();
     Searched {
         passing: same.map(|run| run.schedule.clone()).collect(),
-        passed: tally
-            .schedules
-            .saturating_sub(failed + put_aside + tally.inconclusive + tally.discarded),
+        passed: tally.exited(),
         of: tally.schedules,
     }
 }

@@ -121,9 +121,8 @@ fn explored(parts: &[(PathBuf, ShardFile)], all_there: bool) -> Explored {
             group.left_out.push(LeftOut::PartsMissing);
         }
     }
-    let others = [tally.nonzero_exits, tally.inconclusive, tally.discarded].iter().sum::<u64>()
-        + tally.failed.iter().map(|(_, runs)| runs).sum::<u64>();
-    tally.exits_differ |= !tally.nondet && tally.nonzero_exits > 0 && tally.schedules > others;
+    let differ = tally.nonzero_exits > 0 && tally.exited() > tally.nonzero_exits;
+    tally.exits_differ |= !tally.nondet && differ;
     covered.reads_from = flows.len() as u64;
     // Without all fingerprints: those of the part that saw most, which is what is sure.
     covered.classes = classes.map_or(most_classes, |classes| classes.len() as u64);

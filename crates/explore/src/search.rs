@@ -435,7 +435,9 @@ impl<'a> State<'a> {
             return false;
         }
         // They say nothing, and others will take their place.
-        self.tally.inconclusive -= std::mem::take(total).min(self.tally.inconclusive);
+        let cut_short = std::mem::take(total).min(self.tally.inconclusive);
+        self.tally.inconclusive -= cut_short;
+        self.tally.cut_short += cut_short;
         if self.tally.inconclusive == 0 {
             self.tally.reason = None;
         }

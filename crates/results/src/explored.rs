@@ -127,6 +127,9 @@ pub struct Tally {
     pub reason: Option<Unfollowed>,
     /// Runs that left what the program assumes.
     pub discarded: u64,
+    /// Runs that were cut off by a bound of steps that was raised since. Others took their place; of these nothing is known.
+    #[serde(default)]
+    pub cut_short: u64,
     /// Runs that failed, by bug, without those that the user puts aside.
     pub failed: Vec<(BugId, u64)>,
     /// Runs that failed with a bug the user puts aside, by the number of that bug in the plan.
@@ -179,8 +182,19 @@ impl Tally {
 
     /// Whether all of at least so many runs failed.
     pub fn always_fails(&self, least: u64) -> bool {
-        let failed: u64 = self.failed.iter().map(|(_, runs)| runs).sum();
-        failed >= least && failed + self.inconclusive + self.discarded == self.schedules
+        let put_aside: u64 = self.put_aside.iter().sum();
+        self.failures() >= least && put_aside == 0 && self.exited() == 0
+    }
+
+    fn failures(&self) -> u64 {
+        self.failed.iter().map(|(_, runs)| runs).sum()
+    }
+
+    /// Runs that came to their end without a failure, with whatever exit code.
+    pub fn exited(&self) -> u64 {
+        let put_aside: u64 = self.put_aside.iter().sum();
+        let unknown = self.inconclusive + self.discarded + self.cut_short;
+        self.schedules.saturating_sub(self.failures() + put_aside + unknown)
     }
 
     /// Whether the program looped for ever in some run, for nothing.
@@ -202,6 +216,7 @@ impl Tally {
             false => other.reason,
         };
         self.discarded += other.discarded;
+        self.cut_short += other.cut_short;
         for (bug, runs) in other.failed {
             self.count_failed(bug, runs);
         }

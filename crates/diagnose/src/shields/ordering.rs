@@ -198,6 +198,15 @@ pub fn returned(failing: &Failing, returned: &Returned) -> Words {
     }
 }
 
+/// Whether what comes too early is a free, and what it should have waited for is the very use that failed.
+pub fn is_free_before_failure(failing: &Failing, wanted: &Wanted) -> bool {
+    let Wanted { first, then, .. } = wanted;
+    then.verb == Verb::Frees
+        && first.thread == failing.failure.thread
+        && failing.failure.place() == Some(&first.place)
+        && matches!(wanted.shield, Shield::Order { .. })
+}
+
 /// Several orders that have to hold together.
 pub fn together(failing: &Failing, wanted: &[Wanted]) -> Words {
     let mut words = describe(failing, &wanted[0]);
