@@ -228,6 +228,8 @@ fn exit_codes_that_differ_are_a_finding() {
         assert_eq!(kind(&found), "exit-code", "{found:#}");
         assert_eq!(found["findings"][0]["replayed"], true);
     }
+    let text = says(&directory, &["find", "p.c"], FINDING);
+    assert!(!text.contains("in all schedules"), "{text}");
     // The rule is in the trace.
     let text = says(&directory, &["replay", "unravel-out/p-exit-code-1.trace"], FINDING);
     assert!(text.contains("exited with code 3"), "{text}");

@@ -113,6 +113,8 @@ unravel_trace::budgets! {
     SHIELD_WORK: u64 = 160_000_000;
     /// Schedules that show that a shield does not help.
     QUICK_TRIAL: u64 = 48;
+    /// So many questions of a waiting thread to the environment are tried for being its last wait.
+    MOST_QUESTIONS: usize = 12;
     /// So many of the schedules of a trial have to fail without a shield for their passing with it to mean anything.
     FEWEST_FAILURES: u64 = 3;
     /// Schedules of which none may fail with a shield that is said to help.

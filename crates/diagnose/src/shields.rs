@@ -10,7 +10,7 @@
 //!
 //! `stretches.rs`, `orders.rs` and `environment.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` (with `samples.rs`) and
 //! `ordering.rs` find pattern and words; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
-//! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `recheck.rs` about a condition that nobody
+//! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled, `recheck.rs` about a condition that nobody
 //! looks at again: there the failing run itself is the evidence.
 
 mod blocked;
@@ -25,6 +25,7 @@ mod recheck;
 mod samples;
 mod stretches;
 mod trial;
+mod unsignalled;
 mod vanishing;
 mod whole;
 
@@ -65,7 +66,9 @@ pub fn explain(
     cause: &mut RootCause,
 ) -> Verdict {
     if failing.failure.kind == FailureKind::Deadlock
-        && let Some(words) = blocked::describe(failing, true)
+        && let Some(words) = blocked::by_locks(failing)
+            .or_else(|| unsignalled::describe(ground, failing))
+            .or_else(|| blocked::describe(failing, true))
     {
         put(cause, words, Evidence::Shown);
         return Verdict::Said;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use unravel_execute::{Branches, End, Laboratory, Shielded};
 use unravel_results::Observed;
 use unravel_trace::{
-    BugId, Choice, Detail, Event, Mark, Op, Question, Ready, Rng, Schedule, Scheduler, Shield,
-    ThreadName, ThreadTag, Trace, View,
+    BugId, Choice, Detail, Event, Forced, Mark, Op, Question, Ready, Rng, Run, Schedule, Scheduler,
+    Shield, ThreadName, ThreadTag, Trace, View,
 };
 
 use crate::budgets::{WINDOW_SLACK, WINDOW_TRIAL};
@@ -120,6 +120,11 @@ impl Ground for Window<'_, '_> {
         let end = self.run(shields, mode)?;
         let run = self.lab.replay(&end.schedule, Detail::Events);
         (ending(&run.outcome, &self.bug) == expected).then_some(run.trace)
+    }
+
+    /// The waits of a long run are long past where its copies go on from.
+    fn woken(&mut self, _: Forced) -> Option<Run> {
+        None
     }
 
     fn extents(&self) -> &Extents {

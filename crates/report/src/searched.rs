@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use unravel_results::{Explored, Glance, Stopped, Tally, Unfollowed, Variety};
-use unravel_trace::{Method, Note, Reached};
+use unravel_trace::{FailureKind, Method, Note, Reached};
 
 use crate::words::count;
 use crate::{FileNames, deviations, notes};
@@ -242,10 +242,11 @@ fn notes(explored: &Explored, bugs: usize) -> Vec<String> {
     if put_aside > 0 {
         said.push(format!("{put_aside} of them failed with a bug that unravel.toml puts aside"));
     }
-    if let Some(code) = tally.exit_code.filter(|_| tally.nonzero_exits > 0) {
-        let ended = tally.schedules - tally.inconclusive - tally.discarded;
-        let failed: u64 = tally.failed.iter().map(|(_, runs)| runs).sum();
-        said.push(match tally.nonzero_exits + failed >= ended {
+    // Where codes differ they are findings, and nothing is left to say of them.
+    let are_findings = tally.failed.iter().any(|(bug, _)| bug.kind == FailureKind::ExitCode);
+    let told = tally.nonzero_exits > 0 && !are_findings;
+    if let Some(code) = tally.exit_code.filter(|_| told) {
+        said.push(match tally.nonzero_exits >= tally.exited() {
             true => format!(
                 "the exit code is {code} in all schedules that end; --fail-on-exit makes that a failure"
             ),

@@ -171,6 +171,8 @@ pub enum Pattern {
     /// A thread has ended with a lock that others wait for.
     LockNotReleased,
     LostWakeUp,
+    /// What a thread waits for has come, and nobody wakes it.
+    MissingSignal,
     /// Who was woken does not look again whether what it waited for still holds.
     MissedRecheck,
     DoubleFree,
@@ -233,6 +235,7 @@ impl fmt::Display for Pattern {
             Pattern::DeadlockByCondition => "deadlock by condition",
             Pattern::LockNotReleased => "lock not released",
             Pattern::LostWakeUp => "lost wake-up",
+            Pattern::MissingSignal => "missing signal",
             Pattern::MissedRecheck => "missed recheck",
             Pattern::DoubleFree => "double free",
             Pattern::BrokenLock => "broken lock",

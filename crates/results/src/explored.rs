@@ -244,6 +244,15 @@ mod tests {
     use super::*;
     use unravel_trace::{FailureKind, SourceLine};
 
+    #[test]
+    fn what_was_cut_short_has_not_passed() {
+        let mut tally = Tally { schedules: 5, cut_short: 2, ..Tally::default() };
+        tally.count_failed(bug("a.c"), 3);
+        assert!(tally.always_fails(3) && tally.exited() == 0);
+        tally.schedules += 1;
+        assert!(!tally.always_fails(3) && tally.exited() == 1);
+    }
+
     fn bug(file: &str) -> BugId {
         let place = SourceLine { file: file.into(), line: 1, function: "".into() };
         BugId { kind: FailureKind::Assertion, places: vec![place] }

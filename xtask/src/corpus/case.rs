@@ -28,7 +28,7 @@ const KINDS: [&str; 13] = [
 ];
 
 /// The names of what can be wrong, as the answers of the tool have them.
-const PATTERNS: [&str; 20] = [
+const PATTERNS: [&str; 21] = [
     "lost-update",
     "check-then-act",
     "torn-read",
@@ -38,6 +38,7 @@ const PATTERNS: [&str; 20] = [
     "early-use",
     "order-violation",
     "lost-wake-up",
+    "missing-signal",
     "missed-recheck",
     "deadlock",
     "deadlock-by-condition",

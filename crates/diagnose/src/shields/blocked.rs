@@ -16,13 +16,20 @@ pub fn describe(failing: &Failing, avoidable: bool) -> Option<Words> {
     let trace = &failing.observed.trace;
     let symbolic = failing.symbolic.as_ref()?;
     let Bug::Deadlock { requests } = &symbolic.bug else { return None };
-    let held = kept(trace);
-    not_released(failing, requests, &held, &symbolic.conditions)
-        .or_else(|| cycle(failing, requests, &held))
+    by_locks(failing)
         .or_else(|| lost(trace, requests).filter(|_| avoidable))
         .or_else(|| unannounced(failing, requests))
         .or_else(|| nobody_left(failing, requests).filter(|_| !avoidable))
         .or_else(|| nobody_comes(failing, requests).filter(|_| !avoidable))
+}
+
+/// Where locks alone say it.
+pub fn by_locks(failing: &Failing) -> Option<Words> {
+    let symbolic = failing.symbolic.as_ref()?;
+    let Bug::Deadlock { requests } = &symbolic.bug else { return None };
+    let held = kept(&failing.observed.trace);
+    not_released(failing, requests, &held, &symbolic.conditions)
+        .or_else(|| cycle(failing, requests, &held))
 }
 
 /// Locks that nobody has given back.

@@ -1,6 +1,6 @@
 //! Where shields are tried: in whole runs, or at the end of a long one.
 
-use unravel_trace::{Detail, Shield, Trace};
+use unravel_trace::{Detail, Forced, Run, Shield, Trace};
 
 use crate::budgets::{QUICK_TRIAL, SHORT_RUN, THOROUGH_TRIAL, WINDOW_TRIAL};
 use crate::execution::Execution;
@@ -13,6 +13,10 @@ pub trait Ground {
 
     /// The events of a schedule, if it ends so.
     fn trace(&mut self, shields: &[Shield], mode: Mode, expected: Ending) -> Option<Trace>;
+
+    /// The failing run with one more deviation, which is of consequence only when all others have done what they do. `None` where
+    /// runs cannot deviate.
+    fn woken(&mut self, forced: Forced) -> Option<Run>;
 
     fn extents(&self) -> &Extents;
 
@@ -30,6 +34,15 @@ impl Ground for Execution<'_, '_> {
     fn trace(&mut self, shields: &[Shield], mode: Mode, expected: Ending) -> Option<Trace> {
         let (ending, run) = self.run_shielded(shields, mode, Detail::Events);
         (ending == expected).then_some(run.trace)
+    }
+
+    fn woken(&mut self, forced: Forced) -> Option<Run> {
+        let before = self.lab().force(Vec::new());
+        let more = before.iter().cloned().chain([forced]).collect();
+        self.lab().force(more);
+        let (_, run) = self.run_shielded(&[], Mode::Patient, Detail::Events);
+        self.lab().force(before);
+        Some(run)
     }
 
     fn extents(&self) -> &Extents {
