@@ -7,7 +7,7 @@ mod hidden;
 mod lock_order;
 mod moved;
 mod order;
-mod signalling;
+mod rewrite;
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ pub fn write(measures: &[Measure], files: &Files) -> Result<Written, DraftError>
             Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } } => {
                 draft.existing_lock(stretches, locks)?
             }
-            Measure::Signalling { rewordings, .. } => draft.reword(rewordings)?,
+            Measure::Rewrite(rewrite) => draft.rewrite(&rewrite.edits)?,
             Measure::Order { first, times, then } => draft.order(first, *times, then)?,
             Measure::Atomic { updates } => draft.atomic(updates)?,
             Measure::LockOrder(order) => draft.lock_order(order)?,

@@ -3,18 +3,22 @@
 //! After ConcBugAssist (figure 3.4), whose repairs are edges. Deviates: an edge becomes a measure that a programmer would write (a
 //! lock, a flag, an atomic operation, another place for a statement). Errs in both directions; what does not help, the checks find out.
 
+mod atomics;
 mod existing;
+mod joins;
 mod lock_order;
 mod moved;
 mod signalling;
+mod unlocks;
+mod updates;
 
 use unravel_causes::Analysis;
-use unravel_results::{Cause, CauseClass, Pattern};
+use unravel_results::{CauseClass, Pattern};
 use unravel_trace::{Place, ThreadName};
 
 use crate::budgets::{DOUBT, MOST_CAUSES, MOST_ORDERS, MOST_SWEEPING, WIDTHS};
 use crate::graph::Graph;
-use crate::measures::{AtomicUpdate, LockChoice, Measure};
+use crate::measures::{LockChoice, Measure};
 use crate::spots::{Files, Spot, Stretch, position, spot, spots, stretches, stretches_apart};
 use existing::existing_locks;
 
@@ -29,7 +33,8 @@ pub struct Proposal {
 /// Everything that may help, cheap things first.
 pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
     let classes = &analysis.causes.classes;
-    let mut candidates = atomic_updates(classes, analysis, files);
+    let mut candidates = atomics::one_steps(classes, analysis, files);
+    candidates.extend(updates::atomic_updates(classes, analysis, files));
     candidates.extend(exclusions(classes, analysis, files, Reach::Apart));
     for width in 0..WIDTHS {
         candidates.extend(exclusions(classes, analysis, files, Reach::Together { width }));
@@ -37,6 +42,8 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
     candidates.extend(sections_alone(classes, analysis, files));
     for (index, class) in classes.iter().enumerate() {
         candidates.extend(lock_order::lock_orders(index, class, analysis, files));
+        candidates.extend(unlocks::unlocks(index, class, analysis, files));
+        candidates.extend(joins::missing_joins(index, class, analysis, files));
         candidates.extend(moved::moves(index, class, analysis, files));
         // That one comes first is not what two racing accesses lack.
         if class.pattern != Pattern::DataRace {
@@ -231,64 +238,6 @@ fn merged(stretches: Vec<Stretch>, files: &Files) -> Vec<Stretch> {
     }
     distinct.sort_by_key(|stretch| (stretch.file.clone(), stretch.region.bytes.start));
     distinct
-}
-
-/// Updates that are each one statement: whoever has more than one event in the cause has them all in one update.
-fn atomic_updates(classes: &[CauseClass], analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
-    let mut all: Vec<AtomicUpdate> = Vec::new();
-    let mut covers = Vec::new();
-    for (index, class) in classes.iter().enumerate() {
-        let updates: Option<Vec<Vec<AtomicUpdate>>> = class
-            .causes
-            .iter()
-            .take(MOST_CAUSES)
-            .map(|cause| updates_of(cause, analysis, files))
-            .collect();
-        if let Some(updates) = updates.filter(|updates| updates.iter().any(|u| !u.is_empty())) {
-            for update in updates.into_iter().flatten() {
-                if !all.contains(&update) {
-                    all.push(update);
-                }
-            }
-            covers.push(index);
-        }
-    }
-    if covers.is_empty() {
-        return Vec::new();
-    }
-    let cost = 5 * all.len() as u64;
-    vec![Proposal { measure: Measure::Atomic { updates: all }, covers, cost }]
-}
-
-/// The updates of a cause, if making them atomic makes it impossible.
-fn updates_of(cause: &Cause, analysis: &Analysis, files: &mut Files) -> Option<Vec<AtomicUpdate>> {
-    if !Graph::of(cause).is_interleaved() {
-        return None;
-    }
-    let mut updates = Vec::new();
-    for thread in spots(cause, analysis) {
-        let place = thread[0].frames.first()?;
-        let file = place.file.to_string();
-        files.open(&file);
-        let source = files.get(&file)?;
-        let update = source.update_at(position(place));
-        let Some(update) = update else {
-            if thread.len() > 1 {
-                return None;
-            }
-            continue;
-        };
-        let same = |spot: &Spot| {
-            spot.frames.first().and_then(|place| source.update_at(position(place))).as_ref()
-                == Some(&update)
-        };
-        if !thread.iter().all(same) {
-            return None;
-        }
-        let region = source.region(&[position(place)])?;
-        updates.push(AtomicUpdate { stretch: Stretch { file, region }, update });
-    }
-    Some(updates)
 }
 
 /// Orders that close a cycle with a cause.

@@ -1,7 +1,7 @@
 //! Which repairs to show: those that change few lines and keep much concurrency, and not the same thing again and again.
 //! What makes threads run one after another comes last, and says so, unless an order is what the program lacks.
 
-use unravel_results::{CheckedAs, Repair};
+use unravel_results::{CheckedAs, Repair, RepairKind};
 
 use crate::budgets::{ALL_CONCURRENCY, PRICE, SECTION_LINE, SERIAL};
 
@@ -54,13 +54,17 @@ fn kept(repair: &Repair, passing: u64) -> f64 {
     if let Some((kept, of)) = repair.cost.classes_kept {
         return share(kept, of);
     }
+    // Where nobody waits for anybody, nothing is lost: there are fewer events, and so fewer orders of them.
+    if repair.kind == RepairKind::AtomicUpdate {
+        return 1.0;
+    }
     let patched = repair.checks.iter().find(|c| c.how == CheckedAs::Patched && c.complete);
     patched.map_or(1.0, |check| share(check.classes, passing))
 }
 
 #[cfg(test)]
 mod tests {
-    use unravel_results::{Check, RepairCost, RepairKind};
+    use unravel_results::{Check, RepairCost};
 
     use super::*;
 

@@ -102,7 +102,7 @@ fn past_threads(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move,
     moves
 }
 
-fn is_ancestor(a: &ThreadName, b: &ThreadName) -> bool {
+pub(super) fn is_ancestor(a: &ThreadName, b: &ThreadName) -> bool {
     a.0.len() < b.0.len() && b.0.starts_with(&a.0)
 }
 

@@ -3,10 +3,11 @@
 //! Both are proposed wherever a cause touches a function that waits or signals; whether it helps, the checks find out.
 
 use unravel_causes::Analysis;
-use unravel_results::CauseClass;
+use unravel_results::{CauseClass, RepairKind};
 
 use super::Proposal;
-use crate::measures::{Measure, Rewording};
+use crate::measures::Measure;
+use crate::rewrite::{Edit, Rewrite};
 use crate::source::{Call, Source};
 use crate::spots::{Files, position, spots};
 
@@ -30,7 +31,7 @@ struct Signal {
 }
 
 /// What is written instead, and where; `None` if nothing is.
-type Edit = Option<(std::ops::Range<usize>, String)>;
+type Rewording = Option<(std::ops::Range<usize>, String)>;
 
 /// Candidates against lost wake-ups.
 pub fn signalling(classes: &[CauseClass], analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
@@ -67,11 +68,12 @@ pub fn signalling(classes: &[CauseClass], analysis: &Analysis, files: &mut Files
         let is_both = !wakes.is_empty() && !tests.is_empty();
         let offers =
             [(wakes, wakes_title, true), (tests, tests_title, true), (all, both_title, is_both)];
-        for (rewordings, title, _) in
+        for (edits, title, _) in
             offers.into_iter().filter(|(edits, _, use_it)| *use_it && !edits.is_empty())
         {
-            let cost = LINE * rewordings.len() as u64;
-            let measure = Measure::Signalling { rewordings, title };
+            let cost = LINE * edits.len() as u64;
+            let kind = RepairKind::Signalling;
+            let measure = Measure::Rewrite(Rewrite { kind, title, edits });
             candidates.push(Proposal { measure, covers: covers.clone(), cost });
         }
     }
@@ -83,18 +85,18 @@ fn rewordings(
     seen: &[String],
     files: &Files,
     condition: &str,
-    edit: fn(&Source, &Call) -> Edit,
-) -> Vec<Rewording> {
+    reword: fn(&Source, &Call) -> Rewording,
+) -> Vec<Edit> {
     let mut found = Vec::new();
     for file in seen {
         let Some(source) = files.get(file) else { continue };
         for signal in signals(source, 0..source.text().len()) {
             if signal.condition == condition
-                && let Some((bytes, text)) = edit(source, &signal.call)
+                && let Some((bytes, text)) = reword(source, &signal.call)
             {
-                let rewording = Rewording { file: file.clone(), bytes, text };
-                if !found.contains(&rewording) {
-                    found.push(rewording);
+                let edit = Edit::replace(file, bytes, &text);
+                if !found.contains(&edit) {
+                    found.push(edit);
                 }
             }
         }
@@ -103,14 +105,14 @@ fn rewordings(
 }
 
 /// A signal becomes a broadcast.
-fn wakes_all(_: &Source, call: &Call) -> Edit {
+fn wakes_all(_: &Source, call: &Call) -> Rewording {
     let (one, all) = SIGNALS.iter().find(|(one, _)| last_name(&call.name) == *one)?;
     let end = call.bytes.start + call.name.len();
     Some((end - one.len()..end, (*all).to_owned()))
 }
 
 /// The `if` around a wait becomes a `while`.
-fn tests_again(source: &Source, call: &Call) -> Edit {
+fn tests_again(source: &Source, call: &Call) -> Rewording {
     // With a predicate, the wait tests again by itself.
     if !waits(call) || last_name(&call.name) == "wait" && call.arguments.len() > 1 {
         return None;
