@@ -13,6 +13,9 @@ use crate::source::{
     Act, AtomicAccess, Family, Language, Operation, Source, Test, TestKind, TwoSteps, Way,
 };
 
+/// Where a condition is broken into two lines.
+const LONG_LINE: usize = 70;
+
 /// How operations on one object are written.
 struct Spelling<'s> {
     source: &'s Source,
@@ -179,7 +182,12 @@ impl Writing<'_> {
         let change = self.spelling.compare_exchange(variable, &self.new_value(variable), true);
         let unit = self.source.indent_unit();
         match condition {
-            Some(condition) => format!("while ({} && !{change})\n{unit};", grouped(condition)),
+            Some(condition) => {
+                let condition = grouped(condition);
+                let is_long = condition.len() + change.len() > LONG_LINE;
+                let and = if is_long { "&&\n       " } else { "&& " };
+                format!("while ({condition} {and}!{change})\n{unit};")
+            }
             None => format!("while (!{change})\n{unit};"),
         }
     }

@@ -34,6 +34,8 @@ unravel_trace::budgets! {
     ALL_CONCURRENCY: f64 = 24.0;
     /// Of the classes of schedules that pass, a repair that leaves a smaller share makes threads run one after another.
     SERIAL: f64 = 0.05;
+    /// A repair that leaves a smaller share comes after all that leave more, however many lines those have.
+    LITTLE: f64 = 0.25;
     /// What a line inside of a critical section weighs, in changed lines.
     SECTION_LINE: f64 = 0.25;
     /// The same for the price that was guessed.
@@ -71,6 +73,8 @@ unravel_trace::budgets! {
     BEFORE_SHARE: u32 = 10;
     /// Runs of the program as it is that show what it does.
     RUNS_BEFORE: u64 = 96;
+    /// Runs of these in which threads run one after another.
+    SEQUENTIAL_BEFORE: u64 = 16;
     /// So many of them have to pass, or nothing is known of what the program does.
     FEWEST_BEFORE: u64 = 4;
     /// What has more values than this differs from run to run.

@@ -111,6 +111,17 @@ impl<'f> Draft<'f> {
         Ok(true)
     }
 
+    /// What a static mutex (`MUTEX`) or condition variable (`COND`) begins with. A file that was preprocessed has lost the macros;
+    /// zeros are what they stand for on Linux.
+    fn initializer(&self, files: &[&str], what: &str) -> Result<String, DraftError> {
+        for file in files {
+            if self.source(file)?.has_pthread_text() {
+                return Ok("{ { 0 } }".to_owned());
+            }
+        }
+        Ok(format!("PTHREAD_{what}_INITIALIZER"))
+    }
+
     fn finish(self) -> Result<Written, DraftError> {
         let mut written =
             Written { files: Vec::new(), diff: String::new(), lines_added: 0, lines_removed: 0 };

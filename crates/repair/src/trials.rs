@@ -6,7 +6,9 @@ use rustc_hash::FxHashSet;
 use unravel_causes::{Allowed, Analysis, allowed_classes};
 use unravel_code::weave;
 use unravel_execute::Limit;
-use unravel_results::{Check, CheckedAs, Meaning, Rejected, Repair, RepairCost, RepairKind};
+use unravel_results::{
+    Check, CheckedAs, Meaning, Pattern, Rejected, Repair, RepairCost, RepairKind,
+};
 use unravel_trace::{Failure, FailureKind, Input, SiteId, VisibleSet};
 
 use crate::budgets::{
@@ -17,7 +19,7 @@ use crate::draft::{Written, write};
 use crate::meaning::Before;
 use crate::measures::Measure;
 use crate::propose::Proposal;
-use crate::rank::Stood;
+use crate::rank::{Fit, Stood};
 use crate::repair::{Task, Workshop};
 use crate::spots::Files;
 
@@ -30,6 +32,8 @@ pub struct Trials<'b, W: Workshop> {
     /// The classes that pass without any repair, with the first input.
     passing: FxHashSet<u64>,
     first: &'b Input,
+    /// Those of the causes that were known from the beginning.
+    patterns: Vec<Pattern>,
     inputs: Vec<Checked>,
     /// What the program does without any, by input.
     before: Vec<Before>,
@@ -66,6 +70,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
             before,
             visible: &analysis.visible,
             passing: analysis.passing.iter().copied().collect(),
+            patterns: analysis.causes.classes.iter().map(|class| class.pattern).collect(),
             first: analysis.inputs.first().unwrap_or(request.input),
             inputs,
             found: Vec::new(),
@@ -94,11 +99,24 @@ impl<'b, W: Workshop> Trials<'b, W> {
                 let (repair, cover) = self.leaner(repair, cover, files);
                 if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
                     let price = cover.iter().map(|candidate| candidate.cost).sum();
-                    self.found.push(Stood { repair, price });
+                    let fit = self.fit(&cover);
+                    self.found.push(Stood { repair, price, fit });
                 }
             }
             Err(reason) => self.rejected.push(Rejected { title, reason }),
         }
+    }
+
+    /// Whether measures bring about what their causes lack.
+    fn fit(&self, cover: &[&Proposal]) -> Fit {
+        let is_of_stretch =
+            |class: &usize| self.patterns.get(*class).is_some_and(|p| p.is_of_stretch());
+        let each = cover.iter().map(|candidate| match &candidate.measure {
+            Measure::Move(change) if change.parts_threads => Fit::PartsThreads,
+            Measure::Order { .. } if candidate.covers.iter().all(is_of_stretch) => Fit::FixesOrder,
+            _ => Fit::Fits,
+        });
+        each.max().unwrap_or(Fit::Fits)
     }
 
     /// The same repair without measures that it does not need: a measure may do more than its cause asks for.

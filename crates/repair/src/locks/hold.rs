@@ -103,7 +103,10 @@ pub fn hold(
             Taking::Scoped { class } if !is_plain => {
                 let name = source.fresh_name("hold");
                 let declaration = format!("{class} {name}({});", lock.text);
-                by_guard(patch, region, &declaration, &name, now.at_end)
+                // A wait inside needs one that can give the lock up.
+                let plain = declaration.replacen("std::unique_lock", "std::lock_guard", 1);
+                let to_the_end = if now.waits { declaration.clone() } else { plain };
+                by_guard(patch, region, [&declaration, &to_the_end], &name, now.at_end)
             }
             _ => by_statements(patch, source, region, lock, &now, &all),
         };
@@ -117,7 +120,7 @@ pub fn hold(
         Taking::Scoped { class } if !is_whole => format!("{class} {}({});", first.name, lock.text),
         _ => source.text()[first.declaration.clone()].to_owned(),
     };
-    by_guard(patch, region, &declaration, &first.name, now.at_end)
+    by_guard(patch, region, [&declaration, &declaration], &first.name, now.at_end)
 }
 
 /// The operations on a lock inside a region, waits aside.
@@ -185,11 +188,12 @@ fn by_statements(
     Ok(())
 }
 
-/// A variable that holds the lock from here to the end of the block, or until it is told to give it back.
+/// A variable that holds the lock from here to the end of the block, or until it is told to give it back; and its declaration
+/// where it need not be told.
 fn by_guard(
     patch: &mut Patch<'_>,
     region: &Region,
-    declaration: &str,
+    [declaration, to_the_end]: [&str; 2],
     name: &str,
     at_end: bool,
 ) -> Result<(), HoldError> {
@@ -197,7 +201,8 @@ fn by_guard(
         patch.before(region, declaration)?;
     } else {
         let release = format!("{name}.unlock();");
-        patch.guard(region, &Guard::Scoped { declaration: declaration.to_owned(), release })?;
+        let (declaration, to_the_end) = (declaration.to_owned(), to_the_end.to_owned());
+        patch.guard(region, &Guard::Scoped { declaration, release, to_the_end })?;
     }
     Ok(())
 }

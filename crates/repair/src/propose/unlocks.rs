@@ -8,7 +8,7 @@ use unravel_causes::Analysis;
 use unravel_results::{CauseClass, Pattern, RepairKind};
 
 use super::{MOST_CAUSES, Proposal};
-use crate::locks::{Act, Operation, Taking, is_held, operations};
+use crate::locks::{Act, Operation, Taking, class_of_mutex, is_held, operations};
 use crate::measures::Measure;
 use crate::rewrite::{Deed, Edit, Rewrite};
 use crate::source::{Exit, ExitKind, Language, Region, Source};
@@ -56,8 +56,11 @@ fn given_back(file: &str, source: &Source, body: &Region) -> Vec<(Rewrite, u64)>
     let all = operations(source, body);
     let mut found = Vec::new();
     for lock in distinct_locks(&all) {
-        let Taking::Statements { unlock, .. } = &lock.lock.taking else { continue };
         let text = &lock.lock.text;
+        let unlock = match &lock.lock.taking {
+            Taking::Statements { unlock, .. } => unlock.clone(),
+            Taking::Scoped { .. } => format!("{text}.unlock();"),
+        };
         let is_kept = |byte: usize| is_held(&all, text, byte);
         let is_way_out =
             |exit: &Exit| !matches!(exit.kind, ExitKind::Goto { .. }) && is_kept(exit.bytes.start);
@@ -75,7 +78,7 @@ fn given_back(file: &str, source: &Source, body: &Region) -> Vec<(Rewrite, u64)>
             edits.push(Edit { file: file.to_owned(), deed });
         }
         if is_kept(body.bytes.end) && !source.ends_in_jump(body) {
-            edits.push(Edit::after(file, body, unlock));
+            edits.push(Edit::after(file, body, &unlock));
             lines.push(body.last_line);
         }
         if edits.is_empty() {
@@ -159,21 +162,13 @@ fn by_hand(file: &str, source: &Source, own: &[&Operation]) -> Option<(String, V
     for (guard, edit) in &guards {
         let Deed::Replace { text, .. } = &mut edits[*edit].deed else { continue };
         let template = if guard.releases { "unique_lock" } else { "lock_guard" };
-        *text = format!("std::{template}<{}> {}({text});", class(source, text), guard.name);
+        let class = class_of_mutex(source, text).unwrap_or_else(|| "std::mutex".to_owned());
+        *text = format!("std::{template}<{class}> {}({text});", guard.name);
     }
     let include =
         Edit { file: file.to_owned(), deed: Deed::Include { header: "<mutex>".to_owned() } };
     edits.push(include);
     Some((mutex?, edits))
-}
-
-/// The class of a mutex, as far as the file declares it.
-fn class(source: &Source, mutex: &str) -> String {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let name = mutex.rsplit(|c| !is_word(c)).find(|word| !word.is_empty()).unwrap_or(mutex);
-    let specifiers = source.specifiers_of(name).unwrap_or_default();
-    let named = specifiers.split_whitespace().find(|word| word.contains("mutex"));
-    named.map_or("std::mutex", |word| word.trim_end_matches(['*', '&'])).to_owned()
 }
 
 /// The first operation on each lock.

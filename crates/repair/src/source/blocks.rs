@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::region::Region;
-use super::{Source, is_jump};
+use super::{Source, is_jump, nodes_within};
 
 /// An `if` without `else`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +49,21 @@ impl Source {
     /// Whether a byte is in the function of a region itself, not in a lambda within.
     pub fn is_in_function_of(&self, region: &Region, byte: usize) -> bool {
         self.outline.function_around(byte) == Some(self.outline.block(region.block).function)
+    }
+
+    /// The `if`s that start within a stretch: their conditions, and what runs if those hold.
+    pub fn tests(&self, bytes: Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
+        let mut found = Vec::new();
+        nodes_within(self.tree.root_node(), &bytes, &|_| true, &mut |node| {
+            let condition = node.child_by_field_name("condition");
+            let part = node.child_by_field_name("consequence");
+            if let Some((condition, part)) = condition.zip(part)
+                && node.kind() == "if_statement"
+            {
+                found.push((condition.byte_range(), part.byte_range()));
+            }
+        });
+        found
     }
 
     /// The `if` without `else` that decides whether the statement at a byte runs, if no loop is between them.

@@ -61,6 +61,30 @@ impl Source {
         calls
     }
 
+    /// The variables that are given the value of a call of such a function, and nothing else, within a stretch.
+    pub fn results_of(&self, bytes: Range<usize>, is_so: &dyn Fn(&str) -> bool) -> Vec<&str> {
+        let mut names = Vec::new();
+        nodes_within(self.tree.root_node(), &bytes, &|_| true, &mut |node| {
+            let Some(parent) = node.parent().filter(|_| node.kind() == "call_expression") else {
+                return;
+            };
+            let name = node.child_by_field_name("function").map_or("", |name| self.node_text(name));
+            let (value, variable) = match parent.kind() {
+                "init_declarator" => ("value", "declarator"),
+                "assignment_expression" => ("right", "left"),
+                _ => return,
+            };
+            let variable = parent.child_by_field_name(variable);
+            if let Some(variable) = variable.filter(|variable| variable.kind() == "identifier")
+                && is_so(name)
+                && parent.child_by_field_name(value) == Some(node)
+            {
+                names.push(self.node_text(variable));
+            }
+        });
+        names
+    }
+
     /// The declarations of scoped locks that start within a stretch.
     pub fn scoped_locks(&self, bytes: Range<usize>) -> Vec<ScopedLock> {
         let mut locks = Vec::new();

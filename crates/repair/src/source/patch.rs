@@ -38,8 +38,9 @@ pub enum PatchError {
 pub enum Guard {
     /// A statement before it, and one after it and before every exit.
     Statements { lock: String, unlock: String },
-    /// A declaration before it whose destructor unlocks, and the statement that unlocks early (C++).
-    Scoped { declaration: String, release: String },
+    /// A declaration before it whose destructor unlocks, and the statement that unlocks early (C++); where it lives to the end of
+    /// its block anyway, a declaration that need not be able to.
+    Scoped { declaration: String, release: String, to_the_end: String },
 }
 
 /// Edits of one source.
