@@ -221,11 +221,22 @@ fn touch(some: &[Stretch], others: &[Stretch]) -> bool {
     some.iter().any(|a| others.iter().any(|b| a.overlaps(b)))
 }
 
-/// Makes one of stretches that overlap.
+/// Whether two stretches are neighbours: giving a lock back only to take it again helps nobody.
+fn are_neighbours(a: &Stretch, b: &Stretch, files: &Files) -> bool {
+    let siblings = files.get(&a.file).filter(|_| a.file == b.file).filter(|source| {
+        source.siblings(&a.region, &b.region) == Some((a.region.clone(), b.region.clone()))
+    });
+    siblings.is_some_and(|source| source.between(&a.region, &b.region).is_none())
+}
+
+/// Makes one of stretches that overlap, or that nothing stands between.
 fn merged(stretches: Vec<Stretch>, files: &Files) -> Vec<Stretch> {
     let mut distinct: Vec<Stretch> = Vec::new();
     for mut stretch in stretches {
-        while let Some(at) = distinct.iter().position(|other| other.overlaps(&stretch)) {
+        let meets = |stretch: &Stretch, other: &Stretch| {
+            other.overlaps(stretch) || are_neighbours(stretch, other, files)
+        };
+        while let Some(at) = distinct.iter().position(|other| meets(&stretch, other)) {
             let other = distinct.swap_remove(at);
             let source = files.get(&stretch.file);
             let both = source.and_then(|source| source.extend_to(&stretch.region, &other.region));

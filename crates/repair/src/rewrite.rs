@@ -51,6 +51,11 @@ pub enum Deed {
     Include {
         header: String,
     },
+    /// Declares something at file scope, for a use at a byte.
+    Declare {
+        text: String,
+        used_at: usize,
+    },
 }
 
 impl Edit {

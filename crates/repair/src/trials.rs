@@ -7,7 +7,7 @@ use unravel_causes::{Allowed, Analysis, allowed_classes};
 use unravel_code::weave;
 use unravel_execute::Limit;
 use unravel_results::{
-    Check, CheckedAs, Meaning, Pattern, Rejected, Repair, RepairCost, RepairKind,
+    CauseClass, Check, CheckedAs, Meaning, Rejected, Repair, RepairCost, RepairKind,
 };
 use unravel_trace::{Failure, FailureKind, Input, SiteId, VisibleSet};
 
@@ -16,6 +16,7 @@ use crate::budgets::{
 };
 use crate::check::{self, Checked, Effort, Explored};
 use crate::draft::{Written, write};
+use crate::graph::Graph;
 use crate::meaning::Before;
 use crate::measures::Measure;
 use crate::propose::Proposal;
@@ -32,8 +33,8 @@ pub struct Trials<'b, W: Workshop> {
     /// The classes that pass without any repair, with the first input.
     passing: FxHashSet<u64>,
     first: &'b Input,
-    /// Those of the causes that were known from the beginning.
-    patterns: Vec<Pattern>,
+    /// Of the classes of causes that were known from the beginning, whether keeping threads apart is enough.
+    interleaved: Vec<bool>,
     inputs: Vec<Checked>,
     /// What the program does without any, by input.
     before: Vec<Before>,
@@ -70,7 +71,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
             before,
             visible: &analysis.visible,
             passing: analysis.passing.iter().copied().collect(),
-            patterns: analysis.causes.classes.iter().map(|class| class.pattern).collect(),
+            interleaved: analysis.causes.classes.iter().map(is_interleaved).collect(),
             first: analysis.inputs.first().unwrap_or(request.input),
             inputs,
             found: Vec::new(),
@@ -109,11 +110,10 @@ impl<'b, W: Workshop> Trials<'b, W> {
 
     /// Whether measures bring about what their causes lack.
     fn fit(&self, cover: &[&Proposal]) -> Fit {
-        let is_of_stretch =
-            |class: &usize| self.patterns.get(*class).is_some_and(|p| p.is_of_stretch());
+        let is_apart = |class: &usize| self.interleaved.get(*class) == Some(&true);
         let each = cover.iter().map(|candidate| match &candidate.measure {
             Measure::Move(change) if change.parts_threads => Fit::PartsThreads,
-            Measure::Order { .. } if candidate.covers.iter().all(is_of_stretch) => Fit::FixesOrder,
+            Measure::Order { .. } if candidate.covers.iter().all(is_apart) => Fit::FixesOrder,
             _ => Fit::Fits,
         });
         each.max().unwrap_or(Fit::Fits)
@@ -269,6 +269,11 @@ impl<'b, W: Workshop> Trials<'b, W> {
     fn left(&self) -> Duration {
         self.limit.left().unwrap_or(self.request.time)
     }
+}
+
+fn is_interleaved(class: &CauseClass) -> bool {
+    class.pattern.is_of_stretch()
+        || class.causes.iter().all(|cause| Graph::of(cause).is_interleaved())
 }
 
 /// The inputs that a repair has to stand: those with which the program failed first, then those with which it did not. Where

@@ -16,6 +16,7 @@ impl Draft<'_> {
                     patch.before_exits(region, exits, text)?;
                 }
                 Deed::Include { header } => patch.include(header),
+                Deed::Declare { text, used_at } => patch.declare(text, *used_at),
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! Two kinds of causes have such a repair. One thread does two things in the wrong order (it announces what is not there
 //! yet): then one of the two goes past the other. Or something must come before something of another thread: then it
 //! goes before that thread's creation, or what comes too early goes after the join of the thread that is too late.
-//! A statement goes past others only if they share nothing by name, and never past an operation on a lock. What asks whether all is
+//! A statement goes past others only if they share nothing by name, and past an operation on a lock only if it holds none. What asks whether all is
 //! well stays where it is (but for looking whether a call of the thread library went well), and a thread is not created after it instead of before: it would only look at less. What
 //! functions do that are called there is not looked at: the exploration of the moved program decides.
 
@@ -18,6 +18,7 @@ use crate::budgets::{
     DISTURBED_THREAD, MOST_MOVES, PAST_CHECK, PAST_OWN, PAST_THREAD, THREAD_PAST_THREAD,
 };
 use crate::graph::Graph;
+use crate::locks::{is_held, operations};
 use crate::measures::Measure;
 use crate::moved::{Move, Side};
 use crate::source::{Exit, Region, Source};
@@ -151,13 +152,14 @@ fn exchange(
     let may_pass = |moved: &Region, other: &Region| {
         let over = between.iter().chain([other]);
         let looks = |region: &Region| is_check(source, region);
+        // What no lock protects may come under one; what one protects may not leave it.
+        let is_free = locks_held(source, moved) == 0;
         ways_out(source, moved) == 0
             && !locks(source, moved)
             && !looks(moved)
             && (!creates(source, moved) || !over.clone().any(looks))
-            && over
-                .clone()
-                .all(|over| source.may_pass(&moved.bytes, &over.bytes) && !locks(source, over))
+            && over.clone().all(|over| source.may_pass(&moved.bytes, &over.bytes))
+            && (is_free || !over.clone().any(|over| locks(source, over)))
     };
     let mut moves = Vec::new();
     // Past a way out it would be executed where it was not, or not where it was.
@@ -171,6 +173,15 @@ fn exchange(
         moves.push((change, cost + 1 + passed));
     }
     moves
+}
+
+/// How many locks are held where a region begins.
+fn locks_held(source: &Source, region: &Region) -> usize {
+    let all = operations(source, region);
+    let mut texts: Vec<&str> = all.iter().map(|operation| operation.lock.text.as_str()).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    texts.into_iter().filter(|text| is_held(&all, text, region.bytes.start)).count()
 }
 
 /// Whether a region takes a lock or gives one back, by the names of what it calls itself.
@@ -257,9 +268,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_past_a_lock_or_a_way_out() {
-        let text = "void f(void) { a = 1; pthread_mutex_lock(&m); b = 2; }";
-        assert_eq!(ways(text, "a = 1", "b = 2"), (false, false));
+    fn nothing_leaves_a_lock_or_goes_past_a_way_out() {
+        let unlocking = "void g(void) { pthread_mutex_unlock(&m); }";
+        let text = format!("void f(void) {{ a = 1; pthread_mutex_lock(&m); b = 2; }} {unlocking}");
+        assert_eq!(ways(&text, "a = 1", "b = 2"), (false, true), "what is outside may come in");
         let text = "void f(void) { a = 1; if (x) return; b = 2; }";
         assert_eq!(ways(text, "a = 1", "b = 2"), (false, false));
     }

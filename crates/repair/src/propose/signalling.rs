@@ -1,14 +1,14 @@
 //! Wake-ups that get lost: signals that should wake all who wait, and waits that should test again what they wait for.
 //!
-//! Both are proposed wherever a cause touches a function that waits or signals; whether it helps, the checks find out.
+//! A wait that tests nothing gets something to test: a flag that every signal sets. All are proposed wherever a cause touches a function that waits or signals; whether it helps, the checks find out.
 
 use unravel_causes::Analysis;
 use unravel_results::{CauseClass, RepairKind};
 
 use super::Proposal;
 use crate::measures::Measure;
-use crate::rewrite::{Edit, Rewrite};
-use crate::source::{Call, Source};
+use crate::rewrite::{Deed, Edit, Rewrite};
+use crate::source::{Call, Language, Source};
 use crate::spots::{Files, position, spots};
 
 /// What a rewritten line costs.
@@ -59,6 +59,11 @@ pub fn signalling(classes: &[CauseClass], analysis: &Analysis, files: &mut Files
     }
     let mut candidates = Vec::new();
     for (condition, covers) in conditions {
+        candidates.extend(flagged(&seen, files, &condition).map(|rewrite| Proposal {
+            cost: LINE * (rewrite.edits.len() as u64 + 1),
+            measure: Measure::Rewrite(rewrite),
+            covers: covers.clone(),
+        }));
         let wakes = rewordings(&seen, files, &condition, wakes_all);
         let tests = rewordings(&seen, files, &condition, tests_again);
         let all = [wakes.clone(), tests.clone()].concat();
@@ -78,6 +83,50 @@ pub fn signalling(classes: &[CauseClass], analysis: &Analysis, files: &mut Files
         }
     }
     candidates
+}
+
+/// A flag for a condition variable that some wait of the file waits for without looking at anything.
+fn flagged(seen: &[String], files: &Files, condition: &str) -> Option<Rewrite> {
+    let [file] = seen else { return None };
+    let source = files.get(file)?;
+    let flag = source.fresh_name(&format!("{condition}_signalled"));
+    let all = signals(source, 0..source.text().len()).into_iter();
+    let own: Vec<Call> =
+        all.filter(|signal| signal.condition == condition).map(|signal| signal.call).collect();
+    let is_bare = |call: &Call| {
+        let statement = call.statement.as_ref();
+        waits(call)
+            && (call.name != "wait" || call.arguments.len() == 1)
+            && statement.is_some_and(|statement| !source.is_tested(statement.start))
+    };
+    if !own.iter().any(is_bare) {
+        return None;
+    }
+    let is_cpp = source.language() == Language::Cpp;
+    let (yes, no, of_type) = if is_cpp { ("true", "false", "bool") } else { ("1", "0", "int") };
+    let first_use = own.iter().map(|call| call.bytes.start).min()?;
+    let text = format!("static {of_type} {flag};");
+    let deed = Deed::Declare { text, used_at: first_use };
+    let mut edits = vec![Edit { file: file.clone(), deed }];
+    for call in &own {
+        let statement = call.statement.clone()?;
+        let region = source.region(&[source.position_of(statement.start)])?;
+        if !waits(call) {
+            edits.push(Edit::before(file, &region, &format!("{flag} = {yes};")));
+        } else if is_bare(call) {
+            let indent = source.indentation_at(statement.start);
+            let unit = source.indent_unit();
+            let wait = &source.text()[statement.clone()];
+            let text = format!("while (!{flag})\n{indent}{unit}{wait}");
+            edits.push(Edit::replace(file, statement.clone(), &text));
+            // Who waits again waits for the next signal.
+            if source.is_in_loop(statement.start) {
+                edits.push(Edit::after(file, &region, &format!("{flag} = {no};")));
+            }
+        }
+    }
+    let title = format!("who waits for `{condition}` tests a flag that every signal sets");
+    Some(Rewrite { kind: RepairKind::Signalling, title, edits })
 }
 
 /// The edits of all calls about a condition variable in these files.

@@ -51,6 +51,33 @@ impl Source {
         self.outline.function_around(byte) == Some(self.outline.block(region.block).function)
     }
 
+    /// Whether an `if` or a loop of the function decides on whether the statement at a byte runs, and nothing else is in it.
+    pub fn is_tested(&self, byte: usize) -> bool {
+        let own = self.outline.place_at(byte).and_then(|place| {
+            let block = self.outline.block(place.block);
+            block.parent.filter(|_| block.items.len() == 1)
+        });
+        own.is_some_and(|place| {
+            matches!(
+                self.outline.item(place).inner_kind,
+                "if_statement" | "while_statement" | "do_statement" | "for_statement"
+            )
+        })
+    }
+
+    /// Whether the statement at a byte may run again in the same call of its function.
+    pub fn is_in_loop(&self, byte: usize) -> bool {
+        let around = std::iter::successors(self.outline.place_at(byte), |place| {
+            self.outline.block(place.block).parent
+        });
+        around.skip(1).any(|place| {
+            matches!(
+                self.outline.item(place).inner_kind,
+                "while_statement" | "do_statement" | "for_statement" | "for_range_loop"
+            )
+        })
+    }
+
     /// The `if`s that start within a stretch: their conditions, and what runs if those hold.
     pub fn tests(&self, bytes: Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
         let mut found = Vec::new();

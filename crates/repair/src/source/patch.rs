@@ -88,6 +88,13 @@ impl<'s> Patch<'s> {
         let mut edits = self.edits.clone();
         for (&at, indent) in &self.breaks {
             let gap = self.source.gap_before(at)..at;
+            // What goes away needs no line of its own.
+            let is_gone = |edit: &Edit| {
+                edit.text.is_empty() && edit.at.start <= gap.start && gap.end < edit.at.end
+            };
+            if self.edits.iter().any(is_gone) {
+                continue;
+            }
             edits.push(Edit::new(gap, &format!("\n{indent}"), Rank::Break, 0));
         }
         edits.extend(self.exits.values().flat_map(|exit| self.exit_edits(exit)));
