@@ -73,6 +73,8 @@ unravel_trace::budgets! {
     BEFORE_SHARE: u32 = 10;
     /// Runs of the program as it is that show what it does.
     RUNS_BEFORE: u64 = 96;
+    /// The same where hardly any of them pass.
+    MORE_BEFORE: u64 = 1_000;
     /// Runs of these in which threads run one after another.
     SEQUENTIAL_BEFORE: u64 = 16;
     /// So many of them have to pass, or nothing is known of what the program does.

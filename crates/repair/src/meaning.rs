@@ -16,7 +16,7 @@ use unravel_results::Meaning;
 use unravel_strategies::{Pct, Random, RunToBlock, YoungestFirst};
 use unravel_trace::{Detail, Executor, Input, Outcome, Run, Scheduler, Want};
 
-use crate::budgets::{FEWEST_BEFORE, MOST_VALUES, RUNS_BEFORE, SEQUENTIAL_BEFORE};
+use crate::budgets::{FEWEST_BEFORE, MORE_BEFORE, MOST_VALUES, RUNS_BEFORE, SEQUENTIAL_BEFORE};
 
 /// What the program does in runs that pass.
 #[derive(Debug, Default)]
@@ -76,8 +76,9 @@ impl Before {
     pub fn of(machine: &mut dyn Executor, input: &Input, limit: Limit<'_>) -> Before {
         let mut before = Before::default();
         let mut lab = laboratory(machine, input, limit);
-        for number in 0..RUNS_BEFORE {
-            if !lab.may_go_on() {
+        for number in 0..MORE_BEFORE {
+            let is_enough = number >= RUNS_BEFORE && before.all.runs >= FEWEST_BEFORE;
+            if is_enough || !lab.may_go_on() {
                 break;
             }
             let (mut random, mut priorities);

@@ -210,11 +210,37 @@ fn exclusions(
             let statements: usize = stretches.iter().map(|s| s.region.statements).sum();
             let cost = 20 + 2 * statements as u64 + 15 * width as u64;
             let mut candidates = existing_locks(&covers, &stretches, width, files);
+            if let Some(outer) = outermost(&stretches, files) {
+                candidates.extend(existing_locks(&covers, &outer, width, files));
+                let measure = Measure::Exclude { stretches: outer, lock: LockChoice::New };
+                candidates.push(Proposal { measure, covers: covers.clone(), cost });
+            }
             let measure = Measure::Exclude { stretches, lock: LockChoice::New };
             candidates.push(Proposal { measure, covers, cost });
             candidates
         })
         .collect()
+}
+
+/// The stretches without those of functions that others call: who holds a lock there would take it again. `None` if there are
+/// no such functions.
+fn outermost(stretches: &[Stretch], files: &Files) -> Option<Vec<Stretch>> {
+    let is_called = |name: &str, by: &Stretch| {
+        let calls = files.get(&by.file).map(|source| source.calls(by.region.bytes.clone()));
+        let mut calls = calls.unwrap_or_default().into_iter();
+        by.region.function != name && calls.any(|call| last_part(&call.name) == last_part(name))
+    };
+    let is_outer = |stretch: &&Stretch| {
+        let name = &stretch.region.function;
+        name.is_empty() || !stretches.iter().any(|other| is_called(name, other))
+    };
+    let outer: Vec<Stretch> = stretches.iter().filter(is_outer).cloned().collect();
+    (!outer.is_empty() && outer.len() < stretches.len()).then_some(outer)
+}
+
+/// `push` of `Queue::push`, `queue.push` and `queue->push`.
+fn last_part(name: &str) -> &str {
+    name.rsplit(['.', '>', ':']).next().unwrap_or(name)
 }
 
 fn touch(some: &[Stretch], others: &[Stretch]) -> bool {

@@ -81,7 +81,8 @@ pub fn hold(
         return Ok(());
     }
     let inside = inside(&all, region, lock);
-    for operation in &inside {
+    let (opens, closes) = ends(&inside, region);
+    for operation in inside.iter().filter(|op| ![opens, closes].contains(&Some(**op))) {
         let line = source.position_of(operation.bytes.start).line;
         let not_alone = || HoldError::NotAlone { lock: lock.text.clone(), line };
         patch.remove_statement(operation.statement.clone().ok_or_else(not_alone)?);
@@ -108,7 +109,13 @@ pub fn hold(
                 let to_the_end = if now.waits { declaration.clone() } else { plain };
                 by_guard(patch, region, [&declaration, &to_the_end], &name, now.at_end)
             }
-            _ => by_statements(patch, source, region, lock, &now, &all),
+            _ => {
+                // What begins or ends with the lock's own operation has one already.
+                let on_entry = now.on_entry || opens.is_some();
+                let at_end = now.at_end || closes.is_some();
+                let now = Holding { on_entry, at_end, ..now };
+                by_statements(patch, source, region, lock, &now, &all)
+            }
         };
     };
     let removed: Vec<Range<usize>> = inside.iter().filter_map(|op| op.statement.clone()).collect();
@@ -121,6 +128,25 @@ pub fn hold(
         _ => source.text()[first.declaration.clone()].to_owned(),
     };
     by_guard(patch, region, [&declaration, &declaration], &first.name, now.at_end)
+}
+
+/// The operation that a region begins with, if it takes the lock, and the one that it ends with, if it gives it back.
+fn ends<'o>(
+    inside: &[&'o Operation],
+    region: &Region,
+) -> (Option<&'o Operation>, Option<&'o Operation>) {
+    if inside.iter().any(|op| op.guard.is_some()) {
+        return (None, None);
+    }
+    let first = inside.first().copied().filter(|op| {
+        let starts = |statement: &Range<usize>| statement.start == region.bytes.start;
+        op.act == Act::Take && op.statement.as_ref().is_some_and(starts)
+    });
+    let last = inside.last().copied().filter(|op| {
+        let ends = |statement: &Range<usize>| statement.end == region.bytes.end;
+        op.act == Act::Give && op.statement.as_ref().is_some_and(ends)
+    });
+    (first, last)
 }
 
 /// The operations on a lock inside a region, waits aside.
