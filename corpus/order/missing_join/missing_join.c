@@ -9,17 +9,18 @@
  */
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #define WORKERS 2
 #define EACH 2
 
-static int table[WORKERS * EACH];
+static atomic_int table[WORKERS * EACH];
 
 static void *fill(void *half)
 {
-	int *entries = half;
+	atomic_int *entries = half;
 
 	for (int i = 0; i < EACH; i++)
 		entries[i] = 1;
