@@ -36,6 +36,9 @@ unravel_trace::budgets! {
     SERIAL: f64 = 0.05;
     /// A repair that leaves a smaller share comes after all that leave more, however many lines those have.
     LITTLE: f64 = 0.25;
+    /// Lines of a critical section without loops that is short enough to cost no concurrency worth counting: however short, with
+    /// many threads it leaves a small share of the classes.
+    NARROW: u32 = 8;
     /// What a line inside of a critical section weighs, in changed lines.
     SECTION_LINE: f64 = 0.25;
     /// The same for the price that was guessed.

@@ -183,7 +183,8 @@ fn exclusions(
     for (index, class) in classes.iter().enumerate() {
         // Who holds a lock at an access is ordered with whoever holds it at the other.
         let is_race = class.pattern == Pattern::DataRace;
-        if !is_race && !class.causes.iter().all(|cause| Graph::of(cause).is_interleaved()) {
+        let is_enough = is_race || class.pattern.is_of_stretch();
+        if !is_enough && !class.causes.iter().all(|cause| Graph::of(cause).is_interleaved()) {
             continue;
         }
         let Some(stretches) = class_stretches(class, analysis, files, reach) else { continue };

@@ -1,6 +1,7 @@
 //! Which repairs to show: those that keep much concurrency, then those that change few lines, and not the same thing again and again.
 //! What makes threads run one after another comes last, and says so, unless an order is what the program lacks; before it
-//! what fixes an order where threads only have to be kept apart, against what the report advises.
+//! what fixes an order where threads only have to be kept apart, against what the report advises, and what lets others wait until
+//! the check that fails is over.
 
 use unravel_results::{CheckedAs, Repair, RepairKind};
 
@@ -12,6 +13,8 @@ pub struct Stood {
     pub repair: Repair,
     pub price: u64,
     pub fit: Fit,
+    /// Whether it only holds locks for a few statements: then it is as narrow as can be, whatever share of the classes is left.
+    pub is_narrow: bool,
 }
 
 /// Whether a repair brings about what the causes lack; the worst comes last.
@@ -20,6 +23,8 @@ pub enum Fit {
     Fits,
     /// Threads have to be kept apart, and it says which comes first besides.
     FixesOrder,
+    /// Others wait until the check that fails is over: it may never see what it is for.
+    LooksFirst,
     /// Threads have to be kept apart, and it keeps them from running at the same time at all.
     PartsThreads,
 }
@@ -32,14 +37,18 @@ pub fn rank(
     lacks_order: bool,
     (most, of_a_kind): (usize, usize),
 ) -> Vec<Repair> {
-    let serialises = |Stood { repair, fit, .. }: &Stood| {
+    let serialises = |Stood { repair, fit, is_narrow, .. }: &Stood| {
         let is_serial = kept(repair, passing) < SERIAL || leaves_one(repair) && passing > 1;
-        !lacks_order && (*fit == Fit::PartsThreads || is_serial)
+        !lacks_order && (*fit == Fit::PartsThreads || is_serial && !is_narrow)
     };
     let fixes_order = |stood: &Stood| !lacks_order && stood.fit == Fit::FixesOrder;
-    let keeps_little = |stood: &Stood| !lacks_order && kept(&stood.repair, passing) < LITTLE;
+    let looks_first = |stood: &Stood| stood.fit == Fit::LooksFirst;
+    let keeps_little =
+        |stood: &Stood| !lacks_order && !stood.is_narrow && kept(&stood.repair, passing) < LITTLE;
     stood.sort_by(|a, b| {
-        let place = |stood: &Stood| (serialises(stood), fixes_order(stood), keeps_little(stood));
+        let place = |stood: &Stood| {
+            (serialises(stood), looks_first(stood), fixes_order(stood), keeps_little(stood))
+        };
         place(a).cmp(&place(b)).then(weight(a, passing).total_cmp(&weight(b, passing)))
     });
     let mut shown: Vec<Repair> = Vec::new();
@@ -48,6 +57,8 @@ pub fn rank(
         if shown.len() < most && same < of_a_kind {
             let note = if serialises(&stood) {
                 "hardly any concurrency is left: threads that ran side by side now wait for each other"
+            } else if looks_first(&stood) {
+                "the check that fails comes before what others do: perhaps it no longer sees what it is for"
             } else if fixes_order(&stood) {
                 "the threads only have to be kept apart; this also says which of them comes first"
             } else {
@@ -109,7 +120,7 @@ mod tests {
             },
             notes: Vec::new(),
         };
-        Stood { repair, price: 0, fit: Fit::Fits }
+        Stood { repair, price: 0, fit: Fit::Fits, is_narrow: false }
     }
 
     fn titles(stood: Vec<Stood>) -> Vec<String> {
@@ -145,12 +156,24 @@ mod tests {
         use RepairKind::{MovedStatement, NewLock, Order};
         let all = || {
             let parts = Stood { fit: Fit::PartsThreads, ..stood("join", MovedStatement, 2, 10) };
+            let looks = Stood { fit: Fit::LooksFirst, ..stood("check", Order, 11, 10) };
             let fixes = Stood { fit: Fit::FixesOrder, ..stood("flag", Order, 11, 10) };
-            vec![parts, fixes, stood("lock", NewLock, 20, 10)]
+            vec![parts, looks, fixes, stood("lock", NewLock, 20, 10)]
         };
-        assert_eq!(titles(all()), ["lock", "flag", "join"]);
+        let shown = rank(all(), 10, false, (4, 2));
+        let titles: Vec<&str> = shown.iter().map(|repair| &*repair.title).collect();
+        assert_eq!(titles, ["lock", "flag", "check", "join"]);
         let shown = rank(all(), 10, true, (3, 2));
         assert_eq!(shown[0].title, "join", "where an order is missing, it is the advice");
+    }
+
+    #[test]
+    fn a_few_statements_under_a_lock_are_no_serialising() {
+        use RepairKind::{NewLock, Order};
+        let narrow = Stood { is_narrow: true, ..stood("narrow", NewLock, 6, 0) };
+        let shown = rank(vec![stood("flag", Order, 11, 2), narrow], 10, false, (3, 2));
+        assert_eq!(shown[0].title, "narrow");
+        assert!(shown[0].notes.is_empty());
     }
 
     #[test]

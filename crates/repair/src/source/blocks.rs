@@ -65,6 +65,18 @@ impl Source {
         })
     }
 
+    /// Whether something within a stretch may run more than once.
+    pub fn has_loop(&self, bytes: &Range<usize>) -> bool {
+        let mut found = false;
+        nodes_within(self.tree.root_node(), bytes, &|_| true, &mut |node| {
+            found |= matches!(
+                node.kind(),
+                "while_statement" | "do_statement" | "for_statement" | "for_range_loop"
+            );
+        });
+        found
+    }
+
     /// Whether the statement at a byte may run again in the same call of its function.
     pub fn is_in_loop(&self, byte: usize) -> bool {
         let around = std::iter::successors(self.outline.place_at(byte), |place| {
