@@ -348,10 +348,9 @@ int main(void)
     expect(
         &texts,
         &[
-            "\tworker_done++;",
+            "\t*(int *)arg = 21;\n\tpthread_mutex_lock(&worker_done_lock);\n\tworker_done++;",
             "\twhile (worker_done < 2)",
-            "\t*(int *)arg = 21;\n\tannounce_worker_done();",
-            "\tawait_worker_done();\n\tint sum",
+            "\tpthread_mutex_unlock(&worker_done_lock);\n\tint sum",
         ],
     );
 }

@@ -34,6 +34,11 @@ unravel_trace::budgets! {
     ALL_CONCURRENCY: f64 = 24.0;
     /// Of the classes of schedules that pass, a repair that leaves a smaller share makes threads run one after another.
     SERIAL: f64 = 0.05;
+    /// A repair that leaves a smaller share comes after all that leave more, however many lines those have.
+    LITTLE: f64 = 0.25;
+    /// Lines of a critical section without loops that is short enough to cost no concurrency worth counting: however short, with
+    /// many threads it leaves a small share of the classes.
+    NARROW: u32 = 8;
     /// What a line inside of a critical section weighs, in changed lines.
     SECTION_LINE: f64 = 0.25;
     /// The same for the price that was guessed.
@@ -71,6 +76,10 @@ unravel_trace::budgets! {
     BEFORE_SHARE: u32 = 10;
     /// Runs of the program as it is that show what it does.
     RUNS_BEFORE: u64 = 96;
+    /// The same where hardly any of them pass.
+    MORE_BEFORE: u64 = 1_000;
+    /// Runs of these in which threads run one after another.
+    SEQUENTIAL_BEFORE: u64 = 16;
     /// So many of them have to pass, or nothing is known of what the program does.
     FEWEST_BEFORE: u64 = 4;
     /// What has more values than this differs from run to run.

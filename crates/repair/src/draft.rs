@@ -7,7 +7,7 @@ mod hidden;
 mod lock_order;
 mod moved;
 mod order;
-mod signalling;
+mod rewrite;
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ pub fn write(measures: &[Measure], files: &Files) -> Result<Written, DraftError>
             Measure::Exclude { stretches, lock: LockChoice::Existing { locks, .. } } => {
                 draft.existing_lock(stretches, locks)?
             }
-            Measure::Signalling { rewordings, .. } => draft.reword(rewordings)?,
+            Measure::Rewrite(rewrite) => draft.rewrite(&rewrite.edits)?,
             Measure::Order { first, times, then } => draft.order(first, *times, then)?,
             Measure::Atomic { updates } => draft.atomic(updates)?,
             Measure::LockOrder(order) => draft.lock_order(order)?,
@@ -109,6 +109,17 @@ impl<'f> Draft<'f> {
             }
         }
         Ok(true)
+    }
+
+    /// What a static mutex (`MUTEX`) or condition variable (`COND`) begins with. A file that was preprocessed has lost the macros;
+    /// zeros are what they stand for on Linux.
+    fn initializer(&self, files: &[&str], what: &str) -> Result<String, DraftError> {
+        for file in files {
+            if self.source(file)?.has_pthread_text() {
+                return Ok("{ { 0 } }".to_owned());
+            }
+        }
+        Ok(format!("PTHREAD_{what}_INITIALIZER"))
     }
 
     fn finish(self) -> Result<Written, DraftError> {

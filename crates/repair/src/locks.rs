@@ -12,6 +12,7 @@ mod names;
 
 pub(crate) use choose::{Choice, choices};
 pub use hold::{HoldError, Holding, hold, holding};
+pub(crate) use names::class_of_mutex;
 
 use std::ops::Range;
 

@@ -6,6 +6,7 @@ use unravel_results::RepairKind;
 use crate::lock_order::LockOrder;
 use crate::locks::{Lock, holding};
 use crate::moved::Move;
+use crate::rewrite::Rewrite;
 use crate::source::{Source, Update};
 use crate::spots::{Files, Stretch};
 
@@ -22,8 +23,8 @@ pub enum Measure {
     LockOrder(Box<LockOrder>),
     /// A statement goes elsewhere.
     Move(Move),
-    /// Waits that test again, signals that wake all.
-    Signalling { rewordings: Vec<Rewording>, title: String },
+    /// What is done by a few edits of the text.
+    Rewrite(Rewrite),
 }
 
 /// Which lock keeps stretches apart.
@@ -44,14 +45,6 @@ pub struct AtomicUpdate {
     pub update: Update,
 }
 
-/// Other words for a stretch of text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rewording {
-    pub file: String,
-    pub bytes: std::ops::Range<usize>,
-    pub text: String,
-}
-
 impl Measure {
     pub fn kind(&self) -> RepairKind {
         match self {
@@ -60,7 +53,7 @@ impl Measure {
                 RepairKind::WiderSection
             }
             Measure::Exclude { lock: LockChoice::Existing { .. }, .. } => RepairKind::ExistingLock,
-            Measure::Signalling { .. } => RepairKind::Signalling,
+            Measure::Rewrite(rewrite) => rewrite.kind,
             Measure::Order { .. } => RepairKind::Order,
             Measure::Atomic { .. } => RepairKind::AtomicUpdate,
             Measure::LockOrder(_) => RepairKind::LockOrder,
@@ -81,7 +74,7 @@ impl Measure {
                 let texts = distinct(&texts).join(" and ");
                 format!("hold {texts} throughout {}", names(stretches))
             }
-            Measure::Signalling { title, .. } => title.clone(),
+            Measure::Rewrite(rewrite) => rewrite.title.clone(),
             Measure::Order { first, times: 1, then } => {
                 format!("{} waits until {} is done", then.name(), first.name())
             }
@@ -113,7 +106,7 @@ impl Measure {
             {
                 None
             }
-            Measure::Signalling { .. } => None,
+            Measure::Rewrite(_) => None,
             Measure::Exclude { stretches, .. } => stretches
                 .iter()
                 .map(|stretch| {

@@ -9,6 +9,8 @@ pub struct Move {
     pub what: Stretch,
     pub side: Side,
     pub of: Stretch,
+    /// Whether threads that only disturbed each other no longer run at the same time.
+    pub parts_threads: bool,
     /// Both in their own words, shortened.
     words: (String, String),
 }
@@ -25,7 +27,7 @@ const MOST_CHARS: usize = 40;
 impl Move {
     pub fn new(what: Stretch, side: Side, of: Stretch, source: &Source) -> Move {
         let words = (words(&what, source), words(&of, source));
-        Move { what, side, of, words }
+        Move { what, side, of, parts_threads: false, words }
     }
 
     /// What it does, in half a sentence.

@@ -3,18 +3,22 @@
 //! After ConcBugAssist (figure 3.4), whose repairs are edges. Deviates: an edge becomes a measure that a programmer would write (a
 //! lock, a flag, an atomic operation, another place for a statement). Errs in both directions; what does not help, the checks find out.
 
+mod atomics;
 mod existing;
+mod joins;
 mod lock_order;
 mod moved;
 mod signalling;
+mod unlocks;
+mod updates;
 
 use unravel_causes::Analysis;
-use unravel_results::{Cause, CauseClass, Pattern};
+use unravel_results::{CauseClass, Pattern};
 use unravel_trace::{Place, ThreadName};
 
 use crate::budgets::{DOUBT, MOST_CAUSES, MOST_ORDERS, MOST_SWEEPING, WIDTHS};
 use crate::graph::Graph;
-use crate::measures::{AtomicUpdate, LockChoice, Measure};
+use crate::measures::{LockChoice, Measure};
 use crate::spots::{Files, Spot, Stretch, position, spot, spots, stretches, stretches_apart};
 use existing::existing_locks;
 
@@ -29,7 +33,8 @@ pub struct Proposal {
 /// Everything that may help, cheap things first.
 pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
     let classes = &analysis.causes.classes;
-    let mut candidates = atomic_updates(classes, analysis, files);
+    let mut candidates = atomics::one_steps(classes, analysis, files);
+    candidates.extend(updates::atomic_updates(classes, analysis, files));
     candidates.extend(exclusions(classes, analysis, files, Reach::Apart));
     for width in 0..WIDTHS {
         candidates.extend(exclusions(classes, analysis, files, Reach::Together { width }));
@@ -37,6 +42,8 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
     candidates.extend(sections_alone(classes, analysis, files));
     for (index, class) in classes.iter().enumerate() {
         candidates.extend(lock_order::lock_orders(index, class, analysis, files));
+        candidates.extend(unlocks::unlocks(index, class, analysis, files));
+        candidates.extend(joins::missing_joins(index, class, analysis, files));
         candidates.extend(moved::moves(index, class, analysis, files));
         // That one comes first is not what two racing accesses lack.
         if class.pattern != Pattern::DataRace {
@@ -176,7 +183,8 @@ fn exclusions(
     for (index, class) in classes.iter().enumerate() {
         // Who holds a lock at an access is ordered with whoever holds it at the other.
         let is_race = class.pattern == Pattern::DataRace;
-        if !is_race && !class.causes.iter().all(|cause| Graph::of(cause).is_interleaved()) {
+        let is_enough = is_race || class.pattern.is_of_stretch();
+        if !is_enough && !class.causes.iter().all(|cause| Graph::of(cause).is_interleaved()) {
             continue;
         }
         let Some(stretches) = class_stretches(class, analysis, files, reach) else { continue };
@@ -203,6 +211,11 @@ fn exclusions(
             let statements: usize = stretches.iter().map(|s| s.region.statements).sum();
             let cost = 20 + 2 * statements as u64 + 15 * width as u64;
             let mut candidates = existing_locks(&covers, &stretches, width, files);
+            if let Some(outer) = outermost(&stretches, files) {
+                candidates.extend(existing_locks(&covers, &outer, width, files));
+                let measure = Measure::Exclude { stretches: outer, lock: LockChoice::New };
+                candidates.push(Proposal { measure, covers: covers.clone(), cost });
+            }
             let measure = Measure::Exclude { stretches, lock: LockChoice::New };
             candidates.push(Proposal { measure, covers, cost });
             candidates
@@ -210,15 +223,47 @@ fn exclusions(
         .collect()
 }
 
+/// The stretches without those of functions that others call: who holds a lock there would take it again. `None` if there are
+/// no such functions.
+fn outermost(stretches: &[Stretch], files: &Files) -> Option<Vec<Stretch>> {
+    let is_called = |name: &str, by: &Stretch| {
+        let calls = files.get(&by.file).map(|source| source.calls(by.region.bytes.clone()));
+        let mut calls = calls.unwrap_or_default().into_iter();
+        by.region.function != name && calls.any(|call| last_part(&call.name) == last_part(name))
+    };
+    let is_outer = |stretch: &&Stretch| {
+        let name = &stretch.region.function;
+        name.is_empty() || !stretches.iter().any(|other| is_called(name, other))
+    };
+    let outer: Vec<Stretch> = stretches.iter().filter(is_outer).cloned().collect();
+    (!outer.is_empty() && outer.len() < stretches.len()).then_some(outer)
+}
+
+/// `push` of `Queue::push`, `queue.push` and `queue->push`.
+fn last_part(name: &str) -> &str {
+    name.rsplit(['.', '>', ':']).next().unwrap_or(name)
+}
+
 fn touch(some: &[Stretch], others: &[Stretch]) -> bool {
     some.iter().any(|a| others.iter().any(|b| a.overlaps(b)))
 }
 
-/// Makes one of stretches that overlap.
+/// Whether two stretches are neighbours: giving a lock back only to take it again helps nobody.
+fn are_neighbours(a: &Stretch, b: &Stretch, files: &Files) -> bool {
+    let siblings = files.get(&a.file).filter(|_| a.file == b.file).filter(|source| {
+        source.siblings(&a.region, &b.region) == Some((a.region.clone(), b.region.clone()))
+    });
+    siblings.is_some_and(|source| source.between(&a.region, &b.region).is_none())
+}
+
+/// Makes one of stretches that overlap, or that nothing stands between.
 fn merged(stretches: Vec<Stretch>, files: &Files) -> Vec<Stretch> {
     let mut distinct: Vec<Stretch> = Vec::new();
     for mut stretch in stretches {
-        while let Some(at) = distinct.iter().position(|other| other.overlaps(&stretch)) {
+        let meets = |stretch: &Stretch, other: &Stretch| {
+            other.overlaps(stretch) || are_neighbours(stretch, other, files)
+        };
+        while let Some(at) = distinct.iter().position(|other| meets(&stretch, other)) {
             let other = distinct.swap_remove(at);
             let source = files.get(&stretch.file);
             let both = source.and_then(|source| source.extend_to(&stretch.region, &other.region));
@@ -231,64 +276,6 @@ fn merged(stretches: Vec<Stretch>, files: &Files) -> Vec<Stretch> {
     }
     distinct.sort_by_key(|stretch| (stretch.file.clone(), stretch.region.bytes.start));
     distinct
-}
-
-/// Updates that are each one statement: whoever has more than one event in the cause has them all in one update.
-fn atomic_updates(classes: &[CauseClass], analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
-    let mut all: Vec<AtomicUpdate> = Vec::new();
-    let mut covers = Vec::new();
-    for (index, class) in classes.iter().enumerate() {
-        let updates: Option<Vec<Vec<AtomicUpdate>>> = class
-            .causes
-            .iter()
-            .take(MOST_CAUSES)
-            .map(|cause| updates_of(cause, analysis, files))
-            .collect();
-        if let Some(updates) = updates.filter(|updates| updates.iter().any(|u| !u.is_empty())) {
-            for update in updates.into_iter().flatten() {
-                if !all.contains(&update) {
-                    all.push(update);
-                }
-            }
-            covers.push(index);
-        }
-    }
-    if covers.is_empty() {
-        return Vec::new();
-    }
-    let cost = 5 * all.len() as u64;
-    vec![Proposal { measure: Measure::Atomic { updates: all }, covers, cost }]
-}
-
-/// The updates of a cause, if making them atomic makes it impossible.
-fn updates_of(cause: &Cause, analysis: &Analysis, files: &mut Files) -> Option<Vec<AtomicUpdate>> {
-    if !Graph::of(cause).is_interleaved() {
-        return None;
-    }
-    let mut updates = Vec::new();
-    for thread in spots(cause, analysis) {
-        let place = thread[0].frames.first()?;
-        let file = place.file.to_string();
-        files.open(&file);
-        let source = files.get(&file)?;
-        let update = source.update_at(position(place));
-        let Some(update) = update else {
-            if thread.len() > 1 {
-                return None;
-            }
-            continue;
-        };
-        let same = |spot: &Spot| {
-            spot.frames.first().and_then(|place| source.update_at(position(place))).as_ref()
-                == Some(&update)
-        };
-        if !thread.iter().all(same) {
-            return None;
-        }
-        let region = source.region(&[position(place)])?;
-        updates.push(AtomicUpdate { stretch: Stretch { file, region }, update });
-    }
-    Some(updates)
 }
 
 /// Orders that close a cycle with a cause.

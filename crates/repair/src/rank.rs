@@ -1,15 +1,32 @@
-//! Which repairs to show: those that change few lines and keep much concurrency, and not the same thing again and again.
-//! What makes threads run one after another comes last, and says so, unless an order is what the program lacks.
+//! Which repairs to show: those that keep much concurrency, then those that change few lines, and not the same thing again and again.
+//! What makes threads run one after another comes last, and says so, unless an order is what the program lacks; before it
+//! what fixes an order where threads only have to be kept apart, against what the report advises, and what lets others wait until
+//! the check that fails is over.
 
-use unravel_results::{CheckedAs, Repair};
+use unravel_results::{CheckedAs, Repair, RepairKind};
 
-use crate::budgets::{ALL_CONCURRENCY, PRICE, SECTION_LINE, SERIAL};
+use crate::budgets::{ALL_CONCURRENCY, LITTLE, PRICE, SECTION_LINE, SERIAL};
 
 /// A repair that stood its checks, and the guess at its price that it began with.
 #[derive(Debug)]
 pub struct Stood {
     pub repair: Repair,
     pub price: u64,
+    pub fit: Fit,
+    /// Whether it only holds locks for a few statements: then it is as narrow as can be, whatever share of the classes is left.
+    pub is_narrow: bool,
+}
+
+/// Whether a repair brings about what the causes lack; the worst comes last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Fit {
+    Fits,
+    /// Threads have to be kept apart, and it says which comes first besides.
+    FixesOrder,
+    /// Others wait until the check that fails is over: it may never see what it is for.
+    LooksFirst,
+    /// Threads have to be kept apart, and it keeps them from running at the same time at all.
+    PartsThreads,
 }
 
 /// The best repairs, the best first: at most `most`, and at most so many of a kind. `passing` is how many classes of
@@ -20,28 +37,47 @@ pub fn rank(
     lacks_order: bool,
     (most, of_a_kind): (usize, usize),
 ) -> Vec<Repair> {
-    let serialises = |repair: &Repair| !lacks_order && kept(repair, passing) < SERIAL;
+    let serialises = |Stood { repair, fit, is_narrow, .. }: &Stood| {
+        let is_serial = kept(repair, passing) < SERIAL || leaves_one(repair) && passing > 1;
+        !lacks_order && (*fit == Fit::PartsThreads || is_serial && !is_narrow)
+    };
+    let fixes_order = |stood: &Stood| !lacks_order && stood.fit == Fit::FixesOrder;
+    let looks_first = |stood: &Stood| stood.fit == Fit::LooksFirst;
+    let keeps_little =
+        |stood: &Stood| !lacks_order && !stood.is_narrow && kept(&stood.repair, passing) < LITTLE;
     stood.sort_by(|a, b| {
-        let apart = serialises(&a.repair).cmp(&serialises(&b.repair));
-        apart.then(weight(a, passing).total_cmp(&weight(b, passing)))
+        let place = |stood: &Stood| {
+            (serialises(stood), looks_first(stood), fixes_order(stood), keeps_little(stood))
+        };
+        place(a).cmp(&place(b)).then(weight(a, passing).total_cmp(&weight(b, passing)))
     });
     let mut shown: Vec<Repair> = Vec::new();
-    for Stood { mut repair, .. } in stood {
-        let same = shown.iter().filter(|other| other.kind == repair.kind).count();
+    for mut stood in stood {
+        let same = shown.iter().filter(|other| other.kind == stood.repair.kind).count();
         if shown.len() < most && same < of_a_kind {
-            if serialises(&repair) {
-                repair.notes.push(
-                    "hardly any concurrency is left: threads that ran side by side now wait for each other"
-                        .to_owned(),
-                );
-            }
-            shown.push(repair);
+            let note = if serialises(&stood) {
+                "hardly any concurrency is left: threads that ran side by side now wait for each other"
+            } else if looks_first(&stood) {
+                "the check that fails comes before what others do: perhaps it no longer sees what it is for"
+            } else if fixes_order(&stood) {
+                "the threads only have to be kept apart; this also says which of them comes first"
+            } else {
+                ""
+            };
+            stood.repair.notes.extend((!note.is_empty()).then(|| note.to_owned()));
+            shown.push(stood.repair);
         }
     }
     shown
 }
 
-fn weight(Stood { repair, price }: &Stood, passing: u64) -> f64 {
+/// Whether all schedules of the patched program are one.
+fn leaves_one(repair: &Repair) -> bool {
+    let mut checks = repair.checks.iter();
+    checks.any(|check| check.how == CheckedAs::Patched && check.complete && check.classes == 1)
+}
+
+fn weight(Stood { repair, price, .. }: &Stood, passing: u64) -> f64 {
     let cost = &repair.cost;
     let lines = f64::from(cost.lines_added + cost.lines_removed);
     let lost = ALL_CONCURRENCY * (1.0 - kept(repair, passing));
@@ -54,13 +90,17 @@ fn kept(repair: &Repair, passing: u64) -> f64 {
     if let Some((kept, of)) = repair.cost.classes_kept {
         return share(kept, of);
     }
+    // Where nobody waits for anybody, nothing is lost: there are fewer events, and so fewer orders of them.
+    if repair.kind == RepairKind::AtomicUpdate {
+        return 1.0;
+    }
     let patched = repair.checks.iter().find(|c| c.how == CheckedAs::Patched && c.complete);
     patched.map_or(1.0, |check| share(check.classes, passing))
 }
 
 #[cfg(test)]
 mod tests {
-    use unravel_results::{Check, RepairCost, RepairKind};
+    use unravel_results::{Check, RepairCost};
 
     use super::*;
 
@@ -80,7 +120,7 @@ mod tests {
             },
             notes: Vec::new(),
         };
-        Stood { repair, price: 0 }
+        Stood { repair, price: 0, fit: Fit::Fits, is_narrow: false }
     }
 
     fn titles(stood: Vec<Stood>) -> Vec<String> {
@@ -88,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn few_lines_come_first_unless_they_cost_concurrency() {
+    fn concurrency_counts_before_lines() {
         use RepairKind::{NewLock, Order};
         let shown = titles(vec![
             stood("slower", Order, 2, 1),
             stood("long", NewLock, 30, 10),
-            stood("short", NewLock, 4, 10),
+            stood("short", NewLock, 4, 9),
         ]);
-        assert_eq!(shown, ["short", "slower", "long"]);
+        assert_eq!(shown, ["short", "long", "slower"]);
     }
 
     #[test]
@@ -108,6 +148,31 @@ mod tests {
         // Where an order is missing, that is what a repair has to bring about.
         let shown = rank(both(), 10, true, (3, 2));
         assert_eq!([&*shown[0].title, &*shown[1].title], ["serial", "long"]);
+        assert!(shown[0].notes.is_empty());
+    }
+
+    #[test]
+    fn what_goes_against_the_advice_comes_after_what_does_not() {
+        use RepairKind::{MovedStatement, NewLock, Order};
+        let all = || {
+            let parts = Stood { fit: Fit::PartsThreads, ..stood("join", MovedStatement, 2, 10) };
+            let looks = Stood { fit: Fit::LooksFirst, ..stood("check", Order, 11, 10) };
+            let fixes = Stood { fit: Fit::FixesOrder, ..stood("flag", Order, 11, 10) };
+            vec![parts, looks, fixes, stood("lock", NewLock, 20, 10)]
+        };
+        let shown = rank(all(), 10, false, (4, 2));
+        let titles: Vec<&str> = shown.iter().map(|repair| &*repair.title).collect();
+        assert_eq!(titles, ["lock", "flag", "check", "join"]);
+        let shown = rank(all(), 10, true, (3, 2));
+        assert_eq!(shown[0].title, "join", "where an order is missing, it is the advice");
+    }
+
+    #[test]
+    fn a_few_statements_under_a_lock_are_no_serialising() {
+        use RepairKind::{NewLock, Order};
+        let narrow = Stood { is_narrow: true, ..stood("narrow", NewLock, 6, 0) };
+        let shown = rank(vec![stood("flag", Order, 11, 2), narrow], 10, false, (3, 2));
+        assert_eq!(shown[0].title, "narrow");
         assert!(shown[0].notes.is_empty());
     }
 

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use unravel_causes::Analysis;
 use unravel_code::weave;
 use unravel_execute::Limit;
-use unravel_results::{CausalOrder, CauseClass, PatchedFile, RepairKind, Repairs};
-use unravel_trace::{Executor, Input};
+use unravel_results::{CausalOrder, CauseClass, CausedBug, PatchedFile, RepairKind, Repairs};
+use unravel_trace::{Executor, FailureKind, Input};
 
 use crate::budgets::{COVERS, MOST_ALIKE, MOST_COVERS, MOST_OF_A_KIND, MOST_ROUNDS};
 use crate::check::Effort;
@@ -106,7 +106,10 @@ pub fn repair<W: Workshop>(
     } else if started.elapsed() >= request.time {
         notes.push("the time was up before all candidates were tried".to_owned());
     }
-    let lacks_order = analysis.causes.classes.iter().any(|class| class.pattern.is_of_order());
+    // Who frees what others use has to wait for them.
+    let frees = |bug: &CausedBug| bug.failure.kind == FailureKind::UseAfterFree;
+    let lacks_order = analysis.causes.classes.iter().any(|class| class.pattern.is_of_order())
+        || analysis.causes.bugs.iter().any(frees);
     let passing = analysis.causes.extent.passing;
     let mut repairs = rank(found, passing, lacks_order, (request.most, MOST_OF_A_KIND));
     let classes = analysis.causes.classes.len();

@@ -10,6 +10,7 @@
 //! edited file must be compiled before it is shown: this module errs on the side of a text that does not compile, not
 //! of one that means something else, save for exits hidden in macros.
 
+mod atomics;
 mod blocks;
 mod calls;
 mod diff;
@@ -20,8 +21,10 @@ mod outline;
 mod patch;
 mod region;
 mod sequence;
+mod two_steps;
 mod update;
 
+pub use atomics::{Act, AtomicAccess, Family};
 pub use blocks::GoverningIf;
 pub use calls::{Call, ScopedLock};
 pub use diff::{Change, line_change, unified_diff};
@@ -29,6 +32,7 @@ pub use exits::{Exit, ExitKind};
 pub use outline::Function;
 pub use patch::{Guard, Patch, PatchError};
 pub use region::{DeclaredName, Region};
+pub use two_steps::{Test, TestKind, TwoSteps, Way};
 pub use update::{Operation, Update};
 
 use std::ops::Range;

@@ -2,14 +2,15 @@
 //!
 //! Known are POSIX and C11 threads and those of the C++ library. A creation belongs to a thread if it names the function that
 //! the thread began with, or is the statement that holds its lambda; a join, if it uses a name of the creation. A wrapper
-//! of the user's counts as the statement that calls it. What is behind a function pointer or in another file
+//! of the user's counts as the statement that calls it, and an `if` that looks whether a creation or a join went well as the call
+//! in its condition. What is behind a function pointer or in another file
 //! than those at hand is not found, and no candidate comes of it.
 
 use std::ops::Range;
 
 use unravel_trace::Place;
 
-use crate::source::{Region, Source};
+use crate::source::Source;
 use crate::spots::{Files, Spot, Stretch, position};
 
 /// Words of statements that create threads.
@@ -21,10 +22,9 @@ const JOINING: [&str; 5] = ["pthread_join", "thrd_join", "join", "get", "wait"];
 /// The statements that create the thread of a spot; then those that call functions in which such statements are.
 pub fn creations(of: &Spot, files: &Files) -> Vec<Stretch> {
     let Some(start) = of.frames.last() else { return Vec::new() };
-    let creates = |source: &Source, region: &Region| {
-        CREATING.iter().any(|word| source.mentions(&region.bytes, word))
-            && (source.mentions(&region.bytes, plain(&start.function))
-                || holds(source, region, start))
+    let creates = |source: &Source, bytes: &Range<usize>| {
+        CREATING.iter().any(|word| source.mentions(bytes, word))
+            && (source.mentions(bytes, plain(&start.function)) || holds(source, bytes, start))
     };
     with_callers(files, &creates)
 }
@@ -38,8 +38,8 @@ pub fn joins(creations: &[Stretch], files: &Files) -> Vec<Stretch> {
             || source.text().contains(&format!("{handle}:"));
         of_loop || own.any(|(its, one)| its.mentions(&one.region.bytes, handle))
     };
-    let joins = |source: &Source, region: &Region| {
-        source.calls(region.bytes.clone()).iter().any(|call| {
+    let joins = |source: &Source, bytes: &Range<usize>| {
+        source.calls(bytes.clone()).iter().any(|call| {
             let name = call.name.rsplit(['.', '>', ':']).next().unwrap_or(&call.name);
             let is_method = name.len() < call.name.len();
             let handle = if is_method {
@@ -55,21 +55,26 @@ pub fn joins(creations: &[Stretch], files: &Files) -> Vec<Stretch> {
 }
 
 /// The plain statements that are so, and those that call the functions these are in.
-fn with_callers(files: &Files, is_so: &dyn Fn(&Source, &Region) -> bool) -> Vec<Stretch> {
-    let select = |is_so: &dyn Fn(&Source, &Region) -> bool| {
+fn with_callers(files: &Files, is_so: &dyn Fn(&Source, &Range<usize>) -> bool) -> Vec<Stretch> {
+    let select = |is_so: &dyn Fn(&Source, &Range<usize>) -> bool| {
         let mut found = Vec::new();
         for (file, source) in files.opened() {
-            let regions =
-                source.plain_statements().into_iter().filter(|region| is_so(source, region));
-            found.extend(regions.map(|region| Stretch { file: file.to_owned(), region }));
+            let plain = source.plain_statements().into_iter();
+            let plain = plain.map(|region| (region.bytes.clone(), region));
+            let tests = source.tests(0..source.text().len()).into_iter();
+            let tests = tests.filter_map(|(condition, _)| {
+                Some((condition.clone(), source.region(&[source.position_of(condition.start)])?))
+            });
+            let all = plain.chain(tests).filter(|(bytes, _)| is_so(source, bytes));
+            found.extend(all.map(|(_, region)| Stretch { file: file.to_owned(), region }));
         }
         found
     };
     let mut found: Vec<Stretch> = select(is_so);
     let functions: Vec<String> = found.iter().map(|one| one.region.function.clone()).collect();
-    found.extend(select(&|source, region| {
+    found.extend(select(&|source, bytes| {
         let calls = |name: &String| {
-            !name.is_empty() && name != "main" && source.mentions(&region.bytes, plain(name))
+            !name.is_empty() && name != "main" && source.mentions(bytes, plain(name))
         };
         functions.iter().any(calls)
     }));
@@ -77,11 +82,11 @@ fn with_callers(files: &Files, is_so: &dyn Fn(&Source, &Region) -> bool) -> Vec<
 }
 
 /// Whether a statement holds the code of a place: that of a lambda.
-fn holds(source: &Source, region: &Region, place: &Place) -> bool {
+fn holds(source: &Source, bytes: &Range<usize>, place: &Place) -> bool {
     let within = |bytes: &Range<usize>| {
         source.byte_at(position(place)).is_some_and(|at| bytes.contains(&at))
     };
-    within(&region.bytes)
+    within(bytes)
         && source.function_at(position(place)).is_some_and(|function| function.name.is_empty())
 }
 

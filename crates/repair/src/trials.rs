@@ -6,20 +6,23 @@ use rustc_hash::FxHashSet;
 use unravel_causes::{Allowed, Analysis, allowed_classes};
 use unravel_code::weave;
 use unravel_execute::Limit;
-use unravel_results::{Check, CheckedAs, Meaning, Rejected, Repair, RepairCost, RepairKind};
-use unravel_trace::{Failure, FailureKind, Input, SiteId, VisibleSet};
+use unravel_results::{
+    CauseClass, Check, CheckedAs, Meaning, Rejected, Repair, RepairCost, RepairKind,
+};
+use unravel_trace::{Failure, FailureKind, Input, Place, SiteId, VisibleSet};
 
 use crate::budgets::{
-    BEFORE_SHARE, COUNTING, EXHAUSTIVE_SHARE, MOST_REMAINING, SAMPLING_SHARE, SPARE,
+    BEFORE_SHARE, COUNTING, EXHAUSTIVE_SHARE, MOST_REMAINING, NARROW, SAMPLING_SHARE, SPARE,
 };
 use crate::check::{self, Checked, Effort, Explored};
 use crate::draft::{Written, write};
+use crate::graph::Graph;
 use crate::meaning::Before;
 use crate::measures::Measure;
 use crate::propose::Proposal;
-use crate::rank::Stood;
+use crate::rank::{Fit, Stood};
 use crate::repair::{Task, Workshop};
-use crate::spots::Files;
+use crate::spots::{Files, Stretch};
 
 /// Tries candidates, and keeps what comes of it.
 pub struct Trials<'b, W: Workshop> {
@@ -30,6 +33,10 @@ pub struct Trials<'b, W: Workshop> {
     /// The classes that pass without any repair, with the first input.
     passing: FxHashSet<u64>,
     first: &'b Input,
+    /// Where the program found out that all is not well.
+    checks: Vec<Place>,
+    /// Of the classes of causes that were known from the beginning, whether keeping threads apart is enough.
+    interleaved: Vec<bool>,
     inputs: Vec<Checked>,
     /// What the program does without any, by input.
     before: Vec<Before>,
@@ -66,6 +73,8 @@ impl<'b, W: Workshop> Trials<'b, W> {
             before,
             visible: &analysis.visible,
             passing: analysis.passing.iter().copied().collect(),
+            checks: checks(analysis),
+            interleaved: analysis.causes.classes.iter().map(is_interleaved).collect(),
             first: analysis.inputs.first().unwrap_or(request.input),
             inputs,
             found: Vec::new(),
@@ -94,11 +103,26 @@ impl<'b, W: Workshop> Trials<'b, W> {
                 let (repair, cover) = self.leaner(repair, cover, files);
                 if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
                     let price = cover.iter().map(|candidate| candidate.cost).sum();
-                    self.found.push(Stood { repair, price });
+                    let (fit, is_narrow) = (self.fit(&cover), is_narrow(&cover, files));
+                    self.found.push(Stood { repair, price, fit, is_narrow });
                 }
             }
             Err(reason) => self.rejected.push(Rejected { title, reason }),
         }
+    }
+
+    /// Whether measures bring about what their causes lack.
+    fn fit(&self, cover: &[&Proposal]) -> Fit {
+        let is_apart = |class: &usize| self.interleaved.get(*class) == Some(&true);
+        let each = cover.iter().map(|candidate| match &candidate.measure {
+            Measure::Move(change) if change.parts_threads => Fit::PartsThreads,
+            Measure::Order { first, .. } if self.checks.iter().any(|place| is_in(place, first)) => {
+                Fit::LooksFirst
+            }
+            Measure::Order { .. } if candidate.covers.iter().all(is_apart) => Fit::FixesOrder,
+            _ => Fit::Fits,
+        });
+        each.max().unwrap_or(Fit::Fits)
     }
 
     /// The same repair without measures that it does not need: a measure may do more than its cause asks for.
@@ -251,6 +275,38 @@ impl<'b, W: Workshop> Trials<'b, W> {
     fn left(&self) -> Duration {
         self.limit.left().unwrap_or(self.request.time)
     }
+}
+
+/// Whether all that is done is to hold locks for a few statements that run once.
+fn is_narrow(cover: &[&Proposal], files: &Files) -> bool {
+    let is_short = |stretch: &Stretch| {
+        let lines = stretch.region.last_line - stretch.region.first_line;
+        let source = files.get(&stretch.file);
+        lines < NARROW && source.is_some_and(|source| !source.has_loop(&stretch.region.bytes))
+    };
+    cover.iter().all(|candidate| {
+        let sections = candidate.measure.sections();
+        !sections.is_empty() && sections.iter().all(is_short)
+    })
+}
+
+/// Where assertions and the like failed.
+fn checks(analysis: &Analysis) -> Vec<Place> {
+    let is_check = |failure: &&Failure| {
+        matches!(failure.kind, FailureKind::Assertion | FailureKind::Abort | FailureKind::ExitCode)
+    };
+    let failures = analysis.causes.bugs.iter().map(|bug| &bug.failure).filter(is_check);
+    failures.filter_map(|failure| failure.place().cloned()).collect()
+}
+
+fn is_in(place: &Place, stretch: &Stretch) -> bool {
+    let lines = stretch.region.first_line..=stretch.region.last_line;
+    *place.file == *stretch.file && lines.contains(&place.line)
+}
+
+fn is_interleaved(class: &CauseClass) -> bool {
+    class.pattern.is_of_stretch()
+        || class.causes.iter().all(|cause| Graph::of(cause).is_interleaved())
 }
 
 /// The inputs that a repair has to stand: those with which the program failed first, then those with which it did not. Where

@@ -224,3 +224,17 @@ fn what_a_lambda_locks_is_not_the_functions_business() {
     let after = "void f() {\n    std::thread t([&] { std::lock_guard<std::mutex> g(m); x++; });\n    std::unique_lock<std::mutex> hold(m);\n    y = 1;\n    hold.unlock();\n    t.join();\n}\n";
     expect_cpp(before, &["y = 1"], after);
 }
+
+#[test]
+fn a_section_on_one_line_keeps_its_own_operations() {
+    let text = "void f(void) { lock(&m); n++; unlock(&m);\n\ttotal++;\n}\n";
+    let source = Source::parse("a.c", text.to_owned()).expect("the sample parses");
+    let at = |part: &str| source.position_of(text.find(part).expect("a part of the sample"));
+    let region = source.region(&[at("lock(&m)"), at("total++")]).expect("one block");
+    let statements = |text: &str| format!("{text}(&m);");
+    let taking = Taking::Statements { lock: statements("lock"), unlock: statements("unlock") };
+    let mut patch = Patch::new(&source);
+    hold(&mut patch, &source, &region, &Lock { text: "&m".to_owned(), taking }).expect("room");
+    let now = patch.apply().expect("edits that fit together");
+    assert_eq!(now, "void f(void) { lock(&m); n++;\n\ttotal++;\n\tunlock(&m);\n}\n");
+}

@@ -217,3 +217,22 @@ fn updates_are_recognised_however_they_are_written() {
         assert_eq!(found, expected, "{statement}");
     }
 }
+
+#[test]
+fn statements_that_share_a_line_go_away_one_by_one() {
+    let text = "void f(void) { lock(); n++; unlock();\n\ttotal++;\n}\n";
+    let source = parse("a.c", text);
+    let mut patch = Patch::new(&source);
+    let statement = |part: &str| {
+        let at = text.find(part).expect("a part of the sample");
+        at..at + part.len()
+    };
+    let at = |part: &str| source.position_of(statement(part).start);
+    let region = source.region(&[at("n++"), at("total++")]).expect("one block");
+    patch.remove_statement(statement("lock();"));
+    patch.remove_statement(statement("unlock();"));
+    patch.before(&region, "lock();").expect("room");
+    patch.after(&region, "unlock();").expect("room");
+    let now = patch.apply().expect("edits that fit together");
+    assert_eq!(now, "void f(void) {\n\tlock();\n\tn++;\n\ttotal++;\n\tunlock();\n}\n");
+}

@@ -25,6 +25,7 @@ fn scoped() -> Guard {
     Guard::Scoped {
         declaration: "std::unique_lock<std::mutex> hold(m);".to_owned(),
         release: "hold.unlock();".to_owned(),
+        to_the_end: "std::lock_guard<std::mutex> hold(m);".to_owned(),
     }
 }
 
@@ -260,7 +261,7 @@ fn a_scoped_lock_needs_no_exits() {
     let before = "int f() {\n    a();\n    if (x) return g();\n    b();\n    c();\n}\n";
     let after = "int f() {\n    std::unique_lock<std::mutex> hold(m);\n    a();\n    if (x) return g();\n    b();\n    hold.unlock();\n    c();\n}\n";
     expect_scoped(before, &["a()", "b()"], after);
-    let to_the_end = "int f() {\n    a();\n    if (x) return g();\n    std::unique_lock<std::mutex> hold(m);\n    b();\n    c();\n}\n";
+    let to_the_end = "int f() {\n    a();\n    if (x) return g();\n    std::lock_guard<std::mutex> hold(m);\n    b();\n    c();\n}\n";
     expect_scoped(before, &["b()", "c()"], to_the_end);
 }
 
@@ -269,7 +270,7 @@ fn a_scoped_lock_in_a_case_has_braces() {
     let before = "void f(int k) {\n    switch (k) {\n    case 1:\n        a();\n        break;\n    case 2:\n        break;\n    }\n}\n";
     let after = before.replace(
         "        a();\n",
-        "        {\n            std::unique_lock<std::mutex> hold(m);\n            a();\n        }\n",
+        "        {\n            std::lock_guard<std::mutex> hold(m);\n            a();\n        }\n",
     );
     expect_scoped(before, &["a()"], &after);
     let used_after = before.replace("a();", "int n = a();\n        use(n);");

@@ -66,6 +66,10 @@ pub struct Meaning {
 pub enum RepairKind {
     /// An update becomes one atomic operation.
     AtomicUpdate,
+    /// A lock that some way out keeps is given back there.
+    MissingUnlock,
+    /// Who goes on without a thread's result waits for the thread.
+    MissingJoin,
     /// A critical section becomes larger.
     WiderSection,
     /// A lock that the program has is taken in more places.
@@ -86,6 +90,8 @@ impl fmt::Display for RepairKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             RepairKind::AtomicUpdate => "atomic update",
+            RepairKind::MissingUnlock => "missing unlock",
+            RepairKind::MissingJoin => "missing join",
             RepairKind::WiderSection => "wider critical section",
             RepairKind::ExistingLock => "existing lock",
             RepairKind::Signalling => "signalling",

@@ -14,6 +14,7 @@ impl Draft<'_> {
         let name = self.name(&wish(function, "lock"), &files)?;
         let is_cpp = self.speaks_cpp(&files)?;
         let is_alone = files.len() == 1;
+        let initializer = self.initializer(&files, "MUTEX")?;
         for (number, file) in files.iter().enumerate() {
             let within = stretches.iter().filter(|stretch| stretch.file == *file);
             let first_use = within.map(|stretch| stretch.region.bytes.start).min().unwrap_or(0);
@@ -21,12 +22,11 @@ impl Draft<'_> {
                 (true, true, _) => ("<mutex>", format!("static std::mutex {name};")),
                 (true, false, 0) => ("<mutex>", format!("std::mutex {name};")),
                 (true, false, _) => ("<mutex>", format!("extern std::mutex {name};")),
-                (false, true, _) => (
-                    "<pthread.h>",
-                    format!("static pthread_mutex_t {name} = PTHREAD_MUTEX_INITIALIZER;"),
-                ),
+                (false, true, _) => {
+                    ("<pthread.h>", format!("static pthread_mutex_t {name} = {initializer};"))
+                }
                 (false, false, 0) => {
-                    ("<pthread.h>", format!("pthread_mutex_t {name} = PTHREAD_MUTEX_INITIALIZER;"))
+                    ("<pthread.h>", format!("pthread_mutex_t {name} = {initializer};"))
                 }
                 (false, false, _) => ("<pthread.h>", format!("extern pthread_mutex_t {name};")),
             };
@@ -39,6 +39,7 @@ impl Draft<'_> {
                 let hold = self.source(&stretch.file)?.fresh_name("hold");
                 Guard::Scoped {
                     declaration: format!("std::unique_lock<std::mutex> {hold}({name});"),
+                    to_the_end: format!("std::lock_guard<std::mutex> {hold}({name});"),
                     release: format!("{hold}.unlock();"),
                 }
             } else {

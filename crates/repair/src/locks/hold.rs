@@ -81,7 +81,8 @@ pub fn hold(
         return Ok(());
     }
     let inside = inside(&all, region, lock);
-    for operation in &inside {
+    let (opens, closes) = ends(&inside, region);
+    for operation in inside.iter().filter(|op| ![opens, closes].contains(&Some(**op))) {
         let line = source.position_of(operation.bytes.start).line;
         let not_alone = || HoldError::NotAlone { lock: lock.text.clone(), line };
         patch.remove_statement(operation.statement.clone().ok_or_else(not_alone)?);
@@ -103,9 +104,18 @@ pub fn hold(
             Taking::Scoped { class } if !is_plain => {
                 let name = source.fresh_name("hold");
                 let declaration = format!("{class} {name}({});", lock.text);
-                by_guard(patch, region, &declaration, &name, now.at_end)
+                // A wait inside needs one that can give the lock up.
+                let plain = declaration.replacen("std::unique_lock", "std::lock_guard", 1);
+                let to_the_end = if now.waits { declaration.clone() } else { plain };
+                by_guard(patch, region, [&declaration, &to_the_end], &name, now.at_end)
             }
-            _ => by_statements(patch, source, region, lock, &now, &all),
+            _ => {
+                // What begins or ends with the lock's own operation has one already.
+                let on_entry = now.on_entry || opens.is_some();
+                let at_end = now.at_end || closes.is_some();
+                let now = Holding { on_entry, at_end, ..now };
+                by_statements(patch, source, region, lock, &now, &all)
+            }
         };
     };
     let removed: Vec<Range<usize>> = inside.iter().filter_map(|op| op.statement.clone()).collect();
@@ -117,7 +127,26 @@ pub fn hold(
         Taking::Scoped { class } if !is_whole => format!("{class} {}({});", first.name, lock.text),
         _ => source.text()[first.declaration.clone()].to_owned(),
     };
-    by_guard(patch, region, &declaration, &first.name, now.at_end)
+    by_guard(patch, region, [&declaration, &declaration], &first.name, now.at_end)
+}
+
+/// The operation that a region begins with, if it takes the lock, and the one that it ends with, if it gives it back.
+fn ends<'o>(
+    inside: &[&'o Operation],
+    region: &Region,
+) -> (Option<&'o Operation>, Option<&'o Operation>) {
+    if inside.iter().any(|op| op.guard.is_some()) {
+        return (None, None);
+    }
+    let first = inside.first().copied().filter(|op| {
+        let starts = |statement: &Range<usize>| statement.start == region.bytes.start;
+        op.act == Act::Take && op.statement.as_ref().is_some_and(starts)
+    });
+    let last = inside.last().copied().filter(|op| {
+        let ends = |statement: &Range<usize>| statement.end == region.bytes.end;
+        op.act == Act::Give && op.statement.as_ref().is_some_and(ends)
+    });
+    (first, last)
 }
 
 /// The operations on a lock inside a region, waits aside.
@@ -185,11 +214,12 @@ fn by_statements(
     Ok(())
 }
 
-/// A variable that holds the lock from here to the end of the block, or until it is told to give it back.
+/// A variable that holds the lock from here to the end of the block, or until it is told to give it back; and its declaration
+/// where it need not be told.
 fn by_guard(
     patch: &mut Patch<'_>,
     region: &Region,
-    declaration: &str,
+    [declaration, to_the_end]: [&str; 2],
     name: &str,
     at_end: bool,
 ) -> Result<(), HoldError> {
@@ -197,7 +227,8 @@ fn by_guard(
         patch.before(region, declaration)?;
     } else {
         let release = format!("{name}.unlock();");
-        patch.guard(region, &Guard::Scoped { declaration: declaration.to_owned(), release })?;
+        let (declaration, to_the_end) = (declaration.to_owned(), to_the_end.to_owned());
+        patch.guard(region, &Guard::Scoped { declaration, release, to_the_end })?;
     }
     Ok(())
 }

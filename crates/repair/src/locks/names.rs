@@ -81,11 +81,23 @@ pub fn call_on(source: &Source, call: &Call, guards: &[ScopedLock]) -> Option<Ca
     let exclusive = taker.replace("lock_shared", "lock").replace("rdlock", "wrlock");
     let given_back = giver.replace("unlock_shared", "unlock");
     let text = if object.is_none() && call.arguments.is_empty() { exclusive.clone() } else { text };
-    let taking = Taking::Statements {
-        lock: format!("{prefix}{exclusive}({arguments});"),
-        unlock: format!("{prefix}{given_back}({arguments});"),
+    let taking = match class_of_mutex(source, &text).filter(|_| prefix.ends_with('.')) {
+        Some(class) => Taking::Scoped { class: format!("std::unique_lock<{class}>") },
+        None => Taking::Statements {
+            lock: format!("{prefix}{exclusive}({arguments});"),
+            unlock: format!("{prefix}{given_back}({arguments});"),
+        },
     };
     Some(CallOn { text, deed, taking })
+}
+
+/// The class of a mutex of the C++ library, if the file declares it so: a section of it is a block with a guard.
+pub fn class_of_mutex(source: &Source, mutex: &str) -> Option<String> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let name = mutex.rsplit(|c| !is_word(c)).find(|word| !word.is_empty())?;
+    let specifiers = source.specifiers_of(name).filter(|text| !text.contains(['*', '&']))?;
+    let mut words = specifiers.split_whitespace();
+    words.find(|word| word.ends_with("mutex") && word.starts_with("std::")).map(str::to_owned)
 }
 
 /// `q->mutex` and `lock` of `q->mutex.lock`; no object for a plain function.

@@ -3,9 +3,11 @@
 //! Two kinds of causes have such a repair. One thread does two things in the wrong order (it announces what is not there
 //! yet): then one of the two goes past the other. Or something must come before something of another thread: then it
 //! goes before that thread's creation, or what comes too early goes after the join of the thread that is too late.
-//! A statement goes past others only if they share nothing by name, and never past an operation on a lock. What asks whether all is
-//! well stays where it is, and a thread is not created after it instead of before: it would only look at less. What
+//! A statement goes past others only if they share nothing by name, and past an operation on a lock only if it holds none. What asks whether all is
+//! well stays where it is (but for looking whether a call of the thread library went well), and a thread is not created after it instead of before: it would only look at less. What
 //! functions do that are called there is not looked at: the exploration of the moved program decides.
+
+use std::ops::Range;
 
 use unravel_causes::Analysis;
 use unravel_results::{Cause, CauseClass, Pattern};
@@ -16,9 +18,10 @@ use crate::budgets::{
     DISTURBED_THREAD, MOST_MOVES, PAST_CHECK, PAST_OWN, PAST_THREAD, THREAD_PAST_THREAD,
 };
 use crate::graph::Graph;
+use crate::locks::{is_held, operations};
 use crate::measures::Measure;
 use crate::moved::{Move, Side};
-use crate::source::{Region, Source};
+use crate::source::{Exit, Region, Source};
 use crate::spots::{Files, Spot, Stretch, parting, position, spot, spots};
 use crate::threads::{creations, joins};
 
@@ -99,10 +102,13 @@ fn past_threads(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move,
             moves.extend(meetings(&joins, &creations, files, cost));
         }
     }
+    for (change, _) in &mut moves {
+        change.parts_threads = graph.is_interleaved();
+    }
     moves
 }
 
-fn is_ancestor(a: &ThreadName, b: &ThreadName) -> bool {
+pub(super) fn is_ancestor(a: &ThreadName, b: &ThreadName) -> bool {
     a.0.len() < b.0.len() && b.0.starts_with(&a.0)
 }
 
@@ -146,17 +152,18 @@ fn exchange(
     let may_pass = |moved: &Region, other: &Region| {
         let over = between.iter().chain([other]);
         let looks = |region: &Region| is_check(source, region);
-        source.exits(moved).is_empty()
+        // What no lock protects may come under one; what one protects may not leave it.
+        let is_free = locks_held(source, moved) == 0;
+        ways_out(source, moved) == 0
             && !locks(source, moved)
             && !looks(moved)
             && (!creates(source, moved) || !over.clone().any(looks))
-            && over
-                .clone()
-                .all(|over| source.may_pass(&moved.bytes, &over.bytes) && !locks(source, over))
+            && over.clone().all(|over| source.may_pass(&moved.bytes, &over.bytes))
+            && (is_free || !over.clone().any(|over| locks(source, over)))
     };
     let mut moves = Vec::new();
     // Past a way out it would be executed where it was not, or not where it was.
-    let over = |other: &Region| between.iter().chain([other]).all(|r| source.exits(r).is_empty());
+    let over = |other: &Region| between.iter().chain([other]).all(|r| ways_out(source, r) == 0);
     if over(earlier) && may_pass(later, earlier) {
         let change = Move::new(stretch(later), Side::Before, stretch(earlier), source);
         moves.push((change, cost + passed));
@@ -166,6 +173,15 @@ fn exchange(
         moves.push((change, cost + 1 + passed));
     }
     moves
+}
+
+/// How many locks are held where a region begins.
+fn locks_held(source: &Source, region: &Region) -> usize {
+    let all = operations(source, region);
+    let mut texts: Vec<&str> = all.iter().map(|operation| operation.lock.text.as_str()).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    texts.into_iter().filter(|text| is_held(&all, text, region.bytes.start)).count()
 }
 
 /// Whether a region takes a lock or gives one back, by the names of what it calls itself.
@@ -189,9 +205,37 @@ fn creates(source: &Source, region: &Region) -> bool {
         || ["std::thread", "std::jthread", "std::async"].iter().any(|name| text.contains(name))
 }
 
+/// How many statements leave a region, other than where a call of the thread library has failed: there the program gives up.
+fn ways_out(source: &Source, region: &Region) -> usize {
+    let errors = error_paths(source, region);
+    let is_one = |exit: &&Exit| !errors.iter().any(|path| path.contains(&exit.bytes.start));
+    source.exits(region).iter().filter(is_one).count()
+}
+
+/// The stretches of a region that run if a call of the thread library has failed.
+fn error_paths(source: &Source, region: &Region) -> Vec<Range<usize>> {
+    let body = source.body_around(region);
+    let results = source.results_of(body, &is_thread_library);
+    let is_error = |condition: &Range<usize>| {
+        let mut calls = source.calls(condition.clone()).into_iter();
+        calls.any(|call| is_thread_library(&call.name))
+            || results.iter().any(|name| source.mentions(condition, name))
+    };
+    let tests = source.tests(region.bytes.clone()).into_iter();
+    tests.filter(|(condition, _)| is_error(condition)).map(|(_, part)| part).collect()
+}
+
+fn is_thread_library(function: &str) -> bool {
+    ["pthread_", "thrd_", "sem_", "mtx_"].iter().any(|prefix| function.starts_with(prefix))
+}
+
 /// Whether a region asks whether all is well.
 fn is_check(source: &Source, region: &Region) -> bool {
-    source.calls(region.bytes.clone()).iter().any(|call| {
+    let errors = error_paths(source, region);
+    let calls = source.calls(region.bytes.clone()).into_iter();
+    let mut calls =
+        calls.filter(|call| !errors.iter().any(|path| path.contains(&call.bytes.start)));
+    calls.any(|call| {
         let name = call.name.to_ascii_lowercase();
         name.contains("assert")
             || matches!(name.as_str(), "abort" | "exit" | "_exit" | "reach_error" | "error")
@@ -224,9 +268,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_goes_past_a_lock_or_a_way_out() {
-        let text = "void f(void) { a = 1; pthread_mutex_lock(&m); b = 2; }";
-        assert_eq!(ways(text, "a = 1", "b = 2"), (false, false));
+    fn nothing_leaves_a_lock_or_goes_past_a_way_out() {
+        let unlocking = "void g(void) { pthread_mutex_unlock(&m); }";
+        let text = format!("void f(void) {{ a = 1; pthread_mutex_lock(&m); b = 2; }} {unlocking}");
+        assert_eq!(ways(&text, "a = 1", "b = 2"), (false, true), "what is outside may come in");
         let text = "void f(void) { a = 1; if (x) return; b = 2; }";
         assert_eq!(ways(text, "a = 1", "b = 2"), (false, false));
     }
@@ -240,6 +285,16 @@ mod tests {
             "nothing would be looked at"
         );
         assert_eq!(ways(text, "assert", "pthread_join"), (true, false), "the join comes before it");
+    }
+
+    #[test]
+    fn a_creation_that_is_looked_at_may_be_passed() {
+        let text = "void f(void) { if (pthread_create(&t, NULL, g, a)) { perror(\"t\"); return; } b = 1; }";
+        assert_eq!(ways(text, "pthread_create", "b = 1"), (true, true));
+        let text = "void f(void) { rc = pthread_create(&t, NULL, g, a); if (rc) exit(1); b = 1; }";
+        assert_eq!(ways(text, "rc = pthread", "b = 1"), (true, false));
+        let text = "void f(void) { if (x) { return; } b = 1; }";
+        assert_eq!(ways(text, "if (x)", "b = 1"), (false, false));
     }
 
     #[test]

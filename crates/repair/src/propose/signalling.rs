@@ -1,13 +1,14 @@
 //! Wake-ups that get lost: signals that should wake all who wait, and waits that should test again what they wait for.
 //!
-//! Both are proposed wherever a cause touches a function that waits or signals; whether it helps, the checks find out.
+//! A wait that tests nothing gets something to test: a flag that every signal sets. All are proposed wherever a cause touches a function that waits or signals; whether it helps, the checks find out.
 
 use unravel_causes::Analysis;
-use unravel_results::CauseClass;
+use unravel_results::{CauseClass, RepairKind};
 
 use super::Proposal;
-use crate::measures::{Measure, Rewording};
-use crate::source::{Call, Source};
+use crate::measures::Measure;
+use crate::rewrite::{Deed, Edit, Rewrite};
+use crate::source::{Call, Language, Source};
 use crate::spots::{Files, position, spots};
 
 /// What a rewritten line costs.
@@ -30,7 +31,7 @@ struct Signal {
 }
 
 /// What is written instead, and where; `None` if nothing is.
-type Edit = Option<(std::ops::Range<usize>, String)>;
+type Rewording = Option<(std::ops::Range<usize>, String)>;
 
 /// Candidates against lost wake-ups.
 pub fn signalling(classes: &[CauseClass], analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
@@ -58,6 +59,11 @@ pub fn signalling(classes: &[CauseClass], analysis: &Analysis, files: &mut Files
     }
     let mut candidates = Vec::new();
     for (condition, covers) in conditions {
+        candidates.extend(flagged(&seen, files, &condition).map(|rewrite| Proposal {
+            cost: LINE * (rewrite.edits.len() as u64 + 1),
+            measure: Measure::Rewrite(rewrite),
+            covers: covers.clone(),
+        }));
         let wakes = rewordings(&seen, files, &condition, wakes_all);
         let tests = rewordings(&seen, files, &condition, tests_again);
         let all = [wakes.clone(), tests.clone()].concat();
@@ -67,15 +73,60 @@ pub fn signalling(classes: &[CauseClass], analysis: &Analysis, files: &mut Files
         let is_both = !wakes.is_empty() && !tests.is_empty();
         let offers =
             [(wakes, wakes_title, true), (tests, tests_title, true), (all, both_title, is_both)];
-        for (rewordings, title, _) in
+        for (edits, title, _) in
             offers.into_iter().filter(|(edits, _, use_it)| *use_it && !edits.is_empty())
         {
-            let cost = LINE * rewordings.len() as u64;
-            let measure = Measure::Signalling { rewordings, title };
+            let cost = LINE * edits.len() as u64;
+            let kind = RepairKind::Signalling;
+            let measure = Measure::Rewrite(Rewrite { kind, title, edits });
             candidates.push(Proposal { measure, covers: covers.clone(), cost });
         }
     }
     candidates
+}
+
+/// A flag for a condition variable that some wait of the file waits for without looking at anything.
+fn flagged(seen: &[String], files: &Files, condition: &str) -> Option<Rewrite> {
+    let [file] = seen else { return None };
+    let source = files.get(file)?;
+    let flag = source.fresh_name(&format!("{condition}_signalled"));
+    let all = signals(source, 0..source.text().len()).into_iter();
+    let own: Vec<Call> =
+        all.filter(|signal| signal.condition == condition).map(|signal| signal.call).collect();
+    let is_bare = |call: &Call| {
+        let statement = call.statement.as_ref();
+        waits(call)
+            && (call.name != "wait" || call.arguments.len() == 1)
+            && statement.is_some_and(|statement| !source.is_tested(statement.start))
+    };
+    if !own.iter().any(is_bare) {
+        return None;
+    }
+    let is_cpp = source.language() == Language::Cpp;
+    let (yes, no, of_type) = if is_cpp { ("true", "false", "bool") } else { ("1", "0", "int") };
+    let first_use = own.iter().map(|call| call.bytes.start).min()?;
+    let text = format!("static {of_type} {flag};");
+    let deed = Deed::Declare { text, used_at: first_use };
+    let mut edits = vec![Edit { file: file.clone(), deed }];
+    for call in &own {
+        let statement = call.statement.clone()?;
+        let region = source.region(&[source.position_of(statement.start)])?;
+        if !waits(call) {
+            edits.push(Edit::before(file, &region, &format!("{flag} = {yes};")));
+        } else if is_bare(call) {
+            let indent = source.indentation_at(statement.start);
+            let unit = source.indent_unit();
+            let wait = &source.text()[statement.clone()];
+            let text = format!("while (!{flag})\n{indent}{unit}{wait}");
+            edits.push(Edit::replace(file, statement.clone(), &text));
+            // Who waits again waits for the next signal.
+            if source.is_in_loop(statement.start) {
+                edits.push(Edit::after(file, &region, &format!("{flag} = {no};")));
+            }
+        }
+    }
+    let title = format!("who waits for `{condition}` tests a flag that every signal sets");
+    Some(Rewrite { kind: RepairKind::Signalling, title, edits })
 }
 
 /// The edits of all calls about a condition variable in these files.
@@ -83,18 +134,18 @@ fn rewordings(
     seen: &[String],
     files: &Files,
     condition: &str,
-    edit: fn(&Source, &Call) -> Edit,
-) -> Vec<Rewording> {
+    reword: fn(&Source, &Call) -> Rewording,
+) -> Vec<Edit> {
     let mut found = Vec::new();
     for file in seen {
         let Some(source) = files.get(file) else { continue };
         for signal in signals(source, 0..source.text().len()) {
             if signal.condition == condition
-                && let Some((bytes, text)) = edit(source, &signal.call)
+                && let Some((bytes, text)) = reword(source, &signal.call)
             {
-                let rewording = Rewording { file: file.clone(), bytes, text };
-                if !found.contains(&rewording) {
-                    found.push(rewording);
+                let edit = Edit::replace(file, bytes, &text);
+                if !found.contains(&edit) {
+                    found.push(edit);
                 }
             }
         }
@@ -103,14 +154,14 @@ fn rewordings(
 }
 
 /// A signal becomes a broadcast.
-fn wakes_all(_: &Source, call: &Call) -> Edit {
+fn wakes_all(_: &Source, call: &Call) -> Rewording {
     let (one, all) = SIGNALS.iter().find(|(one, _)| last_name(&call.name) == *one)?;
     let end = call.bytes.start + call.name.len();
     Some((end - one.len()..end, (*all).to_owned()))
 }
 
 /// The `if` around a wait becomes a `while`.
-fn tests_again(source: &Source, call: &Call) -> Edit {
+fn tests_again(source: &Source, call: &Call) -> Rewording {
     // With a predicate, the wait tests again by itself.
     if !waits(call) || last_name(&call.name) == "wait" && call.arguments.len() > 1 {
         return None;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::region::Region;
-use super::{Source, is_jump};
+use super::{Source, is_jump, nodes_within};
 
 /// An `if` without `else`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +49,60 @@ impl Source {
     /// Whether a byte is in the function of a region itself, not in a lambda within.
     pub fn is_in_function_of(&self, region: &Region, byte: usize) -> bool {
         self.outline.function_around(byte) == Some(self.outline.block(region.block).function)
+    }
+
+    /// Whether an `if` or a loop of the function decides on whether the statement at a byte runs, and nothing else is in it.
+    pub fn is_tested(&self, byte: usize) -> bool {
+        let own = self.outline.place_at(byte).and_then(|place| {
+            let block = self.outline.block(place.block);
+            block.parent.filter(|_| block.items.len() == 1)
+        });
+        own.is_some_and(|place| {
+            matches!(
+                self.outline.item(place).inner_kind,
+                "if_statement" | "while_statement" | "do_statement" | "for_statement"
+            )
+        })
+    }
+
+    /// Whether something within a stretch may run more than once.
+    pub fn has_loop(&self, bytes: &Range<usize>) -> bool {
+        let mut found = false;
+        nodes_within(self.tree.root_node(), bytes, &|_| true, &mut |node| {
+            found |= matches!(
+                node.kind(),
+                "while_statement" | "do_statement" | "for_statement" | "for_range_loop"
+            );
+        });
+        found
+    }
+
+    /// Whether the statement at a byte may run again in the same call of its function.
+    pub fn is_in_loop(&self, byte: usize) -> bool {
+        let around = std::iter::successors(self.outline.place_at(byte), |place| {
+            self.outline.block(place.block).parent
+        });
+        around.skip(1).any(|place| {
+            matches!(
+                self.outline.item(place).inner_kind,
+                "while_statement" | "do_statement" | "for_statement" | "for_range_loop"
+            )
+        })
+    }
+
+    /// The `if`s that start within a stretch: their conditions, and what runs if those hold.
+    pub fn tests(&self, bytes: Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
+        let mut found = Vec::new();
+        nodes_within(self.tree.root_node(), &bytes, &|_| true, &mut |node| {
+            let condition = node.child_by_field_name("condition");
+            let part = node.child_by_field_name("consequence");
+            if let Some((condition, part)) = condition.zip(part)
+                && node.kind() == "if_statement"
+            {
+                found.push((condition.byte_range(), part.byte_range()));
+            }
+        });
+        found
     }
 
     /// The `if` without `else` that decides whether the statement at a byte runs, if no loop is between them.

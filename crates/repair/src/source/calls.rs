@@ -61,6 +61,30 @@ impl Source {
         calls
     }
 
+    /// The variables that are given the value of a call of such a function, and nothing else, within a stretch.
+    pub fn results_of(&self, bytes: Range<usize>, is_so: &dyn Fn(&str) -> bool) -> Vec<&str> {
+        let mut names = Vec::new();
+        nodes_within(self.tree.root_node(), &bytes, &|_| true, &mut |node| {
+            let Some(parent) = node.parent().filter(|_| node.kind() == "call_expression") else {
+                return;
+            };
+            let name = node.child_by_field_name("function").map_or("", |name| self.node_text(name));
+            let (value, variable) = match parent.kind() {
+                "init_declarator" => ("value", "declarator"),
+                "assignment_expression" => ("right", "left"),
+                _ => return,
+            };
+            let variable = parent.child_by_field_name(variable);
+            if let Some(variable) = variable.filter(|variable| variable.kind() == "identifier")
+                && is_so(name)
+                && parent.child_by_field_name(value) == Some(node)
+            {
+                names.push(self.node_text(variable));
+            }
+        });
+        names
+    }
+
     /// The declarations of scoped locks that start within a stretch.
     pub fn scoped_locks(&self, bytes: Range<usize>) -> Vec<ScopedLock> {
         let mut locks = Vec::new();
@@ -102,11 +126,30 @@ impl Source {
         })
     }
 
-    /// The statement of a call that is called for its effect alone, also as `(void)f(x);`.
+    /// The statement of a call that is called for its effect alone, also as `(void)f(x);`, and as `rc = f(x);` if nobody looks at
+    /// the result right after it.
     fn statement_of(&self, call: Node) -> Option<Range<usize>> {
         let parent = call.parent()?;
         match parent.kind() {
             "expression_statement" => Some(parent.byte_range()),
+            "assignment_expression" => {
+                let statement =
+                    parent.parent().filter(|node| node.kind() == "expression_statement")?;
+                let variable = parent.child_by_field_name("left")?;
+                let is_plain = variable.kind() == "identifier"
+                    && self.node_text(parent.child_by_field_name("operator")?) == "="
+                    && parent.child_by_field_name("right") == Some(call);
+                let next = statement.next_named_sibling();
+                let is_looked_at = next.is_some_and(|next| {
+                    let is_set_again = next.named_child(0).is_some_and(|value| {
+                        value.kind() == "assignment_expression"
+                            && value.child_by_field_name("left").map(|left| self.node_text(left))
+                                == Some(self.node_text(variable))
+                    });
+                    !is_set_again && self.mentions(&next.byte_range(), self.node_text(variable))
+                });
+                (is_plain && !is_looked_at).then(|| statement.byte_range())
+            }
             "cast_expression" => parent
                 .parent()
                 .filter(|node| node.kind() == "expression_statement")

@@ -77,6 +77,11 @@ impl Source {
     }
 
     /// The blanks at the start of a byte's line.
+    pub fn indentation_at(&self, byte: usize) -> &str {
+        self.indent_at(byte)
+    }
+
+    /// The blanks at the start of a byte's line.
     pub(super) fn indent_at(&self, byte: usize) -> &str {
         indentation(&self.text, byte)
     }

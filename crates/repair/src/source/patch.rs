@@ -38,8 +38,9 @@ pub enum PatchError {
 pub enum Guard {
     /// A statement before it, and one after it and before every exit.
     Statements { lock: String, unlock: String },
-    /// A declaration before it whose destructor unlocks, and the statement that unlocks early (C++).
-    Scoped { declaration: String, release: String },
+    /// A declaration before it whose destructor unlocks, and the statement that unlocks early (C++); where it lives to the end of
+    /// its block anyway, a declaration that need not be able to.
+    Scoped { declaration: String, release: String, to_the_end: String },
 }
 
 /// Edits of one source.
@@ -87,6 +88,13 @@ impl<'s> Patch<'s> {
         let mut edits = self.edits.clone();
         for (&at, indent) in &self.breaks {
             let gap = self.source.gap_before(at)..at;
+            // What goes away needs no line of its own.
+            let is_gone = |edit: &Edit| {
+                edit.text.is_empty() && edit.at.start <= gap.start && gap.end < edit.at.end
+            };
+            if self.edits.iter().any(is_gone) {
+                continue;
+            }
             edits.push(Edit::new(gap, &format!("\n{indent}"), Rank::Break, 0));
         }
         edits.extend(self.exits.values().flat_map(|exit| self.exit_edits(exit)));

@@ -40,6 +40,31 @@ impl Source {
             .collect()
     }
 
+    /// A region with all that follows it in its block.
+    pub fn to_block_end(&self, region: &Region) -> Region {
+        let items = self.outline.block(region.block).items.len();
+        self.region_of(region.block, region.items.start..items)
+    }
+
+    /// `for (int i = 0; i < n; i++)` of a region that is such a loop.
+    pub fn loop_head(&self, region: &Region) -> Option<&str> {
+        let item = self.outline.item(region.first());
+        let node = self.tree.root_node().descendant_for_byte_range(item.inner, item.bytes.end)?;
+        let body = node.child_by_field_name("body")?;
+        (node.kind() == "for_statement" && region.items.len() == 1)
+            .then(|| self.text[item.inner..body.start_byte()].trim_end())
+    }
+
+    /// Whether a name is declared outside of all functions.
+    pub fn is_at_file_scope(&self, name: &str) -> bool {
+        let root = self.tree.root_node();
+        let mut cursor = root.walk();
+        root.named_children(&mut cursor).any(|node| {
+            node.kind() == "declaration"
+                && super::words(self.node_text(node)).any(|(_, word)| word == name)
+        })
+    }
+
     /// The statements before a region in its block, and before what holds it in the blocks around, the nearest first.
     pub fn preceding(&self, region: &Region) -> Vec<Region> {
         let mut found = Vec::new();

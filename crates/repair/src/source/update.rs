@@ -50,6 +50,17 @@ impl Source {
         updates.pop().filter(|_| updates.is_empty())
     }
 
+    /// The updates that are statements of their own and start within a stretch.
+    pub fn updates(&self, bytes: Range<usize>) -> Vec<Update> {
+        let mut updates = Vec::new();
+        nodes_within(self.tree.root_node(), &bytes, &|_| true, &mut |node| {
+            if node.kind() == "expression_statement" {
+                updates.extend(self.update(node));
+            }
+        });
+        updates
+    }
+
     fn statement_around(&self, byte: usize) -> Option<Range<usize>> {
         let item = self.outline.item(self.outline.place_at(byte)?);
         Some(item.bytes.clone())
@@ -79,7 +90,7 @@ impl Source {
                     }
                     compound => (
                         target,
-                        operation(compound.strip_suffix('=')?)?,
+                        operation_of(compound.strip_suffix('=')?)?,
                         self.node_text(value).to_owned(),
                     ),
                 }
@@ -103,6 +114,15 @@ impl Source {
         })
     }
 
+    /// The operation and operand of the expression at a stretch, if it goes from a value that is written as given.
+    pub fn step_from(&self, held: &str, value: &Range<usize>) -> Option<(Operation, String)> {
+        let root = self.tree.root_node();
+        let value = root.named_descendant_for_byte_range(value.start, value.end)?;
+        let (operation, operand) = self.computation(held, value)?;
+        let is_plain = !words(&operand).any(|(_, word)| words(held).any(|(_, own)| own == word));
+        (is_plain && has_no_effect(value, value)).then_some((operation, operand))
+    }
+
     /// The operation and operand of `x + e`, `e + x`, `x - e` and the like, of a target written as given.
     fn computation(&self, target: &str, value: Node) -> Option<(Operation, String)> {
         let value = unwrap(value);
@@ -111,7 +131,7 @@ impl Source {
         }
         let (left, right) =
             (value.child_by_field_name("left")?, value.child_by_field_name("right")?);
-        let operation = operation(self.node_text(value.child_by_field_name("operator")?))?;
+        let operation = operation_of(self.node_text(value.child_by_field_name("operator")?))?;
         if self.node_text(left) == target {
             return Some((operation, self.node_text(right).to_owned()));
         }
@@ -204,7 +224,7 @@ impl Source {
     }
 }
 
-fn operation(operator: &str) -> Option<Operation> {
+pub(super) fn operation_of(operator: &str) -> Option<Operation> {
     match operator {
         "+" => Some(Operation::Add),
         "-" => Some(Operation::Subtract),
@@ -216,7 +236,7 @@ fn operation(operator: &str) -> Option<Operation> {
 }
 
 /// What stands within parentheses.
-fn unwrap(node: Node) -> Node {
+pub(super) fn unwrap(node: Node) -> Node {
     match node.named_child(0) {
         Some(inner) if node.kind() == "parenthesized_expression" => unwrap(inner),
         _ => node,

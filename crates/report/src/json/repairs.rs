@@ -67,6 +67,8 @@ fn kinds() -> Vec<String> {
     use results::RepairKind::*;
     [
         AtomicUpdate,
+        MissingUnlock,
+        MissingJoin,
         WiderSection,
         ExistingLock,
         Signalling,

@@ -49,8 +49,8 @@ impl Patch<'_> {
                 }
                 Ok(())
             }
-            Guard::Scoped { declaration, release } => {
-                self.guard_scoped(region, declaration, release)
+            Guard::Scoped { declaration, release, to_the_end } => {
+                self.guard_scoped(region, declaration, release, to_the_end)
             }
         }
     }
@@ -82,6 +82,7 @@ impl Patch<'_> {
         region: &Region,
         declaration: &str,
         release: &str,
+        to_the_end: &str,
     ) -> Result<(), PatchError> {
         let source = self.source;
         let block = source.outline.block(region.block);
@@ -99,7 +100,7 @@ impl Patch<'_> {
             let indent = source.item_indent(region.first());
             self.put_before(
                 entry,
-                &format!("{{\n{unit}{declaration}"),
+                &format!("{{\n{unit}{to_the_end}"),
                 &indent,
                 Rank::Before,
                 region.bytes.len(),
@@ -111,12 +112,12 @@ impl Patch<'_> {
             self.edits.push(after_edit(source, region.bytes.end, "}", &indent, region.bytes.len()));
             return Ok(());
         }
-        self.before(region, declaration)?;
         let ends_block = block.items.len() == region.items.end && block.shape != Shape::Conditional;
-        if !ends_block && !source.ends_in_jump(region) {
-            self.after(region, release)?;
+        if ends_block || source.ends_in_jump(region) {
+            return self.before(region, to_the_end);
         }
-        Ok(())
+        self.before(region, declaration)?;
+        self.after(region, release)
     }
 
     /// Where an exit stands as a statement of a block.

@@ -33,10 +33,12 @@ impl Patch<'_> {
         self.declarations.push(Declaration { text: text.trim_end().to_owned(), anchor });
     }
 
-    /// Includes a header, given as `<pthread.h>` or `"queue.h"`, beside the others unless it is there.
+    /// Includes a header, given as `<pthread.h>` or `"queue.h"`, beside the others unless it is there, by name or as the text that
+    /// a preprocessor put in its place.
     pub fn include(&mut self, header: &str) {
         let known = self.source.includes();
-        let there = known.iter().any(|(_, path)| path == header);
+        let there = known.iter().any(|(_, path)| path == header)
+            || header == "<pthread.h>" && self.source.has_pthread_text();
         if !there && !self.includes.iter().any(|included| included == header) {
             self.includes.push(header.to_owned());
         }
@@ -125,6 +127,16 @@ fn joined(declarations: &[&str]) -> String {
 }
 
 impl Source {
+    /// Whether the file was preprocessed: the types of POSIX threads are declared in it, and their macros are gone.
+    pub fn has_pthread_text(&self) -> bool {
+        let mut found = false;
+        nodes_within(self.tree.root_node(), &(0..self.text.len()), &|_| true, &mut |node| {
+            let name = node.child_by_field_name("declarator").map(|name| self.node_text(name));
+            found |= node.kind() == "type_definition" && name == Some("pthread_mutex_t");
+        });
+        found
+    }
+
     /// What stands at file scope, or in the `#if` that makes up the file, seen from a use.
     fn top_level(&self, used_at: Option<usize>) -> Vec<Node<'_>> {
         let mut inside = self.tree.root_node();

@@ -283,7 +283,7 @@ impl Source {
     }
 
     /// Whether control never comes to the end of a region, as far as its last statement shows.
-    pub(super) fn ends_in_jump(&self, region: &Region) -> bool {
+    pub fn ends_in_jump(&self, region: &Region) -> bool {
         let item = self.outline.item(region.last());
         let node =
             self.tree.root_node().named_descendant_for_byte_range(item.inner, item.bytes.end);

@@ -1,0 +1,211 @@
+//! The best repair is the one that a programmer would write: of the corpus, one program a shape.
+
+mod support;
+
+use serde_json::Value;
+use support::{FINDING, corpus, directory, says, write};
+
+/// The best repair of a program.
+#[track_caller]
+fn best(test: &str, program: &str) -> Value {
+    let directory = directory(&format!("repair-best-{test}"));
+    best_in(&directory, program)
+}
+
+#[track_caller]
+fn best_in(directory: &std::path::Path, program: &str) -> Value {
+    let said = says(directory, &["repair", "--json", program], FINDING);
+    let said: Value = serde_json::from_str(&said).expect("JSON");
+    said["repairs"][0].clone()
+}
+
+/// Asserts kind and changed lines, blanks and blank lines aside, of a repair that did before what it does now.
+#[track_caller]
+fn expect(repair: &Value, kind: &str, changes: &[&str]) {
+    let diff = repair["diff"].as_str().unwrap_or_default();
+    let lines = diff.lines().filter(|line| !line.starts_with("---") && !line.starts_with("+++"));
+    let lines = lines.filter_map(|line| {
+        let sign = line.get(..1).filter(|sign| ["+", "-"].contains(sign))?;
+        Some(format!("{sign}{}", line[1..].trim()))
+    });
+    let lines: Vec<String> = lines.filter(|line| line.len() > 1).collect();
+    assert_eq!(lines, changes, "{repair:#}");
+    assert_eq!(repair["kind"], kind);
+    assert!(!repair["meaning"].is_null(), "its meaning was compared: {repair:#}");
+}
+
+#[test]
+fn what_is_loaded_and_stored_is_fetched_and_added() {
+    let repair = best("tickets", &corpus("atomicity/atomic_tickets/atomic_tickets.c"));
+    expect(
+        &repair,
+        "atomic-update",
+        &[
+            "-int mine = atomic_load(&next_ticket);",
+            "+int mine = atomic_fetch_add(&next_ticket, 1);",
+            "-atomic_store(&next_ticket, mine + 1);",
+        ],
+    );
+}
+
+#[test]
+fn what_is_tested_and_taken_is_compared_and_exchanged() {
+    let repair = best("seats", &corpus("atomicity/atomic_seats/atomic_seats.c"));
+    expect(
+        &repair,
+        "atomic-update",
+        &[
+            "-if (atomic_load(&flight->free_seats) > 0) {",
+            "-atomic_fetch_sub(&flight->free_seats, 1);",
+            "+int seen = atomic_load(&flight->free_seats);",
+            "+while (seen > 0 &&",
+            "+!atomic_compare_exchange_weak(&flight->free_seats, &seen, seen - 1))",
+            "+;",
+            "+if (seen > 0) {",
+        ],
+    );
+}
+
+#[test]
+fn a_flag_is_tested_and_set_by_an_exchange() {
+    let repair = best("claim", &corpus("cpp/atomic_claim/atomic_claim.cpp"));
+    expect(
+        &repair,
+        "atomic-update",
+        &[
+            "-if (!job.claimed.load()) {",
+            "-job.claimed.store(true);",
+            "+if (!job.claimed.exchange(true)) {",
+        ],
+    );
+}
+
+#[test]
+fn threads_that_a_loop_creates_are_joined_by_one() {
+    let repair = best("join", &corpus("order/missing_join/missing_join.c"));
+    expect(
+        &repair,
+        "missing-join",
+        &["+for (int i = 0; i < WORKERS; i++)", "+pthread_join(workers[i], NULL);"],
+    );
+}
+
+#[test]
+fn an_early_return_unlocks() {
+    let repair = best("return", &corpus("deadlock/early_return/early_return.c"));
+    expect(
+        &repair,
+        "missing-unlock",
+        &[
+            "-if (amount > balance)",
+            "+if (amount > balance) {",
+            "+pthread_mutex_unlock(&account_lock);",
+            "+}",
+        ],
+    );
+}
+
+#[test]
+fn a_section_that_throws_gets_a_guard() {
+    let repair = best("throws", &corpus("cpp/throwing_section/throwing_section.cpp"));
+    expect(
+        &repair,
+        "missing-unlock",
+        &["-mutex.lock();", "+std::lock_guard<std::mutex> hold(mutex);", "-mutex.unlock();"],
+    );
+}
+
+#[test]
+fn an_initialisation_goes_before_a_creation_that_is_looked_at() {
+    let repair = best("create", &corpus("order/checked_create/checked_create.c"));
+    expect(&repair, "moved-statement", &["+server.limit = 3;", "-server.limit = 3;"]);
+}
+
+#[test]
+fn a_wait_that_tests_nothing_gets_a_flag() {
+    let directory = directory("repair-best-flag");
+    let text = "#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
+static void *waker(void *arg)
+{
+	pthread_mutex_lock(&m);
+	pthread_cond_signal(&woken);
+	pthread_mutex_unlock(&m);
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, 0, waker, 0);
+	pthread_mutex_lock(&m);
+	pthread_cond_wait(&woken, &m);
+	pthread_mutex_unlock(&m);
+	pthread_join(t, 0);
+	return 0;
+}
+";
+    write(&directory, "wait.c", text);
+    expect(
+        &best_in(&directory, "wait.c"),
+        "signalling",
+        &[
+            "+static int woken_signalled;",
+            "+woken_signalled = 1;",
+            "-pthread_cond_wait(&woken, &m);",
+            "+while (!woken_signalled)",
+            "+pthread_cond_wait(&woken, &m);",
+        ],
+    );
+}
+
+#[test]
+fn who_calls_what_takes_a_lock_does_not_take_it_twice() {
+    let directory = directory("repair-best-nested");
+    let text = "#include <assert.h>
+#include <pthread.h>
+static int balance;
+static int get(void)
+{
+	return balance;
+}
+static void set(int now)
+{
+	balance = now;
+}
+static void *deposit(void *arg)
+{
+	int now = get();
+	set(now + 1);
+	return arg;
+}
+static void *withdraw(void *arg)
+{
+	int now = get();
+	set(now - 1);
+	return arg;
+}
+int main(void)
+{
+	pthread_t a, b;
+	pthread_create(&a, 0, deposit, 0);
+	pthread_create(&b, 0, withdraw, 0);
+	pthread_join(a, 0);
+	pthread_join(b, 0);
+	assert(balance == 0);
+	return 0;
+}
+";
+    write(&directory, "bank.c", text);
+    expect(
+        &best_in(&directory, "bank.c"),
+        "new-lock",
+        &[
+            "+static pthread_mutex_t deposit_lock = PTHREAD_MUTEX_INITIALIZER;",
+            "+pthread_mutex_lock(&deposit_lock);",
+            "+pthread_mutex_unlock(&deposit_lock);",
+            "+pthread_mutex_lock(&deposit_lock);",
+            "+pthread_mutex_unlock(&deposit_lock);",
+        ],
+    );
+}
