@@ -210,6 +210,11 @@ impl Memory {
         }
     }
 
+    /// The shadow of the arena, for compiled code.
+    pub fn live(&self) -> *const u8 {
+        self.live
+    }
+
     fn shadow(&self, address: u64) -> *mut u8 {
         // SAFETY: callers pass arena addresses only; the shadow covers the arena.
         unsafe { self.live.add(((address - ARENA_BASE) >> 3) as usize) }

@@ -1,0 +1,102 @@
+//! Room `compile`: functions of a lowered program → machine code, by Cranelift.
+//!
+//! What compiled code owes is said in [`unravel_code::compiled`]: it is a shortcut through interpreting that may leave before
+//! any instruction, and leaves before all that is not plain. So this room knows the meaning of plain instructions only, and
+//! nothing of threads, events, frames, exceptions or failures.
+//!
+//! - `shape.rs` divides a function: which instructions are plain, where blocks begin, where code may be entered, which slots are
+//!   live there.
+//! - `translate.rs` makes blocks, entries, exits and jumps; `instructions.rs` goes through the instructions; `integers.rs`, `floats.rs`
+//!   and `accesses.rs` are theirs.
+//! - `pages.rs` keeps the code.
+//!
+//! Cranelift is independent of LLVM's version and moves no access across its checks. What it saves by forwarding a value from a
+//! store to a load is invisible: nobody else runs in between. Not done: calls and returns, which leave; integers wider than
+//! 64 bits, long doubles and atomic updates, which are rare in loops.
+
+mod accesses;
+mod floats;
+mod instructions;
+mod integers;
+mod pages;
+mod shape;
+mod translate;
+
+use std::sync::Arc;
+
+use cranelift_codegen::Context as Generator;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
+use cranelift_codegen::isa::{CallConv, TargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use unravel_code::compiled::{Callbacks, Code, Compiled, Compiler};
+use unravel_code::{FunctionId, Program};
+
+use crate::pages::Pages;
+use crate::shape::Shape;
+use crate::translate::Translation;
+
+/// Instructions of a function that is compiled at most: beyond that, compiling takes seconds.
+const MOST_INSTRUCTIONS: usize = 20_000;
+/// Bytes that compiled code may use of the native stack of a thread. It calls nothing that uses more than a little.
+const MOST_STACK: u32 = 32 << 10;
+
+/// Compiles by Cranelift, for the processor that this runs on.
+pub struct Cranelift {
+    isa: Arc<dyn TargetIsa>,
+    generator: Generator,
+    builder: FunctionBuilderContext,
+    callbacks: Callbacks,
+    pages: Pages,
+}
+
+impl Cranelift {
+    /// `None` on a processor that it does not know.
+    pub fn new(callbacks: Callbacks) -> Option<Cranelift> {
+        let mut flags = settings::builder();
+        flags.set("opt_level", "speed").ok()?;
+        flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).ok()?;
+        // Frames are checked below; a probe would be a call.
+        flags.set("enable_probestack", "false").ok()?;
+        let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
+        Some(Cranelift {
+            isa,
+            generator: Generator::new(),
+            builder: FunctionBuilderContext::new(),
+            callbacks,
+            pages: Pages::default(),
+        })
+    }
+
+    /// As machines ask for it.
+    pub fn boxed(callbacks: Callbacks) -> Option<Box<dyn Compiler>> {
+        Cranelift::new(callbacks).map(|compiler| Box::new(compiler) as Box<dyn Compiler>)
+    }
+}
+
+impl Compiler for Cranelift {
+    fn compile(&mut self, program: &Program, function: FunctionId) -> Option<Compiled> {
+        let body = program.function(function).body.as_ref()?;
+        if body.code.len() > MOST_INSTRUCTIONS {
+            return None;
+        }
+        let shape = Shape::of(program, body);
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params.extend([AbiParam::new(types::I64); 4]);
+        self.generator.clear();
+        self.generator.func =
+            Function::with_name_signature(UserFuncName::user(0, function.0), signature);
+        let func = &mut self.generator.func;
+        Translation::new(program, body, &shape, self.callbacks, func, &mut self.builder).run();
+        let code = self.generator.compile(&*self.isa, &mut ControlPlane::default()).ok()?;
+        // Everything it refers to is an address or lies within.
+        if code.frame_size > MOST_STACK || !code.buffer.relocs().is_empty() {
+            return None;
+        }
+        let at = self.pages.add(code.code_buffer())?;
+        // SAFETY: code of this signature, which stays where it is as long as the pages do.
+        let code = unsafe { std::mem::transmute::<*const u8, Code>(at) };
+        Some(Compiled { code, entries: shape.entries_by_instruction(body.code.len()) })
+    }
+}

@@ -1,0 +1,336 @@
+//! How a function is divided: what is compiled of it, where compiled code begins a block, where it may be entered, and what it
+//! has to know there.
+
+use unravel_code::code::*;
+use unravel_code::compiled::NO_ENTRY;
+use unravel_code::{Body, Program};
+
+/// Copies of so many slots at most are compiled.
+const MOST_SLOTS: u32 = 8;
+/// An entry after an instruction that leaves is not worth it if the next one of these comes as soon.
+const WORTH_ENTERING: usize = 5;
+
+/// Whether compiled code executes an instruction itself. It leaves before others.
+pub(crate) fn is_plain(inst: &Inst) -> bool {
+    use Inst::*;
+    match *inst {
+        MovN { slots, .. } | Select { slots, .. } => slots <= MOST_SLOTS,
+        Float { op, kind, .. } => kind != FloatKind::F80 && op != FloatOp::Rem,
+        FloatNeg { kind, .. } | FloatCmp { kind, .. } => kind != FloatKind::F80,
+        Convert { op, from_bits, to_bits, .. } => crate::floats::converts(op, from_bits, to_bits),
+        PrivateLoad { bytes, bits, .. } => bits == 0 && is_word(bytes),
+        PrivateStore { bytes, .. } | Extract { bytes, .. } | Insert { bytes, .. } => is_word(bytes),
+        Mov { .. } | Add32 { .. } | Add64 { .. } | Sub32 { .. } | Sub64 { .. } | Mul32 { .. } => {
+            true
+        }
+        Mul64 { .. } | And { .. } | Or { .. } | Xor { .. } | Bin { .. } | Eq { .. } => true,
+        Ne { .. } | Ult { .. } | Ule { .. } | Slt32 { .. } | Sle32 { .. } | Slt64 { .. } => true,
+        Sle64 { .. } | Cmp { .. } | Trunc { .. } | Sext { .. } | Load8 { .. } => true,
+        Load16 { .. } | Load32 { .. } | Load64 { .. } | Store8 { .. } | Store16 { .. } => true,
+        Store32 { .. } | Store64 { .. } | FrameLoad8 { .. } | FrameLoad16 { .. } => true,
+        FrameLoad32 { .. } | FrameLoad64 { .. } | FrameStore8 { .. } | FrameStore16 { .. } => true,
+        FrameStore32 { .. } | FrameStore64 { .. } | AddImm { .. } | Index32 { .. } => true,
+        Index64 { .. } | FrameAddr { .. } | Jump { .. } | Branch { .. } | BranchEq { .. } => true,
+        BranchNe { .. } | BranchSlt32 { .. } | BranchSlt64 { .. } | BranchUlt { .. } => true,
+        Switch { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether so many bytes are loaded and stored at once.
+fn is_word(bytes: u32) -> bool {
+    matches!(bytes, 1 | 2 | 4 | 8)
+}
+
+/// The slots that hold `bytes` bytes from byte `offset` of what begins at `first`.
+fn slots_of(first: Reg, offset: u32, bytes: u32) -> std::ops::Range<Reg> {
+    first + offset / 8..first + (offset + bytes).div_ceil(8)
+}
+
+/// Slots that a plain instruction treats as memory, not as words.
+fn as_memory(inst: &Inst, mut each: impl FnMut(std::ops::Range<Reg>)) {
+    match *inst {
+        Inst::MovN { dst, src, slots } => {
+            each(dst..dst + slots);
+            each(src..src + slots);
+        }
+        Inst::Select { dst, a, b, slots, .. } if slots != 1 => {
+            each(dst..dst + slots);
+            each(a..a + slots);
+            each(b..b + slots);
+        }
+        Inst::Extract { src, offset, bytes, .. } => each(slots_of(src, offset, bytes)),
+        Inst::Insert { dst, offset, bytes, .. } => each(slots_of(dst, offset, bytes)),
+        _ => {}
+    }
+}
+
+/// Words that a plain instruction reads.
+fn reads(inst: &Inst, mut each: impl FnMut(Reg)) {
+    use Inst::*;
+    match *inst {
+        Mov { src, .. } | Trunc { src, .. } | Sext { src, .. } | Convert { src, .. } => each(src),
+        Insert { src, .. } | FrameStore8 { src, .. } | FrameStore16 { src, .. } => each(src),
+        FrameStore32 { src, .. } | FrameStore64 { src, .. } => each(src),
+        Add32 { a, b, .. }
+        | Add64 { a, b, .. }
+        | Sub32 { a, b, .. }
+        | Sub64 { a, b, .. }
+        | Mul32 { a, b, .. }
+        | Mul64 { a, b, .. }
+        | And { a, b, .. }
+        | Or { a, b, .. }
+        | Xor { a, b, .. }
+        | Bin { a, b, .. }
+        | Float { a, b, .. }
+        | FloatCmp { a, b, .. }
+        | Eq { a, b, .. }
+        | Ne { a, b, .. }
+        | Ult { a, b, .. }
+        | Ule { a, b, .. }
+        | Slt32 { a, b, .. }
+        | Sle32 { a, b, .. }
+        | Slt64 { a, b, .. }
+        | Sle64 { a, b, .. }
+        | Cmp { a, b, .. }
+        | BranchEq { a, b, .. }
+        | BranchNe { a, b, .. }
+        | BranchSlt32 { a, b, .. }
+        | BranchSlt64 { a, b, .. }
+        | BranchUlt { a, b, .. } => {
+            each(a);
+            each(b);
+        }
+        FloatNeg { a, .. } | AddImm { a, .. } => each(a),
+        Load8 { ptr, .. }
+        | Load16 { ptr, .. }
+        | Load32 { ptr, .. }
+        | Load64 { ptr, .. }
+        | PrivateLoad { ptr, .. } => each(ptr),
+        Store8 { src, ptr, .. }
+        | Store16 { src, ptr, .. }
+        | Store32 { src, ptr, .. }
+        | Store64 { src, ptr, .. }
+        | PrivateStore { src, ptr, .. } => {
+            each(src);
+            each(ptr);
+        }
+        Index32 { base, index, .. } | Index64 { base, index, .. } => {
+            each(base);
+            each(index);
+        }
+        Branch { cond, .. } => each(cond),
+        Switch { value, .. } => each(value),
+        Select { cond, a, b, slots, .. } => {
+            each(cond);
+            if slots == 1 {
+                each(a);
+                each(b);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The word that a plain instruction writes.
+fn writes(inst: &Inst) -> Option<Reg> {
+    use Inst::*;
+    match *inst {
+        Mov { dst, .. }
+        | Add32 { dst, .. }
+        | Add64 { dst, .. }
+        | Sub32 { dst, .. }
+        | Sub64 { dst, .. }
+        | Mul32 { dst, .. }
+        | Mul64 { dst, .. }
+        | And { dst, .. }
+        | Or { dst, .. }
+        | Xor { dst, .. }
+        | Bin { dst, .. }
+        | Float { dst, .. }
+        | FloatNeg { dst, .. }
+        | Eq { dst, .. }
+        | Ne { dst, .. }
+        | Ult { dst, .. }
+        | Ule { dst, .. }
+        | Slt32 { dst, .. }
+        | Sle32 { dst, .. }
+        | Slt64 { dst, .. }
+        | Sle64 { dst, .. }
+        | Cmp { dst, .. }
+        | FloatCmp { dst, .. }
+        | Trunc { dst, .. }
+        | Sext { dst, .. }
+        | Convert { dst, .. }
+        | Load8 { dst, .. }
+        | Load16 { dst, .. }
+        | Load32 { dst, .. }
+        | Load64 { dst, .. }
+        | FrameLoad8 { dst, .. }
+        | FrameLoad16 { dst, .. }
+        | FrameLoad32 { dst, .. }
+        | FrameLoad64 { dst, .. }
+        | PrivateLoad { dst, .. }
+        | AddImm { dst, .. }
+        | Index32 { dst, .. }
+        | Index64 { dst, .. }
+        | FrameAddr { dst, .. }
+        | Extract { dst, .. }
+        | Select { dst, slots: 1, .. } => Some(dst),
+        _ => None,
+    }
+}
+
+/// Where a jump may go.
+pub(crate) fn targets(program: &Program, inst: &Inst) -> Vec<Target> {
+    use Inst::*;
+    match *inst {
+        Jump { to } => vec![to],
+        Branch { then, other, .. }
+        | BranchEq { then, other, .. }
+        | BranchNe { then, other, .. }
+        | BranchSlt32 { then, other, .. }
+        | BranchSlt64 { then, other, .. }
+        | BranchUlt { then, other, .. } => vec![then, other],
+        Switch { table, .. } => {
+            let switch = &program.switches[table as usize];
+            switch.cases.values().copied().chain([switch.default]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether compiled code does not go on behind an instruction.
+pub(crate) fn ends_block(inst: &Inst) -> bool {
+    use Inst::*;
+    !is_plain(inst)
+        || matches!(
+            inst,
+            Jump { .. }
+                | Branch { .. }
+                | BranchEq { .. }
+                | BranchNe { .. }
+                | BranchSlt32 { .. }
+                | BranchSlt64 { .. }
+                | BranchUlt { .. }
+                | Switch { .. }
+        )
+}
+
+/// A set of slots.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Slots(Vec<u64>);
+
+impl Slots {
+    fn none(slots: usize) -> Slots {
+        Slots(vec![0; slots.div_ceil(64)])
+    }
+    fn insert(&mut self, slot: Reg) {
+        self.0[slot as usize / 64] |= 1 << (slot % 64);
+    }
+    fn remove(&mut self, slot: Reg) {
+        self.0[slot as usize / 64] &= !(1 << (slot % 64));
+    }
+    pub fn contains(&self, slot: Reg) -> bool {
+        self.0[slot as usize / 64] >> (slot % 64) & 1 == 1
+    }
+    fn add(&mut self, others: &Slots) {
+        self.0.iter_mut().zip(&others.0).for_each(|(own, other)| *own |= other);
+    }
+    pub fn iter(&self) -> impl Iterator<Item = Reg> + '_ {
+        (0..self.0.len() as u32 * 64).filter(|slot| self.contains(*slot))
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Shape {
+    /// By instruction: whether a block begins there.
+    pub leads: Vec<bool>,
+    /// Where code may be entered, by number.
+    pub entries: Vec<Target>,
+    /// Slots that some plain instruction treats as memory: those have no variable.
+    pub memory: Slots,
+    /// By entry: the slots whose values are needed.
+    pub live: Vec<Slots>,
+}
+
+impl Shape {
+    pub fn of(program: &Program, body: &Body) -> Shape {
+        let code = &body.code;
+        let mut leads = vec![false; code.len()];
+        let mut is_entry = vec![false; code.len()];
+        let mut memory = Slots::none(body.slots as usize);
+        (leads[0], is_entry[0]) = (true, true);
+        for (at, inst) in code.iter().enumerate() {
+            for to in targets(program, inst) {
+                leads[to as usize] = true;
+                is_entry[to as usize] |= to as usize <= at;
+            }
+            if is_plain(inst) {
+                as_memory(inst, |slots| slots.for_each(|slot| memory.insert(slot)));
+            } else if is_worth_entering(code, at + 1) {
+                (leads[at + 1], is_entry[at + 1]) = (true, true);
+            }
+        }
+        let entry = |at: &Target| is_entry[*at as usize] && is_plain(&code[*at as usize]);
+        let entries: Vec<Target> = (0..code.len() as Target).filter(entry).collect();
+        let before = liveness(program, body, &leads, &memory);
+        let live = entries.iter().map(|at| before[*at as usize].clone().expect("leads")).collect();
+        Shape { leads, entries, memory, live }
+    }
+
+    pub fn entries_by_instruction(&self, instructions: usize) -> Box<[u32]> {
+        let mut numbers = vec![NO_ENTRY; instructions].into_boxed_slice();
+        for (number, at) in self.entries.iter().enumerate() {
+            numbers[*at as usize] = number as u32;
+        }
+        numbers
+    }
+}
+
+/// Whether enough plain instructions follow in a row.
+fn is_worth_entering(code: &[Inst], from: usize) -> bool {
+    let ahead = code.get(from..).unwrap_or_default();
+    let plain = ahead.iter().take(WORTH_ENTERING).take_while(|inst| is_plain(inst));
+    let jumps = |inst: &Inst| is_plain(inst) && ends_block(inst);
+    plain.clone().count() == WORTH_ENTERING || plain.clone().any(jumps)
+}
+
+/// The slots that are live where blocks begin: classic backward data flow. Slots in memory and constants are not followed.
+fn liveness(program: &Program, body: &Body, leads: &[bool], memory: &Slots) -> Vec<Option<Slots>> {
+    let code = &body.code;
+    let is_constant =
+        |slot: Reg| slot.wrapping_sub(body.constants_at) < body.constants.len() as u32;
+    let nothing = Slots::none(body.slots as usize);
+    let mut before: Vec<Option<Slots>> =
+        leads.iter().map(|leads| leads.then(|| nothing.clone())).collect();
+    loop {
+        let mut changed = false;
+        let mut now = nothing.clone();
+        for (at, inst) in code.iter().enumerate().rev() {
+            if ends_block(inst) {
+                now.clone_from(&nothing);
+                for to in targets(program, inst).iter().filter(|_| is_plain(inst)) {
+                    now.add(before[*to as usize].as_ref().expect("a target leads"));
+                }
+            }
+            if is_plain(inst) {
+                writes(inst).into_iter().for_each(|slot| now.remove(slot));
+                reads(inst, |slot| {
+                    if !is_constant(slot) && !memory.contains(slot) {
+                        now.insert(slot);
+                    }
+                });
+            }
+            if let Some(old) = &mut before[at]
+                && *old != now
+            {
+                old.clone_from(&now);
+                changed = true;
+            }
+        }
+        if !changed {
+            return before;
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Blocks, entries, exits and jumps; how slots are read and written.
+//!
+//! A slot is a variable, which Cranelift keeps in a register where it can, *and* its place in the frame, which every write goes
+//! to. Who leaves therefore has nothing to save but its position and what it has counted.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AliasRegion, Block, Function, InstBuilder, JumpTableData, MemFlags, SigRef, Type, Value, types,
+};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
+use unravel_code::code::{Reg, Target};
+use unravel_code::compiled::{Callbacks, Context};
+use unravel_code::{Body, Program};
+
+use crate::shape::{Shape, ends_block};
+
+/// The frame's slots.
+pub(crate) const SLOTS: MemFlags = MemFlags::trusted().with_alias_region(Some(AliasRegion::Vmctx));
+/// The context and what it points to, which compiled code does not write but when it leaves.
+pub(crate) const CONTEXT: MemFlags =
+    MemFlags::trusted().with_alias_region(Some(AliasRegion::Table));
+/// Memory of the program.
+pub(crate) const PROGRAM: MemFlags = MemFlags::trusted().with_alias_region(Some(AliasRegion::Heap));
+
+pub(crate) struct Translation<'a> {
+    pub program: &'a Program,
+    pub body: &'a Body,
+    pub shape: &'a Shape,
+    pub callbacks: Callbacks,
+    pub signatures: Vec<(usize, SigRef)>,
+    pub b: FunctionBuilder<'a>,
+    pub context: Value,
+    pub fp: Value,
+    pub base: Value,
+    pub shadow: Value,
+    /// By instruction.
+    blocks: Vec<Option<Block>>,
+    /// Stores what was counted and leaves. Parameters: where, steps, jumps.
+    exit: Block,
+    /// Where the present instruction leaves, if it may.
+    leave: Option<Block>,
+    steps: Variable,
+    jumps: Variable,
+    /// Instructions of this block that are not yet in `steps`, without the present one.
+    uncounted: i64,
+}
+
+impl<'a> Translation<'a> {
+    pub fn new(
+        program: &'a Program,
+        body: &'a Body,
+        shape: &'a Shape,
+        callbacks: Callbacks,
+        function: &'a mut Function,
+        builder: &'a mut FunctionBuilderContext,
+    ) -> Translation<'a> {
+        let mut b = FunctionBuilder::new(function, builder);
+        let start = b.create_block();
+        b.append_block_params_for_function_params(start);
+        b.switch_to_block(start);
+        b.seal_block(start);
+        let [context, fp, base, _] = b.block_params(start)[..] else {
+            unreachable!("four parameters")
+        };
+        for slot in 0..body.slots {
+            b.declare_var(Variable::from_u32(slot), types::I64);
+        }
+        let [steps, jumps] = [body.slots, body.slots + 1].map(Variable::from_u32);
+        b.declare_var(steps, types::I64);
+        b.declare_var(jumps, types::I64);
+        let blocks = shape.leads.iter().map(|leads| leads.then(|| b.create_block())).collect();
+        let exit = b.create_block();
+        let at = offset_of!(Context, shadow) as i32;
+        let shadow = b.ins().load(types::I64, CONTEXT, context, at);
+        Translation {
+            program,
+            body,
+            shape,
+            callbacks,
+            signatures: Vec::new(),
+            b,
+            context,
+            fp,
+            base,
+            shadow,
+            blocks,
+            exit,
+            leave: None,
+            steps,
+            jumps,
+            uncounted: 0,
+        }
+    }
+
+    pub fn run(mut self) {
+        self.enter();
+        let mut open = false;
+        for at in 0..self.body.code.len() {
+            if let Some(block) = self.blocks[at] {
+                if open {
+                    self.count();
+                    self.b.ins().jump(block, &[]);
+                }
+                self.b.switch_to_block(block);
+                self.uncounted = 0;
+                open = true;
+            }
+            if open {
+                self.instruction(at as Target);
+                self.finish_leaving(at as Target);
+                self.uncounted += 1;
+                open = !ends_block(&self.body.code[at]);
+            }
+        }
+        self.exit();
+        self.b.seal_all_blocks();
+        self.b.finalize();
+    }
+
+    /// To the entry that is asked for, where what is live is read from the frame.
+    fn enter(&mut self) {
+        let start = self.b.current_block().expect("begun");
+        let wanted = self.b.block_params(start)[3];
+        let zero = self.word(0);
+        self.b.def_var(self.steps, zero);
+        let jumps = self.field(offset_of!(Context, jumps));
+        self.b.def_var(self.jumps, jumps);
+        let entries: Vec<Block> =
+            self.shape.entries.iter().map(|_| self.b.create_block()).collect();
+        // Nobody asks for others.
+        let nowhere = self.b.create_block();
+        let pool = &mut self.b.func.dfg.value_lists;
+        let call = |block: Block, pool: &mut _| {
+            cranelift_codegen::ir::BlockCall::new(block, std::iter::empty(), pool)
+        };
+        let default = call(nowhere, pool);
+        let calls: Vec<_> = entries.iter().map(|block| call(*block, pool)).collect();
+        let table = self.b.create_jump_table(JumpTableData::new(default, &calls));
+        let wanted = self.b.ins().ireduce(types::I32, wanted);
+        self.b.ins().br_table(wanted, table);
+        self.b.switch_to_block(nowhere);
+        self.b.ins().trap(cranelift_codegen::ir::TrapCode::unwrap_user(1));
+        for (number, entry) in entries.into_iter().enumerate() {
+            self.b.switch_to_block(entry);
+            self.b.seal_block(entry);
+            for slot in self.shape.live[number].iter() {
+                let value = self.b.ins().load(types::I64, SLOTS, self.fp, slot as i32 * 8);
+                self.b.def_var(Variable::from_u32(slot), value);
+            }
+            let to = self.block(self.shape.entries[number]);
+            self.b.ins().jump(to, &[]);
+        }
+    }
+
+    fn exit(&mut self) {
+        let [at, steps, jumps] = [types::I64; 3].map(|ty| self.b.append_block_param(self.exit, ty));
+        self.b.switch_to_block(self.exit);
+        for (value, place) in [
+            (at, offset_of!(Context, left_at)),
+            (steps, offset_of!(Context, steps)),
+            (jumps, offset_of!(Context, jumps)),
+        ] {
+            self.b.ins().store(CONTEXT, value, self.context, place as i32);
+        }
+        self.b.ins().return_(&[]);
+    }
+
+    pub fn block(&self, at: Target) -> Block {
+        self.blocks[at as usize].expect("a target leads")
+    }
+
+    pub fn cold_block(&mut self) -> Block {
+        let block = self.b.create_block();
+        self.b.set_cold_block(block);
+        block
+    }
+
+    /// The block that leaves before the present instruction.
+    pub fn leaving(&mut self) -> Block {
+        if self.leave.is_none() {
+            self.leave = Some(self.cold_block());
+        }
+        self.leave.expect("just made")
+    }
+
+    /// Leaves if `bad`.
+    pub fn leave_if(&mut self, bad: Value) {
+        let (leave, fine) = (self.leaving(), self.b.create_block());
+        self.b.ins().brif(bad, leave, &[], fine, &[]);
+        self.go_on(fine);
+    }
+
+    /// A block all of whose predecessors are there.
+    pub fn go_on(&mut self, block: Block) {
+        self.b.switch_to_block(block);
+        self.b.seal_block(block);
+    }
+
+    /// Leaves before the present instruction, whatever happens.
+    pub fn leave_now(&mut self, at: Target) {
+        self.leave_uncounted(at, self.uncounted);
+    }
+
+    fn finish_leaving(&mut self, at: Target) {
+        if let Some(block) = self.leave.take() {
+            let here = self.b.current_block();
+            self.go_on(block);
+            self.leave_uncounted(at, self.uncounted);
+            if let Some(here) = here {
+                self.b.switch_to_block(here);
+            }
+        }
+    }
+
+    fn leave_uncounted(&mut self, at: Target, uncounted: i64) {
+        let steps = self.b.use_var(self.steps);
+        let steps = self.b.ins().iadd_imm(steps, uncounted);
+        let jumps = self.b.use_var(self.jumps);
+        let at = self.word(i64::from(at));
+        self.b.ins().jump(self.exit, &[at.into(), steps.into(), jumps.into()]);
+    }
+
+    /// Counts what this block has executed so far.
+    fn count(&mut self) {
+        let steps = self.b.use_var(self.steps);
+        let steps = self.b.ins().iadd_imm(steps, self.uncounted);
+        self.b.def_var(self.steps, steps);
+    }
+
+    /// Counts a jump as executed: its edges come after this.
+    pub fn count_jump(&mut self) {
+        let steps = self.b.use_var(self.steps);
+        let steps = self.b.ins().iadd_imm(steps, self.uncounted + 1);
+        self.b.def_var(self.steps, steps);
+    }
+
+    /// The block to jump to in order to get from a jump at `at` to `to`. On the way back, jumps are counted; if there are no
+    /// more of them, the jump is not executed.
+    pub fn edge(&mut self, at: Target, to: Target) -> Block {
+        let target = self.block(to);
+        if to > at {
+            return target;
+        }
+        let here = self.b.current_block().expect("in the block of the jump");
+        let (edge, fine, none) = (self.b.create_block(), self.b.create_block(), self.cold_block());
+        self.b.switch_to_block(edge);
+        let jumps = self.b.use_var(self.jumps);
+        self.b.ins().brif(jumps, fine, &[], none, &[]);
+        self.go_on(none);
+        self.leave_uncounted(at, -1);
+        self.go_on(fine);
+        let jumps = self.b.ins().iadd_imm(jumps, -1);
+        self.b.def_var(self.jumps, jumps);
+        self.b.ins().jump(target, &[]);
+        self.b.switch_to_block(here);
+        edge
+    }
+
+    pub fn jump(&mut self, at: Target, to: Target) {
+        self.count_jump();
+        let edge = self.edge(at, to);
+        self.b.ins().jump(edge, &[]);
+    }
+
+    pub fn branch(&mut self, at: Target, condition: Value, then: Target, other: Target) {
+        self.count_jump();
+        let (then, other) = (self.edge(at, then), self.edge(at, other));
+        self.b.ins().brif(condition, then, &[], other, &[]);
+    }
+
+    pub fn switch(&mut self, at: Target, value: Value, table: u32) {
+        self.count_jump();
+        let table = &self.program.switches[table as usize];
+        let mut cases: Vec<(u64, Target)> = table.cases.iter().map(|(v, to)| (*v, *to)).collect();
+        cases.sort_unstable();
+        let mut switch = Switch::new();
+        for (case, to) in cases {
+            let edge = self.edge(at, to);
+            switch.set_entry(u128::from(case), edge);
+        }
+        let default = self.edge(at, table.default);
+        switch.emit(&mut self.b, value, default);
+    }
+
+    pub fn word(&mut self, word: i64) -> Value {
+        self.b.ins().iconst(types::I64, word)
+    }
+
+    /// A field of the context.
+    pub fn field(&mut self, offset: usize) -> Value {
+        self.b.ins().load(types::I64, CONTEXT, self.context, offset as i32)
+    }
+
+    pub fn constant(&self, slot: Reg) -> Option<u64> {
+        let index = slot.checked_sub(self.body.constants_at)?;
+        self.body.constants.get(index as usize).copied()
+    }
+
+    /// A slot's word.
+    pub fn get(&mut self, slot: Reg) -> Value {
+        match self.constant(slot) {
+            Some(word) => self.word(word as i64),
+            None if self.shape.memory.contains(slot) => self.get_from_frame(slot),
+            None => self.b.use_var(Variable::from_u32(slot)),
+        }
+    }
+
+    pub fn get_from_frame(&mut self, slot: Reg) -> Value {
+        self.b.ins().load(types::I64, SLOTS, self.fp, slot as i32 * 8)
+    }
+
+    pub fn get32(&mut self, slot: Reg) -> Value {
+        let word = self.get(slot);
+        self.b.ins().ireduce(types::I32, word)
+    }
+
+    /// Writes a slot: an integer of any width, zero-extended, or a float.
+    pub fn set(&mut self, slot: Reg, value: Value) {
+        let word = self.as_word(value);
+        self.b.ins().store(SLOTS, word, self.fp, slot as i32 * 8);
+        if !self.shape.memory.contains(slot) {
+            self.b.def_var(Variable::from_u32(slot), word);
+        }
+    }
+
+    fn as_word(&mut self, value: Value) -> Value {
+        match self.b.func.dfg.value_type(value) {
+            types::I64 => value,
+            types::F64 => self.b.ins().bitcast(types::I64, MemFlags::new(), value),
+            types::F32 => {
+                let bits = self.b.ins().bitcast(types::I32, MemFlags::new(), value);
+                self.b.ins().uextend(types::I64, bits)
+            }
+            _ => self.b.ins().uextend(types::I64, value),
+        }
+    }
+
+    /// The low bytes of a word.
+    pub fn narrow(&mut self, word: Value, ty: Type) -> Value {
+        if ty == types::I64 { word } else { self.b.ins().ireduce(ty, word) }
+    }
+
+    pub fn is_zero(&mut self, value: Value) -> Value {
+        self.b.ins().icmp_imm(IntCC::Equal, value, 0)
+    }
+}
