@@ -9,7 +9,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value, types};
 use cranelift_codegen::isa::CallConv;
 use unravel_code::code::Reg;
-use unravel_code::compiled::Context;
+use unravel_code::compiled::{Context, WATCHED};
 use unravel_code::layout::{ARENA_BASE, ARENA_SIZE, STACK_SIZE};
 use unravel_trace::SiteId;
 
@@ -57,7 +57,7 @@ impl Translation<'_> {
 
         self.go_on(elsewhere);
         let stack = self.field(offset_of!(Context, stack));
-        let top = self.field(offset_of!(Context, top));
+        let top = self.top();
         let depth = self.b.ins().isub(address, stack);
         let in_use = self.b.ins().isub(top, stack);
         let end = self.b.ins().iadd_imm(depth, i64::from(bytes));
@@ -74,6 +74,12 @@ impl Translation<'_> {
         self.go_on(fine);
     }
 
+    /// Where what is in use of the stack ends.
+    pub fn top(&mut self) -> Value {
+        let top = self.field(offset_of!(Context, top));
+        self.b.ins().load(types::I64, CONTEXT, top, 0)
+    }
+
     fn flags(&mut self, site: SiteId) -> Value {
         let flags = self.field(offset_of!(Context, flags));
         self.b.ins().load(types::I8, CONTEXT, flags, site.index() as i32)
@@ -86,6 +92,13 @@ impl Translation<'_> {
         let flags = self.flags(site);
         self.b.ins().brif(flags, flagged, &[], plain, &[]);
         self.go_on(flagged);
+        let (looks, asks) = (self.b.create_block(), self.cold_block());
+        let watched = self.b.ins().icmp_imm(IntCC::Equal, flags, i64::from(WATCHED));
+        self.b.ins().brif(watched, looks, &[], asks, &[]);
+        self.go_on(looks);
+        self.set_field(offset_of!(Context, looked), address);
+        self.b.ins().jump(plain, &[]);
+        self.go_on(asks);
         let (count, at) = (self.word(i64::from(ty.bytes())), self.word(i64::from(site.0)));
         let bad = self.ask(self.callbacks.load as usize, &[address, count, at]);
         let leave = self.leaving();

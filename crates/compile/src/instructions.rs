@@ -20,7 +20,7 @@ pub(crate) fn integer(bytes: u32) -> Type {
 impl Translation<'_> {
     pub fn instruction(&mut self, at: Target) {
         let inst = self.body.code[at as usize];
-        if !is_plain(&inst) {
+        if !is_plain(self.program, &inst) {
             return self.leave_now(at);
         }
         match inst {
@@ -157,6 +157,9 @@ impl Translation<'_> {
                 let value = self.narrow(value, integer(bytes));
                 self.b.ins().store(SLOTS, value, self.fp, (dst * 8 + offset) as i32);
             }
+            Inst::Call { dst, function, call } => self.call(at, dst, function, call),
+            Inst::Return { src, slots } => self.return_to_caller(src..src + slots),
+            Inst::ReturnVoid => self.return_to_caller(0..0),
             _ => unreachable!("no plain instruction: {inst:?}"),
         }
     }
@@ -207,7 +210,7 @@ impl Translation<'_> {
 
     /// An access within the frame, or it leaves.
     fn check_private(&mut self, address: Value, bytes: u32) {
-        let top = self.field(std::mem::offset_of!(unravel_code::compiled::Context, top));
+        let top = self.top();
         let end = self.b.ins().iadd_imm(address, i64::from(bytes));
         let low = self.b.ins().icmp(IntCC::UnsignedLessThan, address, self.base);
         let high = self.b.ins().icmp(IntCC::UnsignedGreaterThan, end, top);

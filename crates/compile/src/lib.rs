@@ -6,15 +6,16 @@
 //!
 //! - `shape.rs` divides a function: which instructions are plain, where blocks begin, where code may be entered, which slots are
 //!   live there.
-//! - `translate.rs` makes blocks, entries, exits and jumps; `instructions.rs` goes through the instructions; `integers.rs`, `floats.rs`
-//!   and `accesses.rs` are theirs.
+//! - `translate.rs` makes blocks, entries, exits and jumps; `instructions.rs` goes through the instructions; `integers.rs`, `floats.rs`,
+//!   `accesses.rs` and `calls.rs` are theirs.
 //! - `pages.rs` keeps the code.
 //!
 //! Cranelift is independent of LLVM's version and moves no access across its checks. What it saves by forwarding a value from a
-//! store to a load is invisible: nobody else runs in between. Not done: calls and returns, which leave; integers wider than
-//! 64 bits, long doubles and atomic updates, which are rare in loops.
+//! store to a load is invisible: nobody else runs in between. Not done: indirect calls and those of
+//! library functions, which leave; integers wider than 64 bits, long doubles and atomic updates, which are rare in loops.
 
 mod accesses;
+mod calls;
 mod floats;
 mod instructions;
 mod integers;
@@ -26,11 +27,11 @@ use std::sync::Arc;
 
 use cranelift_codegen::Context as Generator;
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
-use cranelift_codegen::isa::{CallConv, TargetIsa};
+use cranelift_codegen::ir::{Function, UserFuncName};
+use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
-use unravel_code::compiled::{Callbacks, Code, Compiled, Compiler};
+use unravel_code::compiled::{Callbacks, Compiled, Compiler, Context, Entrance};
 use unravel_code::{FunctionId, Program};
 
 use crate::pages::Pages;
@@ -49,7 +50,11 @@ pub struct Cranelift {
     builder: FunctionBuilderContext,
     callbacks: Callbacks,
     pages: Pages,
+    entrance: Entrance,
 }
+
+/// Before there is code.
+unsafe extern "C" fn nowhere(_: *mut Context, _: *mut u64, _: u64, _: u64, _: *const u8) {}
 
 impl Cranelift {
     /// `None` on a processor that it does not know.
@@ -59,14 +64,34 @@ impl Cranelift {
         flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).ok()?;
         // Frames are checked below; a probe would be a call.
         flags.set("enable_probestack", "false").ok()?;
+        // Tail calls rely on them.
+        flags.set("preserve_frame_pointers", "true").ok()?;
         let isa = cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()?;
-        Some(Cranelift {
+        let mut compiler = Cranelift {
             isa,
             generator: Generator::new(),
             builder: FunctionBuilderContext::new(),
             callbacks,
             pages: Pages::default(),
-        })
+            entrance: nowhere,
+        };
+        let entrance = translate::entrance(&mut compiler.builder);
+        let entrance = compiler.place(entrance)?;
+        // SAFETY: code of this signature, which stays where it is as long as the pages do.
+        compiler.entrance = unsafe { std::mem::transmute::<*const u8, Entrance>(entrance) };
+        Some(compiler)
+    }
+
+    /// Generates the code of a function, and puts it where it can be executed.
+    fn place(&mut self, function: Function) -> Option<*const u8> {
+        self.generator.clear();
+        self.generator.func = function;
+        let code = self.generator.compile(&*self.isa, &mut ControlPlane::default()).ok()?;
+        // Everything it refers to is an address or lies within.
+        if code.frame_size > MOST_STACK || !code.buffer.relocs().is_empty() {
+            return None;
+        }
+        self.pages.add(code.code_buffer())
     }
 
     /// As machines ask for it.
@@ -82,21 +107,15 @@ impl Compiler for Cranelift {
             return None;
         }
         let shape = Shape::of(program, body);
-        let mut signature = Signature::new(CallConv::SystemV);
-        signature.params.extend([AbiParam::new(types::I64); 4]);
-        self.generator.clear();
-        self.generator.func =
-            Function::with_name_signature(UserFuncName::user(0, function.0), signature);
-        let func = &mut self.generator.func;
-        Translation::new(program, body, &shape, self.callbacks, func, &mut self.builder).run();
-        let code = self.generator.compile(&*self.isa, &mut ControlPlane::default()).ok()?;
-        // Everything it refers to is an address or lies within.
-        if code.frame_size > MOST_STACK || !code.buffer.relocs().is_empty() {
-            return None;
-        }
-        let at = self.pages.add(code.code_buffer())?;
-        // SAFETY: code of this signature, which stays where it is as long as the pages do.
-        let code = unsafe { std::mem::transmute::<*const u8, Code>(at) };
+        let name = UserFuncName::user(0, function.0);
+        let mut func = Function::with_name_signature(name, calls::signature());
+        let within = (program, function);
+        Translation::new(within, body, &shape, self.callbacks, &mut func, &mut self.builder).run();
+        let code = self.place(func)?;
         Some(Compiled { code, entries: shape.entries_by_instruction(body.code.len()) })
+    }
+
+    fn entrance(&self) -> Entrance {
+        self.entrance
     }
 }

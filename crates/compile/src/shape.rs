@@ -7,13 +7,19 @@ use unravel_code::{Body, Program};
 
 /// Copies of so many slots at most are compiled.
 const MOST_SLOTS: u32 = 8;
+/// A function with more constants, or with more bytes of frame memory, is not called by compiled code.
+const MOST_CONSTANTS: usize = 64;
+pub(crate) const MOST_FRESH: u32 = 256;
 /// An entry after an instruction that leaves is not worth it if the next one of these comes as soon.
 const WORTH_ENTERING: usize = 5;
 
 /// Whether compiled code executes an instruction itself. It leaves before others.
-pub(crate) fn is_plain(inst: &Inst) -> bool {
+pub(crate) fn is_plain(program: &Program, inst: &Inst) -> bool {
     use Inst::*;
     match *inst {
+        Call { function, call, .. } => is_plain_call(program, function, call),
+        Return { slots, .. } => slots <= MOST_SLOTS,
+        ReturnVoid => true,
         MovN { slots, .. } | Select { slots, .. } => slots <= MOST_SLOTS,
         Float { op, kind, .. } => kind != FloatKind::F80 && op != FloatOp::Rem,
         FloatNeg { kind, .. } | FloatCmp { kind, .. } => kind != FloatKind::F80,
@@ -35,6 +41,18 @@ pub(crate) fn is_plain(inst: &Inst) -> bool {
         Switch { .. } => true,
         _ => false,
     }
+}
+
+/// Whether compiled code makes a call itself: of a function whose frame is small and plain.
+fn is_plain_call(program: &Program, function: FunctionId, call: CallId) -> bool {
+    let callee = program.function(function);
+    let Some(body) = &callee.body else { return false };
+    let mut passed = program.call(call).args.iter().zip(&body.params);
+    !callee.signature.variadic
+        && !body.atomic
+        && body.constants.len() <= MOST_CONSTANTS
+        && body.frame_bytes <= MOST_FRESH
+        && passed.all(|(arg, (_, slots))| arg.slots >= 1 && *slots <= MOST_SLOTS)
 }
 
 /// Whether so many bytes are loaded and stored at once.
@@ -66,9 +84,14 @@ fn as_memory(inst: &Inst, mut each: impl FnMut(std::ops::Range<Reg>)) {
 }
 
 /// Words that a plain instruction reads.
-fn reads(inst: &Inst, mut each: impl FnMut(Reg)) {
+fn reads(program: &Program, inst: &Inst, mut each: impl FnMut(Reg)) {
     use Inst::*;
     match *inst {
+        Call { call, .. } => {
+            let slots = program.call(call).args.iter().flat_map(|arg| arg.reg..arg.reg + arg.slots);
+            slots.for_each(each);
+        }
+        Return { src, slots } => (src..src + slots).for_each(each),
         Mov { src, .. } | Trunc { src, .. } | Sext { src, .. } | Convert { src, .. } => each(src),
         Insert { src, .. } | FrameStore8 { src, .. } | FrameStore16 { src, .. } => each(src),
         FrameStore32 { src, .. } | FrameStore64 { src, .. } => each(src),
@@ -201,9 +224,9 @@ pub(crate) fn targets(program: &Program, inst: &Inst) -> Vec<Target> {
 }
 
 /// Whether compiled code does not go on behind an instruction.
-pub(crate) fn ends_block(inst: &Inst) -> bool {
+pub(crate) fn ends_block(program: &Program, inst: &Inst) -> bool {
     use Inst::*;
-    !is_plain(inst)
+    !is_plain(program, inst)
         || matches!(
             inst,
             Jump { .. }
@@ -214,6 +237,9 @@ pub(crate) fn ends_block(inst: &Inst) -> bool {
                 | BranchSlt64 { .. }
                 | BranchUlt { .. }
                 | Switch { .. }
+                | Call { .. }
+                | Return { .. }
+                | ReturnVoid
         )
 }
 
@@ -246,12 +272,12 @@ impl Slots {
 pub(crate) struct Shape {
     /// By instruction: whether a block begins there.
     pub leads: Vec<bool>,
-    /// Where code may be entered, by number.
+    /// Where code may be entered, in order.
     pub entries: Vec<Target>,
     /// Slots that some plain instruction treats as memory: those have no variable.
     pub memory: Slots,
-    /// By entry: the slots whose values are needed.
-    pub live: Vec<Slots>,
+    /// By instruction, where a block begins: the slots whose values are needed.
+    live: Vec<Option<Slots>>,
 }
 
 impl Shape {
@@ -266,33 +292,46 @@ impl Shape {
                 leads[to as usize] = true;
                 is_entry[to as usize] |= to as usize <= at;
             }
-            if is_plain(inst) {
+            let plain = is_plain(program, inst);
+            if plain {
                 as_memory(inst, |slots| slots.for_each(|slot| memory.insert(slot)));
-            } else if is_worth_entering(code, at + 1) {
+            }
+            let is_call = matches!(inst, Inst::Call { .. });
+            let comes_back = plain && is_call && at + 1 < code.len();
+            if comes_back || !plain && is_worth_entering(program, code, at + 1) {
                 (leads[at + 1], is_entry[at + 1]) = (true, true);
             }
         }
-        let entry = |at: &Target| is_entry[*at as usize] && is_plain(&code[*at as usize]);
+        let entry = |at: &Target| is_entry[*at as usize] && is_plain(program, &code[*at as usize]);
         let entries: Vec<Target> = (0..code.len() as Target).filter(entry).collect();
-        let before = liveness(program, body, &leads, &memory);
-        let live = entries.iter().map(|at| before[*at as usize].clone().expect("leads")).collect();
+        let live = liveness(program, body, &leads, &memory);
         Shape { leads, entries, memory, live }
+    }
+
+    /// The slots whose values are needed from here on, where a block begins.
+    pub fn live_before(&self, at: Target) -> &Slots {
+        self.live[at as usize].as_ref().expect("a block begins here")
+    }
+
+    /// The number of the entry before an instruction. Number 0 is for who is called.
+    pub fn entry(&self, at: Target) -> Option<u32> {
+        self.entries.binary_search(&at).ok().map(|index| index as u32 + 1)
     }
 
     pub fn entries_by_instruction(&self, instructions: usize) -> Box<[u32]> {
         let mut numbers = vec![NO_ENTRY; instructions].into_boxed_slice();
         for (number, at) in self.entries.iter().enumerate() {
-            numbers[*at as usize] = number as u32;
+            numbers[*at as usize] = number as u32 + 1;
         }
         numbers
     }
 }
 
 /// Whether enough plain instructions follow in a row.
-fn is_worth_entering(code: &[Inst], from: usize) -> bool {
+fn is_worth_entering(program: &Program, code: &[Inst], from: usize) -> bool {
     let ahead = code.get(from..).unwrap_or_default();
-    let plain = ahead.iter().take(WORTH_ENTERING).take_while(|inst| is_plain(inst));
-    let jumps = |inst: &Inst| is_plain(inst) && ends_block(inst);
+    let plain = ahead.iter().take(WORTH_ENTERING).take_while(|inst| is_plain(program, inst));
+    let jumps = |inst: &Inst| ends_block(program, inst);
     plain.clone().count() == WORTH_ENTERING || plain.clone().any(jumps)
 }
 
@@ -308,15 +347,16 @@ fn liveness(program: &Program, body: &Body, leads: &[bool], memory: &Slots) -> V
         let mut changed = false;
         let mut now = nothing.clone();
         for (at, inst) in code.iter().enumerate().rev() {
-            if ends_block(inst) {
+            let plain = is_plain(program, inst);
+            if ends_block(program, inst) {
                 now.clone_from(&nothing);
-                for to in targets(program, inst).iter().filter(|_| is_plain(inst)) {
+                for to in targets(program, inst).iter().filter(|_| plain) {
                     now.add(before[*to as usize].as_ref().expect("a target leads"));
                 }
             }
-            if is_plain(inst) {
+            if plain {
                 writes(inst).into_iter().for_each(|slot| now.remove(slot));
-                reads(inst, |slot| {
+                reads(program, inst, |slot| {
                     if !is_constant(slot) && !memory.contains(slot) {
                         now.insert(slot);
                     }

@@ -7,12 +7,14 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AliasRegion, Block, Function, InstBuilder, JumpTableData, MemFlags, SigRef, Type, Value, types,
+    AbiParam, AliasRegion, Block, BlockCall, Function, InstBuilder, JumpTableData, MemFlags,
+    SigRef, Signature, TrapCode, Type, UserFuncName, Value, types,
 };
+use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
 use unravel_code::code::{Reg, Target};
 use unravel_code::compiled::{Callbacks, Context};
-use unravel_code::{Body, Program};
+use unravel_code::{Body, FunctionId, Program};
 
 use crate::shape::{Shape, ends_block};
 
@@ -26,6 +28,7 @@ pub(crate) const PROGRAM: MemFlags = MemFlags::trusted().with_alias_region(Some(
 
 pub(crate) struct Translation<'a> {
     pub program: &'a Program,
+    pub function: FunctionId,
     pub body: &'a Body,
     pub shape: &'a Shape,
     pub callbacks: Callbacks,
@@ -47,22 +50,44 @@ pub(crate) struct Translation<'a> {
     uncounted: i64,
 }
 
+/// The way from Rust into compiled functions ([`unravel_code::compiled::Entrance`]), which have a calling convention of their own.
+pub(crate) fn entrance(builder: &mut FunctionBuilderContext) -> Function {
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params.extend([AbiParam::new(types::I64); 5]);
+    let mut function = Function::with_name_signature(UserFuncName::user(1, 0), signature);
+    let mut b = FunctionBuilder::new(&mut function, builder);
+    let start = b.create_block();
+    b.append_block_params_for_function_params(start);
+    b.switch_to_block(start);
+    b.seal_block(start);
+    let [context, fp, base, entry, code] = b.block_params(start)[..] else {
+        unreachable!("five parameters")
+    };
+    let steps = b.ins().iconst(types::I64, 0);
+    let jumps = b.ins().load(types::I64, CONTEXT, context, offset_of!(Context, jumps) as i32);
+    let signature = b.import_signature(crate::calls::signature());
+    b.ins().call_indirect(signature, code, &[context, fp, base, entry, steps, jumps]);
+    b.ins().return_(&[]);
+    b.finalize();
+    function
+}
+
 impl<'a> Translation<'a> {
     pub fn new(
-        program: &'a Program,
+        (program, function): (&'a Program, FunctionId),
         body: &'a Body,
         shape: &'a Shape,
         callbacks: Callbacks,
-        function: &'a mut Function,
+        func: &'a mut Function,
         builder: &'a mut FunctionBuilderContext,
     ) -> Translation<'a> {
-        let mut b = FunctionBuilder::new(function, builder);
+        let mut b = FunctionBuilder::new(func, builder);
         let start = b.create_block();
         b.append_block_params_for_function_params(start);
         b.switch_to_block(start);
         b.seal_block(start);
-        let [context, fp, base, _] = b.block_params(start)[..] else {
-            unreachable!("four parameters")
+        let [context, fp, base, ..] = b.block_params(start)[..] else {
+            unreachable!("six parameters")
         };
         for slot in 0..body.slots {
             b.declare_var(Variable::from_u32(slot), types::I64);
@@ -76,6 +101,7 @@ impl<'a> Translation<'a> {
         let shadow = b.ins().load(types::I64, CONTEXT, context, at);
         Translation {
             program,
+            function,
             body,
             shape,
             callbacks,
@@ -111,7 +137,7 @@ impl<'a> Translation<'a> {
                 self.instruction(at as Target);
                 self.finish_leaving(at as Target);
                 self.uncounted += 1;
-                open = !ends_block(&self.body.code[at]);
+                open = !ends_block(self.program, &self.body.code[at]);
             }
         }
         self.exit();
@@ -122,36 +148,45 @@ impl<'a> Translation<'a> {
     /// To the entry that is asked for, where what is live is read from the frame.
     fn enter(&mut self) {
         let start = self.b.current_block().expect("begun");
-        let wanted = self.b.block_params(start)[3];
-        let zero = self.word(0);
-        self.b.def_var(self.steps, zero);
-        let jumps = self.field(offset_of!(Context, jumps));
+        let [.., wanted, steps, jumps] = self.b.block_params(start)[..] else {
+            unreachable!("six parameters")
+        };
+        self.b.def_var(self.steps, steps);
         self.b.def_var(self.jumps, jumps);
+        let (called, resumed) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(wanted, resumed, &[], called, &[]);
+        self.go_on(called);
+        self.begin_frame();
+        self.enter_before(0);
+
+        self.go_on(resumed);
         let entries: Vec<Block> =
             self.shape.entries.iter().map(|_| self.b.create_block()).collect();
         // Nobody asks for others.
         let nowhere = self.b.create_block();
         let pool = &mut self.b.func.dfg.value_lists;
-        let call = |block: Block, pool: &mut _| {
-            cranelift_codegen::ir::BlockCall::new(block, std::iter::empty(), pool)
-        };
+        let call = |block: Block, pool: &mut _| BlockCall::new(block, std::iter::empty(), pool);
         let default = call(nowhere, pool);
         let calls: Vec<_> = entries.iter().map(|block| call(*block, pool)).collect();
         let table = self.b.create_jump_table(JumpTableData::new(default, &calls));
-        let wanted = self.b.ins().ireduce(types::I32, wanted);
-        self.b.ins().br_table(wanted, table);
-        self.b.switch_to_block(nowhere);
-        self.b.ins().trap(cranelift_codegen::ir::TrapCode::unwrap_user(1));
-        for (number, entry) in entries.into_iter().enumerate() {
-            self.b.switch_to_block(entry);
-            self.b.seal_block(entry);
-            for slot in self.shape.live[number].iter() {
-                let value = self.b.ins().load(types::I64, SLOTS, self.fp, slot as i32 * 8);
-                self.b.def_var(Variable::from_u32(slot), value);
-            }
-            let to = self.block(self.shape.entries[number]);
-            self.b.ins().jump(to, &[]);
+        let index = self.b.ins().iadd_imm(wanted, -1);
+        let index = self.b.ins().ireduce(types::I32, index);
+        self.b.ins().br_table(index, table);
+        self.go_on(nowhere);
+        self.b.ins().trap(TrapCode::unwrap_user(1));
+        for (at, entry) in self.shape.entries.iter().zip(entries) {
+            self.go_on(entry);
+            self.enter_before(*at);
         }
+    }
+
+    fn enter_before(&mut self, at: Target) {
+        for slot in self.shape.live_before(at).iter() {
+            let value = self.get_from_frame(slot);
+            self.b.def_var(Variable::from_u32(slot), value);
+        }
+        let to = self.block(at);
+        self.b.ins().jump(to, &[]);
     }
 
     fn exit(&mut self) {
@@ -159,10 +194,12 @@ impl<'a> Translation<'a> {
         self.b.switch_to_block(self.exit);
         for (value, place) in [
             (at, offset_of!(Context, left_at)),
+            (self.fp, offset_of!(Context, fp)),
+            (self.base, offset_of!(Context, base)),
             (steps, offset_of!(Context, steps)),
             (jumps, offset_of!(Context, jumps)),
         ] {
-            self.b.ins().store(CONTEXT, value, self.context, place as i32);
+            self.set_field(place, value);
         }
         self.b.ins().return_(&[]);
     }
@@ -189,6 +226,15 @@ impl<'a> Translation<'a> {
     pub fn leave_if(&mut self, bad: Value) {
         let (leave, fine) = (self.leaving(), self.b.create_block());
         self.b.ins().brif(bad, leave, &[], fine, &[]);
+        self.go_on(fine);
+    }
+
+    /// The same after the present instruction was counted.
+    pub fn leave_counted_if(&mut self, bad: Value, at: Target) {
+        let (leave, fine) = (self.cold_block(), self.b.create_block());
+        self.b.ins().brif(bad, leave, &[], fine, &[]);
+        self.go_on(leave);
+        self.leave_uncounted(at, -1);
         self.go_on(fine);
     }
 
@@ -286,6 +332,16 @@ impl<'a> Translation<'a> {
 
     pub fn word(&mut self, word: i64) -> Value {
         self.b.ins().iconst(types::I64, word)
+    }
+
+    pub fn set_field(&mut self, offset: usize, value: Value) {
+        self.b.ins().store(CONTEXT, value, self.context, offset as i32);
+    }
+
+    /// Steps up to and with the present instruction, and what is left of jumps.
+    pub fn counted(&mut self) -> (Value, Value) {
+        self.count_jump();
+        (self.b.use_var(self.steps), self.b.use_var(self.jumps))
     }
 
     /// A field of the context.

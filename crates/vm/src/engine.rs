@@ -8,13 +8,14 @@
 //! Runs with shadows or routes are interpreted, and those that look for memory nobody has written: there every access has flags
 //! that only the interpreter heeds.
 
-use unravel_code::compiled::{Callbacks, Compiled, Compiler, Context};
+use unravel_code::compiled::{Callbacks, Compiled, Compiler, Context, Entrance};
 use unravel_code::layout::{STACK_SIZE, STACKS};
 use unravel_code::{FunctionId, Program};
 use unravel_trace::SiteId;
 
-use crate::budgets::{HEAT, HEAT_PER_INSTRUCTION, MAX_JUMPS};
+use crate::budgets::{HEAT, HEAT_PER_INSTRUCTION, MAX_JUMPS, REGISTERS};
 use crate::guard;
+use crate::interpret::{REGISTER_MARGIN, STACK_MARGIN};
 use crate::machine::State;
 use crate::memory::in_arena;
 use crate::site_tables::{LEARN, WATCH};
@@ -32,8 +33,11 @@ pub enum Engine {
 /// What the code of an [`Engine::Compiled`] needs.
 pub(crate) struct Shortcuts {
     compiler: Box<dyn Compiler>,
+    entrance: Entrance,
     /// By function. Boxed: the loop keeps pointers.
     compiled: Vec<Option<Box<Compiled>>>,
+    /// The same for compiled code, which the context points to: never grows.
+    codes: Vec<*const u8>,
     /// How often each was met, in samples; `u32::MAX` once it has been compiled or refused.
     heat: Vec<u32>,
     context: Context,
@@ -42,9 +46,11 @@ pub(crate) struct Shortcuts {
 /// Jumps and calls between two samples: a prime, so that no rhythm of a program hides a function.
 const SAMPLE: i64 = 61;
 
-/// Where compiled code has left, and what it did before.
+/// Where compiled code has left, in the function of the last frame, and what it did before.
 pub(crate) struct Left {
     pub at: usize,
+    pub fp: *mut u64,
+    pub base: u64,
     pub steps: u64,
 }
 
@@ -52,19 +58,35 @@ impl Shortcuts {
     pub fn new(engine: Engine, program: &Program, shadow: *const u8) -> Option<Box<Shortcuts>> {
         let Engine::Compiled(compiler) = engine else { return None };
         let functions = program.functions.len();
+        let compiler = compiler(Callbacks { check, load, store })?;
+        let codes = vec![std::ptr::null(); functions];
+        let context = Context {
+            shadow,
+            flags: std::ptr::null(),
+            stack: 0,
+            top: std::ptr::null_mut(),
+            high: 0,
+            next_frame: std::ptr::null_mut(),
+            frames_end: std::ptr::null_mut(),
+            slots_end: 0,
+            stack_end: 0,
+            pattern: 0,
+            codes: codes.as_ptr(),
+            left_at: 0,
+            fp: std::ptr::null_mut(),
+            base: 0,
+            steps: 0,
+            jumps: 0,
+            calls: 0,
+            looked: 0,
+        };
         Some(Box::new(Shortcuts {
-            compiler: compiler(Callbacks { check, load, store })?,
+            entrance: compiler.entrance(),
+            compiler,
             compiled: (0..functions).map(|_| None).collect(),
+            codes,
             heat: vec![0; functions],
-            context: Context {
-                shadow,
-                flags: std::ptr::null(),
-                stack: 0,
-                top: 0,
-                left_at: 0,
-                steps: 0,
-                jumps: 0,
-            },
+            context,
         }))
     }
 
@@ -95,6 +117,8 @@ impl Shortcuts {
         if *heat >= HEAT + HEAT_PER_INSTRUCTION * instructions as u32 {
             *heat = u32::MAX;
             self.compiled[index] = self.compiler.compile(program, function).map(Box::new);
+            self.codes[index] =
+                self.compiled[index].as_ref().map_or(std::ptr::null(), |compiled| compiled.code);
         }
     }
 
@@ -115,20 +139,43 @@ impl Shortcuts {
         // SAFETY: per the contract. The code calls nothing but the callbacks below, which get a handle of their own.
         unsafe {
             let slot = (*thread).slot;
-            let jumps = (*state).fuel.min(i64::from(MAX_JUMPS) - i64::from((*thread).jumps)).max(0);
+            let allowed =
+                (*state).fuel.min(i64::from(MAX_JUMPS) - i64::from((*thread).jumps)).max(0);
+            let frames = &raw mut (*thread).frames;
+            let first = (*frames).as_mut_ptr();
             let context = &raw mut (*shortcuts).context;
             (*context).flags = (*state).site_flags;
             (*context).stack = STACKS + slot as u64 * STACK_SIZE;
-            (*context).top = (&(*state).memory.stack_top)[slot];
-            (*context).jumps = jumps;
-            ((*code).code)(context, fp, base, u64::from(entry));
-            let jumped = jumps - (*context).jumps;
-            (*state).fuel -= jumped;
-            (*thread).jumps += jumped as u32;
-            Left { at: (*context).left_at as usize, steps: (*context).steps }
+            (*context).top = (&mut (*state).memory.stack_top)[slot..].as_mut_ptr();
+            (*context).high = 0;
+            (*context).next_frame = first.add((*frames).len());
+            (*context).frames_end = first.add((*frames).capacity());
+            // Where spins are pruned, calls clear their slots: the interpreter makes them.
+            (*context).slots_end = match (*state).prune_spins {
+                true => 0,
+                false => (*thread).registers.add(REGISTERS - REGISTER_MARGIN) as u64,
+            };
+            (*context).stack_end = (*context).stack + STACK_SIZE - STACK_MARGIN;
+            (*context).pattern = u64::from_ne_bytes([(*state).limits.uninit.pattern; 8]);
+            (*context).jumps = allowed;
+            (*context).calls = 0;
+            (*context).looked = 0;
+            ((*shortcuts).entrance)(context, fp, base, u64::from(entry), (*code).code);
+            let used = allowed - (*context).jumps;
+            (*state).fuel -= used;
+            (*thread).jumps += (used - (*context).calls) as u32;
+            (*frames).set_len((*context).next_frame.offset_from(first) as usize);
+            (*state).memory.note_high(slot, (*context).high);
+            if (*context).looked != 0 {
+                (*thread).empty_loops = 0;
+            }
+            let Context { fp, base, steps, .. } = *context;
+            Left { at: (*context).left_at as usize, fp, base, steps }
         }
     }
 }
+
+const _: () = assert!(WATCH == unravel_code::compiled::WATCHED);
 
 /// Flags that accesses of compiled code may have: all that is done about them leaves the thread running.
 const HEEDED: u8 = WATCH | LEARN;

@@ -95,6 +95,9 @@ impl Machine {
                     if entry != NO_ENTRY {
                         let left =
                             Shortcuts::run(shortcuts, state, thread, compiled, (fp, base), entry);
+                        (fp, base) = (left.fp, left.base);
+                        code = (*state).code_of((&(*thread).frames).last());
+                        find_shortcut!();
                         pc = code.add(left.at);
                         steps += left.steps;
                     }

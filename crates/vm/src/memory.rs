@@ -362,6 +362,11 @@ impl Memory {
 
     pub fn set_stack_top(&mut self, slot: usize, top: u64) {
         self.stack_top[slot] = top;
+        self.note_high(slot, top);
+    }
+
+    /// The stack of a slot was in use up to there.
+    pub fn note_high(&mut self, slot: usize, top: u64) {
         if top > self.stack_high[slot] {
             self.stack_high[slot] = top;
         }
