@@ -10,7 +10,7 @@ use unravel_files::ProgramRef;
 use unravel_program::Locals;
 use unravel_program::build::{BuildSpec, Builder, Built, DATABASE_FLAG};
 use unravel_trace::{Input, Limits, Nondet, Rules, Uninit};
-use unravel_vm::{Engine, Options, Vm};
+use unravel_vm::{Engine, Options, Vm, When};
 
 use crate::budgets::PIPE_PATIENCE_MS;
 use crate::config::Config;
@@ -24,7 +24,7 @@ static ENGINE: OnceLock<EngineName> = OnceLock::new();
 fn engine() -> Engine {
     match ENGINE.get_or_init(EngineName::from_environment) {
         EngineName::Interpret => Engine::Interpret,
-        EngineName::Compiled => Engine::Compiled(Cranelift::boxed),
+        EngineName::Compiled => Engine::Compiled(Cranelift::boxed, When::Hot),
     }
 }
 

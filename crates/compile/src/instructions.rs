@@ -3,6 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use unravel_code::code::{BinOp, Inst, Pred, Reg, Target};
+use unravel_code::layout::STACK_SIZE;
 
 use crate::shape::is_plain;
 use crate::translate::{PROGRAM, SLOTS, Translation};
@@ -211,10 +212,12 @@ impl Translation<'_> {
     /// An access within the frame, or it leaves.
     fn check_private(&mut self, address: Value, bytes: u32) {
         let top = self.top();
-        let end = self.b.ins().iadd_imm(address, i64::from(bytes));
-        let low = self.b.ins().icmp(IntCC::UnsignedLessThan, address, self.base);
-        let high = self.b.ins().icmp(IntCC::UnsignedGreaterThan, end, top);
-        let bad = self.b.ins().bor(low, high);
+        let offset = self.b.ins().isub(address, self.base);
+        let in_use = self.b.ins().isub(top, self.base);
+        let end = self.b.ins().iadd_imm(offset, i64::from(bytes));
+        let far = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, offset, STACK_SIZE as i64);
+        let beyond = self.b.ins().icmp(IntCC::UnsignedGreaterThan, end, in_use);
+        let bad = self.b.ins().bor(far, beyond);
         self.leave_if(bad);
     }
 }

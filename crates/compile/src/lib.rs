@@ -51,6 +51,8 @@ pub struct Cranelift {
     callbacks: Callbacks,
     pages: Pages,
     entrance: Entrance,
+    /// Plain instructions that have to lie ahead of an entry.
+    worth: u32,
 }
 
 /// Before there is code.
@@ -74,6 +76,7 @@ impl Cranelift {
             callbacks,
             pages: Pages::default(),
             entrance: nowhere,
+            worth: shape::WORTH_ENTERING,
         };
         let entrance = translate::entrance(&mut compiler.builder);
         let entrance = compiler.place(entrance)?;
@@ -98,21 +101,27 @@ impl Cranelift {
     pub fn boxed(callbacks: Callbacks) -> Option<Box<dyn Compiler>> {
         Cranelift::new(callbacks).map(|compiler| Box::new(compiler) as Box<dyn Compiler>)
     }
+
+    /// The same, with all entries there can be, whether they gain anything or not: to compare engines.
+    pub fn thorough(callbacks: Callbacks) -> Option<Box<dyn Compiler>> {
+        let compiler = Cranelift { worth: 1, ..Cranelift::new(callbacks)? };
+        Some(Box::new(compiler))
+    }
 }
 
 impl Compiler for Cranelift {
     fn compile(&mut self, program: &Program, function: FunctionId) -> Option<Compiled> {
         let body = program.function(function).body.as_ref()?;
-        if body.code.len() > MOST_INSTRUCTIONS {
+        if body.code.is_empty() || body.code.len() > MOST_INSTRUCTIONS {
             return None;
         }
-        let shape = Shape::of(program, body);
+        let shape = Shape::of(program, body, self.worth);
         let name = UserFuncName::user(0, function.0);
         let mut func = Function::with_name_signature(name, calls::signature());
         let within = (program, function);
         Translation::new(within, body, &shape, self.callbacks, &mut func, &mut self.builder).run();
         let code = self.place(func)?;
-        Some(Compiled { code, entries: shape.entries_by_instruction(body.code.len()) })
+        Some(Compiled { code, entries: shape.entries_by_instruction(self.worth) })
     }
 
     fn entrance(&self) -> Entrance {

@@ -10,8 +10,11 @@ const MOST_SLOTS: u32 = 8;
 /// A function with more constants, or with more bytes of frame memory, is not called by compiled code.
 const MOST_CONSTANTS: usize = 64;
 pub(crate) const MOST_FRESH: u32 = 256;
-/// An entry after an instruction that leaves is not worth it if the next one of these comes as soon.
-const WORTH_ENTERING: usize = 5;
+/// Plain instructions that have to lie ahead, on the average, for entering compiled code to be faster than interpreting them.
+pub(crate) const WORTH_ENTERING: u32 = 12;
+/// What a way round a loop counts as, and a call or a return.
+const ROUND: u32 = 100;
+const CALL: u32 = 8;
 
 /// Whether compiled code executes an instruction itself. It leaves before others.
 pub(crate) fn is_plain(program: &Program, inst: &Inst) -> bool {
@@ -274,6 +277,8 @@ pub(crate) struct Shape {
     pub leads: Vec<bool>,
     /// Where code may be entered, in order.
     pub entries: Vec<Target>,
+    /// By instruction: the plain instructions that lie ahead, on the average.
+    ahead: Vec<u32>,
     /// Slots that some plain instruction treats as memory: those have no variable.
     pub memory: Slots,
     /// By instruction, where a block begins: the slots whose values are needed.
@@ -281,11 +286,12 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub fn of(program: &Program, body: &Body) -> Shape {
+    pub fn of(program: &Program, body: &Body, worth: u32) -> Shape {
         let code = &body.code;
         let mut leads = vec![false; code.len()];
         let mut is_entry = vec![false; code.len()];
         let mut memory = Slots::none(body.slots as usize);
+        let ahead = plain_ahead(program, code);
         (leads[0], is_entry[0]) = (true, true);
         for (at, inst) in code.iter().enumerate() {
             for to in targets(program, inst) {
@@ -296,16 +302,15 @@ impl Shape {
             if plain {
                 as_memory(inst, |slots| slots.for_each(|slot| memory.insert(slot)));
             }
-            let is_call = matches!(inst, Inst::Call { .. });
-            let comes_back = plain && is_call && at + 1 < code.len();
-            if comes_back || !plain && is_worth_entering(program, code, at + 1) {
+            let comes_back = !plain || matches!(inst, Inst::Call { .. });
+            if comes_back && at + 1 < code.len() && (plain || ahead[at + 1] >= worth) {
                 (leads[at + 1], is_entry[at + 1]) = (true, true);
             }
         }
         let entry = |at: &Target| is_entry[*at as usize] && is_plain(program, &code[*at as usize]);
         let entries: Vec<Target> = (0..code.len() as Target).filter(entry).collect();
         let live = liveness(program, body, &leads, &memory);
-        Shape { leads, entries, memory, live }
+        Shape { leads, entries, ahead, memory, live }
     }
 
     /// The slots whose values are needed from here on, where a block begins.
@@ -318,21 +323,32 @@ impl Shape {
         self.entries.binary_search(&at).ok().map(|index| index as u32 + 1)
     }
 
-    pub fn entries_by_instruction(&self, instructions: usize) -> Box<[u32]> {
-        let mut numbers = vec![NO_ENTRY; instructions].into_boxed_slice();
+    /// The entries that are worth it for an interpreter.
+    pub fn entries_by_instruction(&self, worth: u32) -> Box<[u32]> {
+        let mut numbers = vec![NO_ENTRY; self.leads.len()].into_boxed_slice();
         for (number, at) in self.entries.iter().enumerate() {
-            numbers[*at as usize] = number as u32 + 1;
+            if self.ahead[*at as usize] >= worth {
+                numbers[*at as usize] = number as u32 + 1;
+            }
         }
         numbers
     }
 }
 
-/// Whether enough plain instructions follow in a row.
-fn is_worth_entering(program: &Program, code: &[Inst], from: usize) -> bool {
-    let ahead = code.get(from..).unwrap_or_default();
-    let plain = ahead.iter().take(WORTH_ENTERING).take_while(|inst| is_plain(program, inst));
-    let jumps = |inst: &Inst| ends_block(program, inst);
-    plain.clone().count() == WORTH_ENTERING || plain.clone().any(jumps)
+/// By instruction: how many plain ones are executed from there on before compiled code leaves, on the average of all ways.
+fn plain_ahead(program: &Program, code: &[Inst]) -> Vec<u32> {
+    let mut ahead = vec![0u32; code.len()];
+    for (at, inst) in code.iter().enumerate().rev() {
+        let way = |to: &Target| if *to as usize <= at { ROUND } else { ahead[*to as usize] };
+        let ways = targets(program, inst);
+        ahead[at] = match inst {
+            _ if !is_plain(program, inst) => 0,
+            Inst::Call { .. } | Inst::Return { .. } | Inst::ReturnVoid => CALL,
+            _ if !ways.is_empty() => 1 + ways.iter().map(way).sum::<u32>() / ways.len() as u32,
+            _ => 1 + ahead.get(at + 1).copied().unwrap_or(0),
+        };
+    }
+    ahead
 }
 
 /// The slots that are live where blocks begin: classic backward data flow. Slots in memory and constants are not followed.

@@ -23,8 +23,9 @@ pub(crate) const SLOTS: MemFlags = MemFlags::trusted().with_alias_region(Some(Al
 /// The context and what it points to, which compiled code does not write but when it leaves.
 pub(crate) const CONTEXT: MemFlags =
     MemFlags::trusted().with_alias_region(Some(AliasRegion::Table));
-/// Memory of the program.
-pub(crate) const PROGRAM: MemFlags = MemFlags::trusted().with_alias_region(Some(AliasRegion::Heap));
+/// Memory of the program, aligned or not.
+pub(crate) const PROGRAM: MemFlags =
+    MemFlags::new().with_notrap().with_alias_region(Some(AliasRegion::Heap));
 
 pub(crate) struct Translation<'a> {
     pub program: &'a Program,

@@ -26,8 +26,17 @@ use crate::thread::Thread;
 pub enum Engine {
     #[default]
     Interpret,
-    /// With what compiles hot functions, if there is anything that can.
-    Compiled(fn(Callbacks) -> Option<Box<dyn Compiler>>),
+    /// With what compiles functions, if there is anything that can.
+    Compiled(fn(Callbacks) -> Option<Box<dyn Compiler>>, When),
+}
+
+/// When a function is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// When it was met often enough.
+    Hot,
+    /// When it is met for the first time: to compare engines.
+    Met,
 }
 
 /// What the code of an [`Engine::Compiled`] needs.
@@ -40,6 +49,7 @@ pub(crate) struct Shortcuts {
     codes: Vec<*const u8>,
     /// How often each was met, in samples; `u32::MAX` once it has been compiled or refused.
     heat: Vec<u32>,
+    when: When,
     context: Context,
 }
 
@@ -56,7 +66,7 @@ pub(crate) struct Left {
 
 impl Shortcuts {
     pub fn new(engine: Engine, program: &Program, shadow: *const u8) -> Option<Box<Shortcuts>> {
-        let Engine::Compiled(compiler) = engine else { return None };
+        let Engine::Compiled(compiler, when) = engine else { return None };
         let functions = program.functions.len();
         let compiler = compiler(Callbacks { check, load, store })?;
         let codes = vec![std::ptr::null(); functions];
@@ -86,8 +96,13 @@ impl Shortcuts {
             compiled: (0..functions).map(|_| None).collect(),
             codes,
             heat: vec![0; functions],
+            when,
             context,
         }))
+    }
+
+    pub fn compiled_functions(&self) -> usize {
+        self.compiled.iter().flatten().count()
     }
 
     /// The code of a function, or null.
@@ -99,7 +114,7 @@ impl Shortcuts {
     /// A function that is not compiled was met: a call, or a jump back in it. Now and then it is looked whether it should be.
     #[inline]
     pub fn meet(&mut self, program: &Program, function: FunctionId, fuel: i64) -> *const Compiled {
-        if fuel % SAMPLE == 0 {
+        if fuel % SAMPLE == 0 || self.when == When::Met {
             self.warm_up(program, function);
         }
         self.of(function)
@@ -114,7 +129,8 @@ impl Shortcuts {
             return;
         }
         *heat += 1;
-        if *heat >= HEAT + HEAT_PER_INSTRUCTION * instructions as u32 {
+        let enough = HEAT + HEAT_PER_INSTRUCTION * instructions as u32;
+        if *heat >= enough || self.when == When::Met {
             *heat = u32::MAX;
             self.compiled[index] = self.compiler.compile(program, function).map(Box::new);
             self.codes[index] =
@@ -146,7 +162,7 @@ impl Shortcuts {
             let context = &raw mut (*shortcuts).context;
             (*context).flags = (*state).site_flags;
             (*context).stack = STACKS + slot as u64 * STACK_SIZE;
-            (*context).top = (&mut (*state).memory.stack_top)[slot..].as_mut_ptr();
+            (*context).top = (*state).memory.stack_top.as_mut_ptr().add(slot);
             (*context).high = 0;
             (*context).next_frame = first.add((*frames).len());
             (*context).frames_end = first.add((*frames).capacity());

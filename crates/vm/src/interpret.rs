@@ -269,8 +269,12 @@ impl Machine {
             }};
         }
 
-        // SAFETY: the state's shortcuts stay where they are as long as it lives.
-        unsafe { find_shortcut!() };
+        // SAFETY: the state's shortcuts stay where they are as long as it lives, and the thread is at this position.
+        unsafe {
+            find_shortcut!();
+            meet!();
+            shortcut!();
+        }
         loop {
             steps += 1;
             // SAFETY: lowering guarantees that slots, targets and indices are within

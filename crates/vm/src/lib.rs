@@ -88,7 +88,7 @@ use unravel_trace::{
 };
 
 pub use budgets::budgets;
-pub use engine::Engine;
+pub use engine::{Engine, When};
 pub use error::VmError;
 
 /// What stays the same for all runs of a machine.
@@ -120,6 +120,11 @@ impl Vm {
 
     pub fn program(&self) -> &Program {
         &self.machine.program
+    }
+
+    /// How many functions have been compiled so far.
+    pub fn compiled_functions(&self) -> usize {
+        self.machine.compiled_functions()
     }
 }
 

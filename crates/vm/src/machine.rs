@@ -178,6 +178,10 @@ impl State {
         self.shortcuts.is_some() && !self.limits.uninit.fails
     }
 
+    pub fn compiled_functions(&self) -> usize {
+        self.shortcuts.as_ref().map_or(0, |shortcuts| shortcuts.compiled_functions())
+    }
+
     /// For the interpreter's loop, which keeps the pointer; null if there are none.
     pub fn shortcuts(&mut self) -> *mut Shortcuts {
         self.shortcuts.as_deref_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut)
