@@ -1,4 +1,4 @@
-/* Parsing: expressions as text, read by recursive descent into nodes on the heap, and evaluated. */
+/* Parsing: expressions as text, read by recursive descent into nodes of a pool, and evaluated. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,10 +9,12 @@ struct node {
 };
 
 static const char *at;
+static struct node pool[64];
+static int used;
 
 static struct node *make(char op, long value, struct node *left, struct node *right)
 {
-	struct node *node = malloc(sizeof *node);
+	struct node *node = &pool[used++];
 	node->op = op;
 	node->value = value;
 	node->left = left;
@@ -79,15 +81,6 @@ static long evaluate(struct node *node)
 	}
 }
 
-static void drop(struct node *node)
-{
-	if (!node)
-		return;
-	drop(node->left);
-	drop(node->right);
-	free(node);
-}
-
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
@@ -96,7 +89,7 @@ int main(int argc, char **argv)
 		at = "(1 + 23) * (45 - 6 * (7 + 8)) / 9 + 1000 * (200 - 3 * (40 + 5)) - (6 + 7 * (8 + 9 * (10 + 11))) * 12";
 		struct node *tree = sum();
 		total = total * 31 + evaluate(tree) + round;
-		drop(tree);
+		used = 0;
 	}
 	printf("%ld\n", total);
 	return 0;

@@ -79,9 +79,8 @@ pub struct Context {
     pub base: u64,
     /// Instructions executed.
     pub steps: u64,
-    /// Backward jumps and calls that may still be executed; and calls among those that were.
-    pub jumps: i64,
-    pub calls: i64,
+    /// How many backward jumps (the low half) and calls (the high half) may still be executed.
+    pub allowance: u64,
     /// Not 0: a load looked at memory at a site whose only flag is [`WATCHED`].
     pub looked: u64,
 }

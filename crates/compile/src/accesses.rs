@@ -40,7 +40,7 @@ impl Translation<'_> {
     /// Goes on if so many bytes may be accessed.
     fn check(&mut self, address: Value, bytes: u32) {
         let (inside, fine) = (self.b.create_block(), self.b.create_block());
-        let (elsewhere, unclear) = (self.cold_block(), self.cold_block());
+        let elsewhere = self.cold_block();
         // Range and alignment in one comparison: what is shifted out at the bottom comes in at the top.
         let shift = i64::from(bytes.trailing_zeros());
         let offset = self.b.ins().iadd_imm(address, -(ARENA_BASE as i64));
@@ -56,6 +56,14 @@ impl Translation<'_> {
         self.b.ins().brif(is_valid, fine, &[], elsewhere, &[]);
 
         self.go_on(elsewhere);
+        self.check_elsewhere(address, bytes);
+        self.b.ins().jump(fine, &[]);
+        self.go_on(fine);
+    }
+
+    /// The same where the memory is not plainly valid, or is longer than a word: on the thread's own stack, or by asking.
+    pub fn check_elsewhere(&mut self, address: Value, bytes: u32) {
+        let (unclear, fine) = (self.cold_block(), self.b.create_block());
         let stack = self.field(offset_of!(Context, stack));
         let top = self.top();
         let depth = self.b.ins().isub(address, stack);

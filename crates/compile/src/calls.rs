@@ -17,7 +17,7 @@ use crate::translate::{CONTEXT, PROGRAM, SLOTS, Translation};
 /// The list of frames.
 const FRAMES: MemFlags = CONTEXT;
 
-/// What all compiled functions take: context, slots, frame memory, entry, steps so far, jumps left.
+/// What all compiled functions take: context, slots, frame memory, entry, steps so far, allowance.
 pub(crate) fn signature() -> Signature {
     let mut signature = Signature::new(CallConv::Tail);
     signature.params.extend([AbiParam::new(types::I64); 6]);
@@ -62,8 +62,9 @@ impl Translation<'_> {
         let own = self.b.ins().load(types::I64, CONTEXT, codes, self.function.0 as i32 * 8);
         let unknown = self.is_zero(code);
         self.leave_if(unknown);
-        let (steps, jumps) = self.counted();
-        let none_left = self.is_zero(jumps);
+        let (steps, allowance) = self.counted();
+        let calls = self.b.ins().ushr_imm(allowance, 32);
+        let none_left = self.is_zero(calls);
         let top_at = self.field(offset_of!(Context, top));
         let top = self.b.ins().load(types::I64, CONTEXT, top_at, 0);
         let frame = self.field(offset_of!(Context, next_frame));
@@ -125,11 +126,8 @@ impl Translation<'_> {
         let high = self.field(offset_of!(Context, high));
         let high = self.b.ins().umax(high, top);
         self.set_field(offset_of!(Context, high), high);
-        let calls = self.field(offset_of!(Context, calls));
-        let calls = self.b.ins().iadd_imm(calls, 1);
-        self.set_field(offset_of!(Context, calls), calls);
-        let jumps = self.b.ins().iadd_imm(jumps, -1);
-        self.jump_to_function(code, &[self.context, fp, base, zero, steps, jumps]);
+        let allowance = self.b.ins().iadd_imm(allowance, -(1 << 32));
+        self.jump_to_function(code, &[self.context, fp, base, zero, steps, allowance]);
     }
 
     pub fn return_to_caller(&mut self, result: std::ops::Range<Reg>) {
@@ -156,8 +154,8 @@ impl Translation<'_> {
         let top_at = self.field(offset_of!(Context, top));
         self.b.ins().store(CONTEXT, top, top_at, 0);
         self.set_field(offset_of!(Context, next_frame), frame);
-        let (steps, jumps) = self.counted();
-        self.jump_to_function(code, &[self.context, fp, base, entry, steps, jumps]);
+        let (steps, allowance) = self.counted();
+        self.jump_to_function(code, &[self.context, fp, base, entry, steps, allowance]);
     }
 }
 

@@ -112,6 +112,7 @@ impl Translation<'_> {
                 let value = self.b.ins().iadd_imm(self.base, i64::from(offset));
                 self.set(dst, value)
             }
+            Inst::CopyToFrame { offset, src, bytes } => self.copy_to_frame(offset, src, bytes),
             Inst::Jump { to } => self.jump(at, to),
             Inst::Branch { cond, then, other } => {
                 let holds = self.lowest_bit(cond);
@@ -174,6 +175,18 @@ impl Translation<'_> {
     fn copy_slots(&mut self, dst: Reg, src: Reg, slots: u32) {
         let values: Vec<Value> = (src..src + slots).map(|slot| self.get(slot)).collect();
         values.into_iter().zip(dst..).for_each(|(value, slot)| self.set(slot, value));
+    }
+
+    /// Words of memory, all read before the first is written.
+    fn copy_to_frame(&mut self, offset: u32, src: Reg, bytes: u32) {
+        let from = self.get(src);
+        self.check_elsewhere(from, bytes);
+        let at: Vec<i32> = (0..bytes as i32).step_by(8).collect();
+        let load = |at: &i32| self.b.ins().load(types::I64, PROGRAM, from, *at);
+        let values: Vec<Value> = at.iter().map(load).collect();
+        for (value, at) in values.into_iter().zip(at) {
+            self.b.ins().store(PROGRAM, value, self.base, offset as i32 + at);
+        }
     }
 
     fn select_slots(&mut self, dst: Reg, cond: Reg, (a, b): (Reg, Reg), slots: u32) {

@@ -42,6 +42,7 @@ pub(crate) fn is_plain(program: &Program, inst: &Inst) -> bool {
         Index64 { .. } | FrameAddr { .. } | Jump { .. } | Branch { .. } | BranchEq { .. } => true,
         BranchNe { .. } | BranchSlt32 { .. } | BranchSlt64 { .. } | BranchUlt { .. } => true,
         Switch { .. } => true,
+        CopyToFrame { bytes, .. } => bytes > 0 && bytes % 8 == 0 && bytes <= MOST_SLOTS * 8,
         _ => false,
     }
 }
@@ -96,7 +97,10 @@ fn reads(program: &Program, inst: &Inst, mut each: impl FnMut(Reg)) {
         }
         Return { src, slots } => (src..src + slots).for_each(each),
         Mov { src, .. } | Trunc { src, .. } | Sext { src, .. } | Convert { src, .. } => each(src),
-        Insert { src, .. } | FrameStore8 { src, .. } | FrameStore16 { src, .. } => each(src),
+        CopyToFrame { src, .. }
+        | Insert { src, .. }
+        | FrameStore8 { src, .. }
+        | FrameStore16 { src, .. } => each(src),
         FrameStore32 { src, .. } | FrameStore64 { src, .. } => each(src),
         Add32 { a, b, .. }
         | Add64 { a, b, .. }

@@ -41,12 +41,13 @@ pub(crate) struct Translation<'a> {
     pub shadow: Value,
     /// By instruction.
     blocks: Vec<Option<Block>>,
-    /// Stores what was counted and leaves. Parameters: where, steps, jumps.
+    /// Stores what was counted and leaves. Parameters: where, steps, allowance.
     exit: Block,
     /// Where the present instruction leaves, if it may.
     leave: Option<Block>,
     steps: Variable,
-    jumps: Variable,
+    /// As in the context.
+    allowance: Variable,
     /// Instructions of this block that are not yet in `steps`, without the present one.
     uncounted: i64,
 }
@@ -65,9 +66,10 @@ pub(crate) fn entrance(builder: &mut FunctionBuilderContext) -> Function {
         unreachable!("five parameters")
     };
     let steps = b.ins().iconst(types::I64, 0);
-    let jumps = b.ins().load(types::I64, CONTEXT, context, offset_of!(Context, jumps) as i32);
+    let allowance =
+        b.ins().load(types::I64, CONTEXT, context, offset_of!(Context, allowance) as i32);
     let signature = b.import_signature(crate::calls::signature());
-    b.ins().call_indirect(signature, code, &[context, fp, base, entry, steps, jumps]);
+    b.ins().call_indirect(signature, code, &[context, fp, base, entry, steps, allowance]);
     b.ins().return_(&[]);
     b.finalize();
     function
@@ -93,9 +95,9 @@ impl<'a> Translation<'a> {
         for slot in 0..body.slots {
             b.declare_var(Variable::from_u32(slot), types::I64);
         }
-        let [steps, jumps] = [body.slots, body.slots + 1].map(Variable::from_u32);
+        let [steps, allowance] = [body.slots, body.slots + 1].map(Variable::from_u32);
         b.declare_var(steps, types::I64);
-        b.declare_var(jumps, types::I64);
+        b.declare_var(allowance, types::I64);
         let blocks = shape.leads.iter().map(|leads| leads.then(|| b.create_block())).collect();
         let exit = b.create_block();
         let at = offset_of!(Context, shadow) as i32;
@@ -116,7 +118,7 @@ impl<'a> Translation<'a> {
             exit,
             leave: None,
             steps,
-            jumps,
+            allowance,
             uncounted: 0,
         }
     }
@@ -149,11 +151,11 @@ impl<'a> Translation<'a> {
     /// To the entry that is asked for, where what is live is read from the frame.
     fn enter(&mut self) {
         let start = self.b.current_block().expect("begun");
-        let [.., wanted, steps, jumps] = self.b.block_params(start)[..] else {
+        let [.., wanted, steps, allowance] = self.b.block_params(start)[..] else {
             unreachable!("six parameters")
         };
         self.b.def_var(self.steps, steps);
-        self.b.def_var(self.jumps, jumps);
+        self.b.def_var(self.allowance, allowance);
         let (called, resumed) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(wanted, resumed, &[], called, &[]);
         self.go_on(called);
@@ -191,14 +193,15 @@ impl<'a> Translation<'a> {
     }
 
     fn exit(&mut self) {
-        let [at, steps, jumps] = [types::I64; 3].map(|ty| self.b.append_block_param(self.exit, ty));
+        let [at, steps, allowance] =
+            [types::I64; 3].map(|ty| self.b.append_block_param(self.exit, ty));
         self.b.switch_to_block(self.exit);
         for (value, place) in [
             (at, offset_of!(Context, left_at)),
             (self.fp, offset_of!(Context, fp)),
             (self.base, offset_of!(Context, base)),
             (steps, offset_of!(Context, steps)),
-            (jumps, offset_of!(Context, jumps)),
+            (allowance, offset_of!(Context, allowance)),
         ] {
             self.set_field(place, value);
         }
@@ -264,9 +267,9 @@ impl<'a> Translation<'a> {
     fn leave_uncounted(&mut self, at: Target, uncounted: i64) {
         let steps = self.b.use_var(self.steps);
         let steps = self.b.ins().iadd_imm(steps, uncounted);
-        let jumps = self.b.use_var(self.jumps);
+        let allowance = self.b.use_var(self.allowance);
         let at = self.word(i64::from(at));
-        self.b.ins().jump(self.exit, &[at.into(), steps.into(), jumps.into()]);
+        self.b.ins().jump(self.exit, &[at.into(), steps.into(), allowance.into()]);
     }
 
     /// Counts what this block has executed so far.
@@ -293,13 +296,14 @@ impl<'a> Translation<'a> {
         let here = self.b.current_block().expect("in the block of the jump");
         let (edge, fine, none) = (self.b.create_block(), self.b.create_block(), self.cold_block());
         self.b.switch_to_block(edge);
-        let jumps = self.b.use_var(self.jumps);
+        let allowance = self.b.use_var(self.allowance);
+        let jumps = self.narrow(allowance, types::I32);
         self.b.ins().brif(jumps, fine, &[], none, &[]);
         self.go_on(none);
         self.leave_uncounted(at, -1);
         self.go_on(fine);
-        let jumps = self.b.ins().iadd_imm(jumps, -1);
-        self.b.def_var(self.jumps, jumps);
+        let allowance = self.b.ins().iadd_imm(allowance, -1);
+        self.b.def_var(self.allowance, allowance);
         self.b.ins().jump(target, &[]);
         self.b.switch_to_block(here);
         edge
@@ -339,10 +343,10 @@ impl<'a> Translation<'a> {
         self.b.ins().store(CONTEXT, value, self.context, offset as i32);
     }
 
-    /// Steps up to and with the present instruction, and what is left of jumps.
+    /// Steps up to and with the present instruction, and what is left of the allowance.
     pub fn counted(&mut self) -> (Value, Value) {
         self.count_jump();
-        (self.b.use_var(self.steps), self.b.use_var(self.jumps))
+        (self.b.use_var(self.steps), self.b.use_var(self.allowance))
     }
 
     /// A field of the context.

@@ -86,8 +86,7 @@ impl Shortcuts {
             fp: std::ptr::null_mut(),
             base: 0,
             steps: 0,
-            jumps: 0,
-            calls: 0,
+            allowance: 0,
             looked: 0,
         };
         Some(Box::new(Shortcuts {
@@ -155,8 +154,9 @@ impl Shortcuts {
         // SAFETY: per the contract. The code calls nothing but the callbacks below, which get a handle of their own.
         unsafe {
             let slot = (*thread).slot;
-            let allowed =
-                (*state).fuel.min(i64::from(MAX_JUMPS) - i64::from((*thread).jumps)).max(0);
+            // Jumps and calls use the same fuel: half of it each, until next time.
+            let fuel = ((*state).fuel / 2).clamp(0, 1 << 30) as u64;
+            let jumps = fuel.min(u64::from(MAX_JUMPS.saturating_sub((*thread).jumps)));
             let frames = &raw mut (*thread).frames;
             let first = (*frames).as_mut_ptr();
             let context = &raw mut (*shortcuts).context;
@@ -173,13 +173,13 @@ impl Shortcuts {
             };
             (*context).stack_end = (*context).stack + STACK_SIZE - STACK_MARGIN;
             (*context).pattern = u64::from_ne_bytes([(*state).limits.uninit.pattern; 8]);
-            (*context).jumps = allowed;
-            (*context).calls = 0;
+            (*context).allowance = jumps | fuel << 32;
             (*context).looked = 0;
             ((*shortcuts).entrance)(context, fp, base, u64::from(entry), (*code).code);
-            let used = allowed - (*context).jumps;
-            (*state).fuel -= used;
-            (*thread).jumps += (used - (*context).calls) as u32;
+            let jumped = jumps - u64::from((*context).allowance as u32);
+            let called = fuel - ((*context).allowance >> 32);
+            (*state).fuel -= (jumped + called) as i64;
+            (*thread).jumps += jumped as u32;
             (*frames).set_len((*context).next_frame.offset_from(first) as usize);
             (*state).memory.note_high(slot, (*context).high);
             if (*context).looked != 0 {

@@ -34,22 +34,20 @@ impl Machine {
         // SAFETY: as promised above.
         unsafe {
             match (self.concolic.is_on(), self.follower.is_some()) {
-                (true, _) => self.interpret_as::<true, false, false>(),
-                (false, true) => self.interpret_as::<false, true, false>(),
-                (false, false) if self.uses_shortcuts() => {
-                    self.interpret_as::<false, false, true>()
-                }
-                (false, false) => self.interpret_as::<false, false, false>(),
+                (true, _) => self.interpret_as::<true, false>(),
+                (false, true) => self.interpret_as::<false, true>(),
+                (false, false) => self.interpret_as::<false, false>(),
             }
         }
     }
 
     /// With `SYMBOLIC`, shadows follow (see [`crate::symbolic`]); with `ROUTE`, threads keep to theirs (see [`crate::follow`]);
-    /// with `SHORTCUTS`, compiled code runs where there is any (see [`crate::engine`]).
+    /// else compiled code runs where there is any (see [`crate::engine`]). Without any it is this same function: native
+    /// code may let the program see where its own stack is, which must not depend on the engine.
     ///
     /// # Safety
     /// As for `interpret`.
-    unsafe fn interpret_as<const SYMBOLIC: bool, const ROUTE: bool, const SHORTCUTS: bool>(
+    unsafe fn interpret_as<const SYMBOLIC: bool, const ROUTE: bool>(
         &mut self,
     ) -> Result<(), Uncaught> {
         // What the loop uses all the time, without the way through the handle. Pointers, because others run at points.
@@ -60,6 +58,7 @@ impl Machine {
         let Cursor { mut pc, mut fp, mut base } = at;
         let mut code: *const Inst = self.code_of(frame);
         let mut steps: u64 = 0;
+        // Null if nothing may be compiled.
         let shortcuts: *mut Shortcuts = self.shortcuts();
         // Compiled code of the running function, or null.
         let mut compiled: *const Compiled = std::ptr::null();
@@ -72,7 +71,7 @@ impl Machine {
         // Of the function that has just become the running one.
         macro_rules! find_shortcut {
             () => {
-                if SHORTCUTS {
+                if !SYMBOLIC && !ROUTE && !shortcuts.is_null() {
                     compiled = (*shortcuts).of(function!());
                 }
             };
@@ -80,7 +79,7 @@ impl Machine {
         // The running function was met once more.
         macro_rules! meet {
             () => {
-                if SHORTCUTS && compiled.is_null() {
+                if !SYMBOLIC && !ROUTE && !shortcuts.is_null() && compiled.is_null() {
                     let program = std::sync::Arc::as_ptr(&(*state).program);
                     compiled = (*shortcuts).meet(&*program, function!(), (*state).fuel);
                 }
@@ -89,7 +88,7 @@ impl Machine {
         // Runs compiled code from here on, if there is an entry.
         macro_rules! shortcut {
             () => {
-                if SHORTCUTS && !compiled.is_null() {
+                if !SYMBOLIC && !ROUTE && !compiled.is_null() {
                     let entry =
                         *(&(*compiled).entries).get_unchecked(pc.offset_from(code) as usize);
                     if entry != NO_ENTRY {
@@ -237,7 +236,7 @@ impl Machine {
         // Behind an instruction that compiled code leaves to us.
         macro_rules! go_on {
             () => {
-                if SHORTCUTS {
+                if !SYMBOLIC && !ROUTE && !compiled.is_null() {
                     pc = pc.add(1);
                     shortcut!();
                     continue;

@@ -173,18 +173,15 @@ impl State {
         &mut self.threads[self.current]
     }
 
-    /// Whether compiled code may run, where there is any: not where every access has flags that only the interpreter heeds.
-    pub fn uses_shortcuts(&self) -> bool {
-        self.shortcuts.is_some() && !self.limits.uninit.fails
-    }
-
     pub fn compiled_functions(&self) -> usize {
         self.shortcuts.as_ref().map_or(0, |shortcuts| shortcuts.compiled_functions())
     }
 
-    /// For the interpreter's loop, which keeps the pointer; null if there are none.
+    /// For the interpreter's loop, which keeps the pointer; null if nothing may be compiled: not where every access has flags
+    /// that only the interpreter heeds.
     pub fn shortcuts(&mut self) -> *mut Shortcuts {
-        self.shortcuts.as_deref_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut)
+        let allowed = self.shortcuts.as_deref_mut().filter(|_| !self.limits.uninit.fails);
+        allowed.map_or(std::ptr::null_mut(), std::ptr::from_mut)
     }
 
     pub fn threads_of_run(&self) -> impl DoubleEndedIterator<Item = &Thread> {
