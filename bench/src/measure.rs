@@ -40,6 +40,31 @@ pub fn time<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<(f64, T), Erro
     Ok((started.elapsed().as_secs_f64(), result))
 }
 
+/// Processor seconds of the processes that `work` starts and waits for, with what it returns: what others do meanwhile
+/// matters less to them.
+pub fn processor_time<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<(f64, T), Error> {
+    let before = used_by_children();
+    let result = work()?;
+    Ok((used_by_children() - before, result))
+}
+
+fn used_by_children() -> f64 {
+    // SAFETY: zeros are a valid answer, which is then written over.
+    let used = unsafe {
+        let mut used: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &mut used);
+        used
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    seconds(used.ru_utime) + seconds(used.ru_stime)
+}
+
+/// What values come to where ratios count.
+pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let logarithms: Vec<f64> = values.into_iter().map(f64::ln).collect();
+    (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
+}
+
 /// Seconds as milliseconds, for tables.
 pub fn milliseconds(seconds: f64) -> String {
     let value = seconds * 1e3;
@@ -48,7 +73,12 @@ pub fn milliseconds(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::median;
+    use super::{geometric_mean, median};
+
+    #[test]
+    fn ratios_and_their_inverses_cancel_out() {
+        assert!((geometric_mean([4.0, 0.25, 2.0, 0.5]) - 1.0).abs() < 1e-12);
+    }
 
     #[test]
     fn one_outlier_does_not_move_the_median() {

@@ -1,12 +1,12 @@
-//! `cargo xtask bench vm`: how fast the machine interprets, and how many schedules it runs.
+//! `cargo xtask bench vm`: how fast the machine executes, and how many schedules it runs.
 //!
-//! - Interpreting: `bench/cpu.c`, CPU-bound and without threads, against the same source compiled with
-//!   `clang -O0`. An instruction is one of our dense form, which may stand for several of LLVM's. Start-up
-//!   is measured apart, with no rounds to do, and subtracted on both sides.
+//! - One execution of CPU-bound programs without threads (`bench/cpu`), on both engines, against the same source compiled with
+//!   `clang -O0` and `-O2`: processor time, compiling by the engine included. Start-up is measured apart, with no rounds to do,
+//!   and subtracted on all sides.
 //! - Schedules: complete runs of the fixed twins of `bank` and `bbuf` by the random strategy, one worker,
 //!   counted by `find` itself, against starting the native program again and again.
 //!
-//! Everything on one core; both sides in turn several times; medians.
+//! Everything on one core; all sides in turn several times; medians.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,30 +14,43 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::measure::{median, stay_on_one_core, time};
+use crate::measure::{geometric_mean, median, processor_time, stay_on_one_core, time};
 use crate::scale::Scale;
 use xtask::error::Error;
 use xtask::workspace::{self, Profile, demand, line, name};
 
 const COMPILER: &str = "clang-19";
+/// Programs in `bench/cpu`, with rounds that take about 0.15 s natively.
+const LOOPS: [(&str, &str); 10] = [
+    ("mix", "1000"),
+    ("sieve", "400"),
+    ("matrix", "250"),
+    ("sort", "500"),
+    ("hash", "2000"),
+    ("compress", "800"),
+    ("floats", "2000"),
+    ("calls", "3000"),
+    ("parse", "8000"),
+    ("structs", "8000"),
+];
+const ENGINES: [&str; 2] = ["interpret", "compiled"];
 /// The first one is the headline's.
 const PROGRAMS: [&str; 2] = ["bank", "bbuf"];
 
 /// How much is measured.
 struct Extent {
-    /// How often the two sides take turns.
+    /// How often the sides take turns.
     turns: usize,
-    /// Of `cpu.c`.
-    rounds: &'static str,
+    /// Of each of the loops, if not its own.
+    rounds: Option<&'static str>,
     /// Of a program, in one turn.
     schedules: u64,
     /// Of the native program, in one turn.
     executions: u64,
 }
 
-/// The rounds take about 0.3 s natively.
-const WHOLE: Extent = Extent { turns: 7, rounds: "5000", schedules: 50_000, executions: 400 };
-const SMOKE: Extent = Extent { turns: 1, rounds: "20", schedules: 200, executions: 4 };
+const WHOLE: Extent = Extent { turns: 5, rounds: None, schedules: 50_000, executions: 400 };
+const SMOKE: Extent = Extent { turns: 1, rounds: Some("20"), schedules: 200, executions: 4 };
 
 pub fn run(scale: Scale) -> Result<(), Error> {
     let tool = workspace::build_tool(Profile::Release)?;
@@ -47,19 +60,7 @@ pub fn run(scale: Scale) -> Result<(), Error> {
     let extent = scale.choose(WHOLE, SMOKE);
     let bench = Bench { tool, scratch: scratch.path().to_owned(), extent };
 
-    let cpu = bench.cpu()?;
-    println!(
-        "{:10} {:>12} {:>12} {:>10} {:>18}",
-        "program", "native -O0", "vm", "slower", "instructions/s"
-    );
-    println!(
-        "{:10} {:>10.3} s {:>10.3} s {:>9.1}× {:>16.0} M",
-        "cpu",
-        cpu.native,
-        cpu.machine,
-        cpu.slower,
-        cpu.instructions / 1e6
-    );
+    let [interpreted, compiled] = bench.loops()?;
     println!("\n{:10} {:>12} {:>14} {:>8}", "program", "fork+exec/s", "vm schedules/s", "ratio");
     let mut headline = None;
     for program in PROGRAMS {
@@ -72,8 +73,8 @@ pub fn run(scale: Scale) -> Result<(), Error> {
     }
     if let Some(rates) = headline {
         println!(
-            "\nvm: {:.0} schedules/s, {:.0}× fork+exec, {:.1}× slower than native -O0",
-            rates.machine, rates.ratio, cpu.slower
+            "\nvm: {:.0} schedules/s, {:.0}× fork+exec, interpreted {interpreted:.1}× and compiled {compiled:.1}× slower than native -O0",
+            rates.machine, rates.ratio
         );
     }
     Ok(())
@@ -85,13 +86,13 @@ struct Bench {
     extent: Extent,
 }
 
-/// Seconds for the same work, and what follows from them.
-struct Cpu {
-    native: f64,
-    machine: f64,
-    slower: f64,
-    /// A second.
-    instructions: f64,
+/// A program of `bench/cpu`: processor seconds, as medians, and how much slower than -O0 the engines are.
+struct Loop {
+    plain: f64,
+    optimised: f64,
+    slower: [f64; ENGINES.len()],
+    /// Instructions a second, by engine.
+    rates: [f64; ENGINES.len()],
 }
 
 /// Runs a second.
@@ -117,11 +118,44 @@ struct FindAnswer {
 }
 
 impl Bench {
-    fn cpu(&self) -> Result<Cpu, Error> {
-        let Extent { turns, rounds, .. } = self.extent;
-        let source = workspace::root().join("bench/cpu.c");
-        let native = self.compile(&source, "cpu")?;
-        let built = self.scratch.join("cpu.unravel");
+    /// Prints the table, and returns the engines' geometric means.
+    fn loops(&self) -> Result<[f64; ENGINES.len()], Error> {
+        println!(
+            "{:10} {:>11} {:>11} {:>11} {:>11} {:>16} {:>16}",
+            "program",
+            "native -O0",
+            "native -O2",
+            ENGINES[0],
+            ENGINES[1],
+            "instructions/s",
+            "compiled"
+        );
+        let mut slower = Vec::new();
+        for (program, rounds) in LOOPS {
+            let measured = self.cpu_bound(program, self.extent.rounds.unwrap_or(rounds))?;
+            println!(
+                "{program:10} {:>9.3} s {:>9.3} s {:>10.1}× {:>10.1}× {:>14.0} M {:>14.0} M",
+                measured.plain,
+                measured.optimised,
+                measured.slower[0],
+                measured.slower[1],
+                measured.rates[0] / 1e6,
+                measured.rates[1] / 1e6,
+            );
+            slower.push(measured.slower);
+        }
+        let means = [0, 1].map(|engine| geometric_mean(slower.iter().map(|both| both[engine])));
+        println!("{:34} {:>10.1}× {:>10.1}×", "geometric mean", means[0], means[1]);
+        Ok(means)
+    }
+
+    fn cpu_bound(&self, program: &str, rounds: &str) -> Result<Loop, Error> {
+        let source = workspace::root().join("bench/cpu").join(program).with_extension("c");
+        let natives = [
+            self.compile(&source, &format!("{program}-O0"), "-O0")?,
+            self.compile(&source, &format!("{program}-O2"), "-O2")?,
+        ];
+        let built = self.scratch.join(program).with_extension("unravel");
         demand(
             Command::new(&self.tool)
                 .arg("build")
@@ -130,49 +164,58 @@ impl Bench {
                 .arg(&built)
                 .stdout(Stdio::null()),
         )?;
-        let machine = |rounds: &str| {
-            let mut command = Command::new(&self.tool);
-            command.arg("run").arg(&built).args([
-                "--json",
-                "--max-steps",
-                "1000000000000",
-                "--",
-                rounds,
-            ]);
-            command
-        };
-        let native = |rounds: &str| {
-            let mut command = Command::new(&native);
+        let native = |which: usize, rounds: &str| {
+            let mut command = Command::new(&natives[which]);
             command.arg(rounds);
             command
         };
-        let mut measured = Vec::new();
-        for _ in 0..turns {
-            let (idle, _) = time(|| output(&mut native("0")))?;
-            let (busy, sum) = time(|| output(&mut native(rounds)))?;
-            let (start_up, _) = time(|| outputs(&mut machine("0")))?;
-            let (total, (text, printed)) = time(|| outputs(&mut machine(rounds)))?;
-            let answer: RunAnswer = answer(&machine(rounds), &text)?;
-            if !printed.starts_with(&sum) {
-                return Err(Error::Answer {
-                    command: line(&machine(rounds)),
-                    problem: format!("the checksum is not the native one, {}", sum.trim()),
-                });
+        let machine = |engine: &str, rounds: &str| {
+            let mut command = Command::new(&self.tool);
+            command.arg("run").arg(&built).args(["--json", "--engine", engine]);
+            command.args(["--max-steps", "1000000000000", "--", rounds]);
+            command
+        };
+        let mut turns = Vec::new();
+        for _ in 0..self.extent.turns {
+            let mut seconds = [0.0; 2];
+            let mut sum = String::new();
+            for (which, seconds) in seconds.iter_mut().enumerate() {
+                let (idle, _) = processor_time(|| output(&mut native(which, "0")))?;
+                let busy;
+                (busy, sum) = processor_time(|| output(&mut native(which, rounds)))?;
+                *seconds = (busy - idle).max(1e-6);
             }
-            measured.push((busy - idle, total - start_up, answer.steps as f64));
+            let mut slower = [0.0; ENGINES.len()];
+            let mut rates = [0.0; ENGINES.len()];
+            for (number, engine) in ENGINES.into_iter().enumerate() {
+                let (start_up, _) = processor_time(|| outputs(&mut machine(engine, "0")))?;
+                let (total, (text, printed)) =
+                    processor_time(|| outputs(&mut machine(engine, rounds)))?;
+                let answer: RunAnswer = answer(&machine(engine, rounds), &text)?;
+                if !printed.starts_with(&sum) {
+                    return Err(Error::Answer {
+                        command: line(&machine(engine, rounds)),
+                        problem: format!("the checksum is not the native one, {}", sum.trim()),
+                    });
+                }
+                let spent = (total - start_up).max(1e-6);
+                slower[number] = spent / seconds[0];
+                rates[number] = answer.steps as f64 / spent;
+            }
+            turns.push((seconds, slower, rates));
         }
-        Ok(Cpu {
-            native: median(measured.iter().map(|t| t.0)),
-            machine: median(measured.iter().map(|t| t.1)),
-            slower: median(measured.iter().map(|t| t.1 / t.0)),
-            instructions: median(measured.iter().map(|t| t.2 / t.1)),
+        Ok(Loop {
+            plain: median(turns.iter().map(|turn| turn.0[0])),
+            optimised: median(turns.iter().map(|turn| turn.0[1])),
+            slower: [0, 1].map(|engine| median(turns.iter().map(|turn| turn.1[engine]))),
+            rates: [0, 1].map(|engine| median(turns.iter().map(|turn| turn.2[engine]))),
         })
     }
 
     fn schedules(&self, program: &str) -> Result<Rates, Error> {
         let Extent { turns, executions, .. } = self.extent;
         let source = workspace::root().join("corpus/atomicity").join(program).join("fixed.c");
-        let binary = self.compile(&source, program)?;
+        let binary = self.compile(&source, program, "-O0")?;
         let mut measured = Vec::new();
         for _ in 0..turns {
             let (seconds, ()) = time(|| {
@@ -203,10 +246,10 @@ impl Bench {
         Ok(answer.schedules as f64 / answer.seconds)
     }
 
-    fn compile(&self, source: &Path, program: &str) -> Result<PathBuf, Error> {
+    fn compile(&self, source: &Path, program: &str, level: &str) -> Result<PathBuf, Error> {
         let binary = self.scratch.join(program);
         demand(
-            Command::new(COMPILER).args(["-O0", "-pthread"]).arg(source).arg("-o").arg(&binary),
+            Command::new(COMPILER).args([level, "-pthread"]).arg(source).arg("-o").arg(&binary),
         )?;
         Ok(binary)
     }

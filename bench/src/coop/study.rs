@@ -39,7 +39,11 @@ impl Subject {
         };
         let stdin = case.expect.stdin.map(String::into_bytes);
         let input = Input { args, stdin, ..Input::default() };
-        let options = Options { program_name: "program".to_owned(), libraries: built.libs.clone() };
+        let options = Options {
+            program_name: "program".to_owned(),
+            libraries: built.libs.clone(),
+            ..Options::default()
+        };
         let program = lower()?;
         let vm = Vm::new(lower()?, options).map_err(|error| error.to_string())?;
         Ok(Subject { vm, input, program })

@@ -18,7 +18,9 @@ pub use coop::{
 };
 pub use database::{DbCommand, DbFlags, DbMergeFlags, DbRecordFlags, DbStatsFlags};
 pub use hunt::HuntFlags;
-pub use program::{BuildFlags, CompileFlags, InputFlags, ProgramFlags, RuleFlags, TargetFlags};
+pub use program::{
+    BuildFlags, CompileFlags, EngineName, InputFlags, ProgramFlags, RuleFlags, TargetFlags,
+};
 pub use record::{CcFlags, LogCommand, LogFlags, LogShowFlags, LogStatsFlags, RecordFlags};
 pub use search::{ExplainFlags, FindFlags, MergeFlags, RunFlags, SearchFlags, parse_time};
 pub use trace::{

@@ -164,6 +164,7 @@ fn typed(flags: &HuntFlags, quarry: &Quarry) -> String {
         compile: program.compile.clone(),
         input: InputFlags { nondet, nondet_seed, ..program.input.clone() },
         rules: program.rules.clone(),
+        engine: program.engine.clone(),
     };
     retyped::program(&again.compile.to_flags(), &again)
 }

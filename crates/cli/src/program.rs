@@ -2,19 +2,31 @@
 
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use unravel_compile::Cranelift;
 use unravel_execute::{Judged, RaceChecked};
 use unravel_files::ProgramRef;
 use unravel_program::Locals;
 use unravel_program::build::{BuildSpec, Builder, Built, DATABASE_FLAG};
 use unravel_trace::{Input, Limits, Nondet, Rules, Uninit};
-use unravel_vm::{Options, Vm};
+use unravel_vm::{Engine, Options, Vm, When};
 
 use crate::budgets::PIPE_PATIENCE_MS;
 use crate::config::Config;
 use crate::error::CliError;
-use crate::flags::{CompileFlags, InputFlags, ProgramFlags, RuleFlags};
+use crate::flags::{CompileFlags, EngineName, InputFlags, ProgramFlags, RuleFlags};
 use crate::progress::Progress;
+
+/// Which engine executes programs in this process. They differ in speed only.
+static ENGINE: OnceLock<EngineName> = OnceLock::new();
+
+fn engine() -> Engine {
+    match ENGINE.get_or_init(EngineName::from_environment) {
+        EngineName::Interpret => Engine::Interpret,
+        EngineName::Compiled => Engine::Compiled(Cranelift::boxed, When::Hot),
+    }
+}
 
 /// What runs programs: races and the user's rules decide what fails.
 pub type Machine = Judged<RaceChecked<Vm>>;
@@ -109,7 +121,8 @@ pub fn machine_of(
     name: &str,
     rules: &Rules,
 ) -> Result<Machine, CliError> {
-    let options = Options { program_name: name.to_owned(), libraries: built.libs.clone() };
+    let options =
+        Options { program_name: name.to_owned(), libraries: built.libs.clone(), engine: engine() };
     Vm::new(program, options)
         .map(|vm| Judged::new(RaceChecked::new(vm, rules), rules))
         .map_err(|source| CliError::Machine { program: name.to_owned(), source })
@@ -117,6 +130,7 @@ pub fn machine_of(
 
 /// Everything a command that runs a program needs.
 pub fn load(flags: &ProgramFlags, config: &Config) -> Result<Loaded, CliError> {
+    let _ = ENGINE.set(flags.engine.engine);
     let mut compile = config.build.flags.clone();
     compile.extend(flags.compile.to_flags());
     let (built, reference) = open(&flags.program, compile)?;

@@ -67,7 +67,7 @@ fn what_a_failure_does_not_need_is_taken_away() {
     std::fs::write(&source, PROGRAM).expect("the program is written");
     let built = Builder::from_env().open(&BuildSpec::new(vec![source])).expect("it compiles");
     let program = unravel_program::load(&built.bitcode).expect("it loads");
-    let options = Options { program_name: "p".into(), libraries: built.libs };
+    let options = Options { program_name: "p".into(), libraries: built.libs, ..Options::default() };
     let mut vm = Vm::new(program, options).expect("a machine");
     let (input, visible) = (Input::default(), vm.sites().all().clone());
     let job = Job { input: &input, visible: &visible, want: Want::only(Detail::Events) };

@@ -1,11 +1,12 @@
 //! Room `code`: [`Program`], a lowered program in our own dense instruction set, where it lies in memory, and what can be
 //! known of it or done to it without executing it. No LLVM here.
 //!
-//! `code.rs` is the instructions, `model.rs` the program around them, `layout.rs` where things live in memory, `names.rs` what places
+//! `code.rs` is the instructions, `model.rs` the program around them, `layout.rs` where things live in memory, `compiled.rs` what compiled code agrees on with whoever runs it, `names.rs` what places
 //! inside objects are called, `disassemble.rs` a function as text. `weave.rs` puts the measures of a repair into a program, as
 //! calls on the edges of its control flow. `doom.rs` knows where it can only fail, and how far it is from there.
 
 pub mod code;
+pub mod compiled;
 mod disassemble;
 pub mod doom;
 mod fingerprint;

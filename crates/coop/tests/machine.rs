@@ -28,7 +28,7 @@ struct Studied {
 fn study(source: &str, args: &[&str], failing: usize) -> Studied {
     let built = Builder::from_env().open(&BuildSpec::new(vec![corpus(source)])).expect("it builds");
     let lower = || unravel_program::load(&built.bitcode).expect("it is lowered");
-    let options = Options { program_name: "test".into(), libraries: Vec::new() };
+    let options = Options { program_name: "test".into(), ..Options::default() };
     let mut vm = Vm::new(lower(), options).expect("a machine");
     let program = lower();
     let args = args.iter().map(|arg| (*arg).to_owned()).collect();

@@ -71,6 +71,8 @@ impl Machine {
                 caller_top,
                 dst,
                 varargs,
+                resume: std::ptr::null(),
+                resume_at: 0,
                 entry: false,
                 atomic: body.atomic,
             });
@@ -207,6 +209,8 @@ impl Machine {
                 caller_top: top,
                 dst: 0,
                 varargs: top,
+                resume: std::ptr::null(),
+                resume_at: 0,
                 entry: true,
                 atomic: body.atomic,
             });

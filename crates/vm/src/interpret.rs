@@ -3,12 +3,14 @@
 //! Registers and position live in local variables; they are written back to the thread ("saved") before
 //! anything that may look at them: a point, a call of a model or of native code, a failure.
 
+use unravel_code::compiled::{Compiled, NO_ENTRY};
 use unravel_code::layout::{BLOCKS, BLOCKS_PER_FUNCTION, STACK_SIZE, STACKS};
 use unravel_code::{FunctionId, Inst};
 use unravel_trace::{Deviation, EventKind, FailureKind, Op};
 
 use crate::arith;
 use crate::budgets::FRESH;
+use crate::engine::Shortcuts;
 use crate::machine::{Machine, State};
 use crate::models::Flow;
 use crate::resolve::Resolved;
@@ -39,7 +41,9 @@ impl Machine {
         }
     }
 
-    /// With `SYMBOLIC`, shadows follow (see [`crate::symbolic`]); with `ROUTE`, threads keep to theirs (see [`crate::follow`]).
+    /// With `SYMBOLIC`, shadows follow (see [`crate::symbolic`]); with `ROUTE`, threads keep to theirs (see [`crate::follow`]);
+    /// else compiled code runs where there is any (see [`crate::engine`]). Without any it is this same function: native
+    /// code may let the program see where its own stack is, which must not depend on the engine.
     ///
     /// # Safety
     /// As for `interpret`.
@@ -54,6 +58,51 @@ impl Machine {
         let Cursor { mut pc, mut fp, mut base } = at;
         let mut code: *const Inst = self.code_of(frame);
         let mut steps: u64 = 0;
+        // Null if nothing may be compiled.
+        let shortcuts: *mut Shortcuts = self.shortcuts();
+        // Compiled code of the running function, or null.
+        let mut compiled: *const Compiled = std::ptr::null();
+
+        macro_rules! function {
+            () => {
+                (&(*thread).frames).last().expect("in a function").function
+            };
+        }
+        // Of the function that has just become the running one.
+        macro_rules! find_shortcut {
+            () => {
+                if !SYMBOLIC && !ROUTE && !shortcuts.is_null() {
+                    compiled = (*shortcuts).of(function!());
+                }
+            };
+        }
+        // The running function was met once more.
+        macro_rules! meet {
+            () => {
+                if !SYMBOLIC && !ROUTE && !shortcuts.is_null() && compiled.is_null() {
+                    let program = std::sync::Arc::as_ptr(&(*state).program);
+                    compiled = (*shortcuts).meet(&*program, function!(), (*state).fuel);
+                }
+            };
+        }
+        // Runs compiled code from here on, if there is an entry.
+        macro_rules! shortcut {
+            () => {
+                if !SYMBOLIC && !ROUTE && !compiled.is_null() {
+                    let entry =
+                        *(&(*compiled).entries).get_unchecked(pc.offset_from(code) as usize);
+                    if entry != NO_ENTRY {
+                        let left =
+                            Shortcuts::run(shortcuts, state, thread, compiled, (fp, base), entry);
+                        (fp, base) = (left.fp, left.base);
+                        code = (*state).code_of((&(*thread).frames).last());
+                        find_shortcut!();
+                        pc = code.add(left.at);
+                        steps += left.steps;
+                    }
+                }
+            };
+        }
 
         macro_rules! reg {
             ($r:expr) => {
@@ -74,6 +123,7 @@ impl Machine {
             () => {{
                 Cursor { pc, fp, base } = (*thread).at;
                 code = (*state).code_of((*thread).frames.last());
+                find_shortcut!();
             }};
         }
         macro_rules! jump {
@@ -86,6 +136,10 @@ impl Machine {
                         save!();
                         self.loop_limit();
                     }
+                    pc = next;
+                    meet!();
+                    shortcut!();
+                    continue;
                 }
                 pc = next;
                 continue;
@@ -179,6 +233,16 @@ impl Machine {
                 }
             };
         }
+        // Behind an instruction that compiled code leaves to us.
+        macro_rules! go_on {
+            () => {
+                if !SYMBOLIC && !ROUTE && !compiled.is_null() {
+                    pc = pc.add(1);
+                    shortcut!();
+                    continue;
+                }
+            };
+        }
         macro_rules! call_external {
             ($function:expr, $call:expr, $dst:expr) => {{
                 save!();
@@ -199,11 +263,17 @@ impl Machine {
                         reload!();
                         continue;
                     }
-                    _ => {}
+                    _ => go_on!(),
                 }
             }};
         }
 
+        // SAFETY: the state's shortcuts stay where they are as long as it lives, and the thread is at this position.
+        unsafe {
+            find_shortcut!();
+            meet!();
+            shortcut!();
+        }
         loop {
             steps += 1;
             // SAFETY: lowering guarantees that slots, targets and indices are within
@@ -252,7 +322,10 @@ impl Machine {
                     Inst::BinWide { op, bits, dst, a, b } => {
                         let (x, y) = (arith::wide(fp, a), arith::wide(fp, b));
                         match arith::binary_wide(op, bits, x, y) {
-                            Some(value) => arith::set_wide(fp, dst, value),
+                            Some(value) => {
+                                arith::set_wide(fp, dst, value);
+                                go_on!();
+                            }
                             None => {
                                 save!();
                                 self.fail(FailureKind::DivisionByZero, "division by zero");
@@ -350,6 +423,7 @@ impl Machine {
                         if SYMBOLIC {
                             self.shadow_load(fp, dst, address, bytes, bits);
                         }
+                        go_on!();
                     }
                     Inst::Store8 { src, ptr, site } => store!(u8, src, ptr, site),
                     Inst::Store16 { src, ptr, site } => store!(u16, src, ptr, site),
@@ -380,6 +454,7 @@ impl Machine {
                             self.stored(flags & POINT != 0);
                         }
                         self.record_write(flags, address, count, site);
+                        go_on!();
                     }
 
                     Inst::FrameLoad8 { dst, offset } => {
@@ -481,6 +556,7 @@ impl Machine {
                         }
                         std::ptr::copy(from as *const u8, to, bytes as usize);
                         self.define(to as u64, u64::from(bytes));
+                        go_on!();
                     }
 
                     Inst::Jump { to } => jump!(to),
@@ -536,6 +612,8 @@ impl Machine {
                             self.shadow_enter(fp, function, call);
                         }
                         reload!();
+                        meet!();
+                        shortcut!();
                         continue;
                     }
                     Inst::CallExternal { dst, function, call } => {
@@ -551,6 +629,8 @@ impl Machine {
                                     self.shadow_enter(fp, function, call);
                                 }
                                 reload!();
+                                meet!();
+                                shortcut!();
                                 continue;
                             }
                             Some(function) => call_external!(function, call, dst),
@@ -592,6 +672,8 @@ impl Machine {
                             std::ptr::copy(from, fp.add(frame.dst as usize), slots as usize);
                         }
                         code = (*state).code_of((*thread).frames.last());
+                        find_shortcut!();
+                        shortcut!();
                         continue;
                     }
                     Inst::ReturnVoid => {
@@ -607,6 +689,8 @@ impl Machine {
                             return Ok(());
                         }
                         code = (*state).code_of((*thread).frames.last());
+                        find_shortcut!();
+                        shortcut!();
                         continue;
                     }
 
@@ -679,6 +763,7 @@ impl Machine {
                         if flags & RECORD != 0 {
                             self.record_update(address, count, old, new, site);
                         }
+                        go_on!();
                     }
                     Inst::CmpXchg { bits, weak, dst, ptr, expected, new, site } => {
                         let (address, count) = (reg!(ptr), u64::from(bits) / 8);
@@ -730,6 +815,7 @@ impl Machine {
                         if let Some(exchange) = exchange {
                             self.shadow_exchanged(fp, dst, bits, exchange, (equal, !fails));
                         }
+                        go_on!();
                     }
                     Inst::Fence { site } => {
                         if (*state).alive > 1 {

@@ -6,6 +6,7 @@
 //! - `machine.rs` is the state of a run, with the reason that sharing it between fibers is sound; `handle.rs` is how they reach it.
 //!   `interpret.rs` is the loop, `call.rs` enters and leaves functions, `thread.rs` is a green thread.
 //! - `access.rs` and `point.rs` are where the scheduler decides; `sharing.rs` learns what is shared, `sites.rs` lists the sites.
+//! - `engine.rs` runs compiled code in between, where a function is worth it.
 //! - `follow.rs` lets threads keep to recorded routes.
 //! - `memory.rs` is the arena. `sync.rs` and `models/` are the library functions that schedule, block, allocate or share, a file a
 //!   family; `native.rs` is all others, through `interface.rs` (libffi), with `host.rs` for what they share with this process,
@@ -45,6 +46,7 @@ mod call;
 mod capture;
 mod clock;
 mod delivery;
+mod engine;
 mod error;
 mod failure;
 mod finals;
@@ -86,6 +88,7 @@ use unravel_trace::{
 };
 
 pub use budgets::budgets;
+pub use engine::{Engine, When};
 pub use error::VmError;
 
 /// What stays the same for all runs of a machine.
@@ -95,6 +98,7 @@ pub struct Options {
     pub program_name: String,
     /// Native libraries to load, as after `-l`.
     pub libraries: Vec<String>,
+    pub engine: Engine,
 }
 
 /// A virtual machine for one program. A process can have one at a time, because the program's memory is at a
@@ -116,6 +120,11 @@ impl Vm {
 
     pub fn program(&self) -> &Program {
         &self.machine.program
+    }
+
+    /// How many functions have been compiled so far.
+    pub fn compiled_functions(&self) -> usize {
+        self.machine.compiled_functions()
     }
 }
 

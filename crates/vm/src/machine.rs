@@ -41,6 +41,7 @@ use unravel_trace::*;
 
 use crate::capture::Capture;
 use crate::clock::Clock;
+use crate::engine::Shortcuts;
 use crate::error::VmError;
 pub(crate) use crate::handle::{Machine, OwnedMachine};
 use crate::memory::{Memory, map_registers, unmap};
@@ -68,6 +69,8 @@ pub(crate) struct State {
     pub natives: Natives,
     pub recorder: Recorder,
     pub concolic: Concolic,
+    /// For compiled code, if there is any.
+    shortcuts: Option<Box<Shortcuts>>,
     /// In runs whose threads keep to a route, or leave one behind.
     pub follower: Option<Box<crate::follow::Follower>>,
 
@@ -170,6 +173,17 @@ impl State {
         &mut self.threads[self.current]
     }
 
+    pub fn compiled_functions(&self) -> usize {
+        self.shortcuts.as_ref().map_or(0, |shortcuts| shortcuts.compiled_functions())
+    }
+
+    /// For the interpreter's loop, which keeps the pointer; null if nothing may be compiled: not where every access has flags
+    /// that only the interpreter heeds.
+    pub fn shortcuts(&mut self) -> *mut Shortcuts {
+        let allowed = self.shortcuts.as_deref_mut().filter(|_| !self.limits.uninit.fails);
+        allowed.map_or(std::ptr::null_mut(), std::ptr::from_mut)
+    }
+
     pub fn threads_of_run(&self) -> impl DoubleEndedIterator<Item = &Thread> {
         (0..self.thread_count).map(|index| &self.threads[index])
     }
@@ -188,6 +202,7 @@ impl OwnedMachine {
         crate::resolve::redirect_calls(&mut program, &externals);
         let missing = crate::resolve::missing(&program, &externals);
         let eclipsed = natives.libraries.eclipsed(&program, &externals);
+        let shortcuts = Shortcuts::new(options.engine, &program, memory.live());
         crate::whereabouts::forget();
         let machine = OwnedMachine::of(State {
             externals,
@@ -197,6 +212,7 @@ impl OwnedMachine {
             natives,
             recorder: Recorder::default(),
             concolic: Concolic::default(),
+            shortcuts,
             follower: None,
             threads: Threads::default(),
             thread_count: 0,
@@ -532,10 +548,12 @@ impl Machine {
 
     /// Chooses the table that fits the number of threads and the current thread's atomic section.
     pub fn update_flags(&mut self) {
-        let table = if self.alive <= 1 && self.stagnation.is_watched() {
-            &self.tables.now.alone_watched
+        let table = if self.thread_count <= 1 && self.stagnation.is_watched() {
+            &self.tables.now.first_watched
         } else if self.thread_count <= 1 {
             &self.tables.now.first
+        } else if self.alive <= 1 && self.stagnation.is_watched() {
+            &self.tables.now.alone_watched
         } else if self.alive <= 1 {
             &self.tables.now.alone
         } else if self.threads[self.current].atomic > 0 {

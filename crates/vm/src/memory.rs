@@ -210,6 +210,11 @@ impl Memory {
         }
     }
 
+    /// The shadow of the arena, for compiled code.
+    pub fn live(&self) -> *const u8 {
+        self.live
+    }
+
     fn shadow(&self, address: u64) -> *mut u8 {
         // SAFETY: callers pass arena addresses only; the shadow covers the arena.
         unsafe { self.live.add(((address - ARENA_BASE) >> 3) as usize) }
@@ -357,6 +362,11 @@ impl Memory {
 
     pub fn set_stack_top(&mut self, slot: usize, top: u64) {
         self.stack_top[slot] = top;
+        self.note_high(slot, top);
+    }
+
+    /// The stack of a slot was in use up to there.
+    pub fn note_high(&mut self, slot: usize, top: u64) {
         if top > self.stack_high[slot] {
             self.stack_high[slot] = top;
         }

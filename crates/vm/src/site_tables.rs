@@ -28,9 +28,11 @@ pub(crate) struct SiteTables {
     wanted: u8,
     /// One thread alive, and there never were more.
     pub first: Vec<u8>,
+    /// The same in a loop that seems to get nowhere.
+    pub first_watched: Vec<u8>,
     /// One thread alive: what it does is recorded, if anything is.
     pub alone: Vec<u8>,
-    /// One thread alive, in a loop that seems to get nowhere.
+    /// One thread alive, not the first one all the time, in a loop that seems to get nowhere.
     pub alone_watched: Vec<u8>,
     /// Several threads.
     pub shared: Vec<u8>,
@@ -100,6 +102,7 @@ impl SiteTables {
             visible: visible.clone(),
             wanted,
             first: vec![wanted & DEFINED; sites],
+            first_watched: vec![wanted & DEFINED | WATCH; sites],
             alone: vec![everywhere; sites],
             alone_watched: vec![everywhere | WATCH; sites],
             shared: vec![everywhere; sites],

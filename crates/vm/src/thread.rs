@@ -6,7 +6,6 @@ use std::ptr::NonNull;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
 use rustc_hash::FxHashSet;
-use unravel_code::{FunctionId, Inst, Reg};
 use unravel_trace::{Op, Pending, SiteId, ThreadId, ThreadName};
 
 use crate::delivery::{Sent, SetAside};
@@ -21,36 +20,7 @@ pub(crate) struct Trapped {
 pub(crate) type Fiber = Coroutine<(), (), Trapped, DefaultStack>;
 pub(crate) type FiberYielder = Yielder<(), ()>;
 
-/// An interpreted call: the function it runs, and the caller's state to return to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame {
-    pub function: FunctionId,
-    pub caller: Cursor,
-    /// The caller's end of stack memory, restored on return.
-    pub caller_top: u64,
-    /// Where the caller wants the result.
-    pub dst: Reg,
-    /// Address of the variadic arguments.
-    pub varargs: u64,
-    /// Called from Rust, not from interpreted code: return there.
-    pub entry: bool,
-    /// Runs without being interrupted (`__VERIFIER_atomic_*`).
-    pub atomic: bool,
-}
-
-/// A position in interpreted code.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor {
-    pub pc: *const Inst,
-    /// First slot of the frame.
-    pub fp: *mut u64,
-    /// First byte of the frame's memory.
-    pub base: u64,
-}
-
-impl Cursor {
-    pub const NOWHERE: Cursor = Cursor { pc: std::ptr::null(), fp: std::ptr::null_mut(), base: 0 };
-}
+pub(crate) use unravel_code::compiled::{Cursor, Frame};
 
 /// What the pending event of a thread needs in order to be executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

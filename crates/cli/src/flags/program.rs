@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// Flags for compiling.
 #[derive(Debug, Args, Default, Clone)]
@@ -99,6 +99,32 @@ pub struct ProgramFlags {
     pub input: InputFlags,
     #[command(flatten)]
     pub rules: RuleFlags,
+    #[command(flatten)]
+    pub engine: EngineFlags,
+}
+
+/// How it is executed. Commands that begin with a trace go by the variable alone.
+#[derive(Debug, Args, Default, Clone)]
+#[command(next_help_heading = "How it is executed")]
+pub struct EngineFlags {
+    /// Interpret everything, or compile what runs often. Results are the same, to the byte.
+    #[arg(long, value_enum, default_value_t, env = "UNRAVEL_ENGINE")]
+    pub engine: EngineName,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    #[default]
+    Interpret,
+    Compiled,
+}
+
+impl EngineName {
+    /// As the variable says; the default if it says nothing that is known.
+    pub fn from_environment() -> EngineName {
+        let name = std::env::var("UNRAVEL_ENGINE").unwrap_or_default();
+        EngineName::from_str(&name, true).unwrap_or_default()
+    }
 }
 
 #[derive(Debug, Args)]

@@ -198,7 +198,8 @@ impl Lab {
         let spec = BuildSpec::new(vec![source.to_path_buf()]);
         let built = Builder::from_env().open(&spec).expect("the program compiles");
         let program = unravel_program::load(&built.bitcode).expect("the program loads");
-        let options = Options { program_name: "program".into(), libraries: built.libs };
+        let options =
+            Options { program_name: "program".into(), libraries: built.libs, ..Options::default() };
         Lab { vm: Vm::new(program, options).expect("a machine"), visible: VisibleSet::default() }
     }
 

@@ -106,7 +106,8 @@ impl Lab {
         spec.flags = case.libs.iter().map(|lib| format!("-l{lib}")).collect();
         let built = Builder::from_env().open(&spec).expect("the program compiles");
         let program = unravel_program::load(&built.bitcode).expect("the program loads");
-        let options = Options { program_name: "program".into(), libraries: built.libs };
+        let options =
+            Options { program_name: "program".into(), libraries: built.libs, ..Options::default() };
         let vm = Vm::new(program, options).expect("a machine");
         let stdin = case.stdin.clone().map(String::into_bytes);
         let input = Input { args: case.args.clone(), stdin, ..Input::default() };

@@ -9,6 +9,7 @@ use unravel_code::{Clause, Inst, LandingPad, TypeInfo};
 use unravel_trace::FailureKind;
 
 use super::{Args, Family, Flow, OK};
+use crate::guard;
 use crate::interpret::Uncaught;
 use crate::machine::Machine;
 use crate::thread::{Cursor, Thrown};
@@ -77,6 +78,14 @@ fn terminate(m: &mut Machine) -> Flow {
     m.fail(kind, "std::terminate was called")
 }
 
+/// Makes an exception in the library's place: where it lies must not depend on what else this process allocated.
+fn in_library(throw: impl FnOnce() -> u64) -> u64 {
+    guard::enter_native();
+    let exception = throw();
+    guard::leave_native();
+    exception
+}
+
 /// Where an exception lands.
 struct Landing {
     /// Number of frames that stay.
@@ -98,13 +107,13 @@ impl Machine {
 
     pub fn throw_system_error(&mut self, code: i32) -> Flow {
         // SAFETY: throws and catches in the shim.
-        let exception = unsafe { unravel_throw_system_error(code) };
+        let exception = in_library(|| unsafe { unravel_throw_system_error(code) });
         self.rethrow_native(exception)
     }
 
     pub fn throw_bad_alloc(&mut self) -> Flow {
         // SAFETY: as above.
-        let exception = unsafe { unravel_throw_bad_alloc() };
+        let exception = in_library(|| unsafe { unravel_throw_bad_alloc() });
         self.rethrow_native(exception)
     }
 

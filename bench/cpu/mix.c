@@ -1,4 +1,4 @@
-/* The CPU-bound program of `cargo xtask bench vm`: no threads, no library calls in the loops, a mix of
+/* Of the CPU-bound programs of `cargo xtask bench vm` the mixed one: no threads, no library calls in the loops, a mix of
  * what ordinary C does: integer arithmetic, array sweeps, branches that depend on data, small calls and
  * recursion. The argument says how many rounds; the output is a checksum, the same natively and in the
  * machine. */

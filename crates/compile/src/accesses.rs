@@ -1,0 +1,137 @@
+//! Loads and stores that others may see: the same checks as the interpreter's, inline as far as they nearly always pass.
+//!
+//! First that the memory is valid: plainly (one granule of eight bytes, all valid), or on the thread's own stack, or by
+//! asking. Then whether the site has flags: who has, asks. Who asks may be told to leave.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value, types};
+use cranelift_codegen::isa::CallConv;
+use unravel_code::code::Reg;
+use unravel_code::compiled::{Context, WATCHED};
+use unravel_code::layout::{ARENA_BASE, ARENA_SIZE, STACK_SIZE};
+use unravel_trace::SiteId;
+
+use crate::translate::{CONTEXT, PROGRAM, Translation};
+
+/// Every byte of a granule is valid.
+const VALID: i64 = 8;
+
+impl Translation<'_> {
+    /// Calls one of the callbacks with the context and these arguments.
+    fn ask(&mut self, callback: usize, arguments: &[Value]) -> Value {
+        let count = arguments.len() + 1;
+        let known = self.signatures.iter().find(|(of, _)| *of == count).map(|(_, known)| *known);
+        let signature = known.unwrap_or_else(|| {
+            let mut signature = Signature::new(CallConv::SystemV);
+            signature.params.extend(std::iter::repeat_n(AbiParam::new(types::I64), count));
+            signature.returns.push(AbiParam::new(types::I64));
+            let signature = self.b.import_signature(signature);
+            self.signatures.push((count, signature));
+            signature
+        });
+        let callback = self.word(callback as i64);
+        let all: Vec<Value> = [self.context].into_iter().chain(arguments.iter().copied()).collect();
+        let call = self.b.ins().call_indirect(signature, callback, &all);
+        self.b.inst_results(call)[0]
+    }
+
+    /// Goes on if so many bytes may be accessed.
+    fn check(&mut self, address: Value, bytes: u32) {
+        let (inside, fine) = (self.b.create_block(), self.b.create_block());
+        let elsewhere = self.cold_block();
+        // Range and alignment in one comparison: what is shifted out at the bottom comes in at the top.
+        let shift = i64::from(bytes.trailing_zeros());
+        let offset = self.b.ins().iadd_imm(address, -(ARENA_BASE as i64));
+        let turned = if shift > 0 { self.b.ins().rotr_imm(offset, shift) } else { offset };
+        let limit = (ARENA_SIZE >> shift) as i64;
+        let is_inside = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, turned, limit);
+        self.b.ins().brif(is_inside, inside, &[], elsewhere, &[]);
+        self.go_on(inside);
+        let granule = if shift < 3 { self.b.ins().ushr_imm(turned, 3 - shift) } else { turned };
+        let place = self.b.ins().iadd(self.shadow, granule);
+        let state = self.b.ins().load(types::I8, CONTEXT, place, 0);
+        let is_valid = self.b.ins().icmp_imm(IntCC::Equal, state, VALID);
+        self.b.ins().brif(is_valid, fine, &[], elsewhere, &[]);
+
+        self.go_on(elsewhere);
+        self.check_elsewhere(address, bytes);
+        self.b.ins().jump(fine, &[]);
+        self.go_on(fine);
+    }
+
+    /// The same where the memory is not plainly valid, or is longer than a word: on the thread's own stack, or by asking.
+    pub fn check_elsewhere(&mut self, address: Value, bytes: u32) {
+        let (unclear, fine) = (self.cold_block(), self.b.create_block());
+        let stack = self.field(offset_of!(Context, stack));
+        let top = self.top();
+        let depth = self.b.ins().isub(address, stack);
+        let in_use = self.b.ins().isub(top, stack);
+        let end = self.b.ins().iadd_imm(depth, i64::from(bytes));
+        let is_own = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, depth, STACK_SIZE as i64);
+        let is_alive = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, in_use);
+        let both = self.b.ins().band(is_own, is_alive);
+        self.b.ins().brif(both, fine, &[], unclear, &[]);
+
+        self.go_on(unclear);
+        let count = self.word(i64::from(bytes));
+        let bad = self.ask(self.callbacks.check as usize, &[address, count]);
+        let leave = self.leaving();
+        self.b.ins().brif(bad, leave, &[], fine, &[]);
+        self.go_on(fine);
+    }
+
+    /// Where what is in use of the stack ends.
+    pub fn top(&mut self) -> Value {
+        let top = self.field(offset_of!(Context, top));
+        self.b.ins().load(types::I64, CONTEXT, top, 0)
+    }
+
+    fn flags(&mut self, site: SiteId) -> Value {
+        let flags = self.field(offset_of!(Context, flags));
+        self.b.ins().load(types::I8, CONTEXT, flags, site.index() as i32)
+    }
+
+    pub fn load(&mut self, dst: Reg, ty: Type, ptr: Reg, site: SiteId) {
+        let address = self.get(ptr);
+        self.check(address, ty.bytes());
+        let (flagged, plain) = (self.cold_block(), self.b.create_block());
+        let flags = self.flags(site);
+        self.b.ins().brif(flags, flagged, &[], plain, &[]);
+        self.go_on(flagged);
+        let (looks, asks) = (self.b.create_block(), self.cold_block());
+        let watched = self.b.ins().icmp_imm(IntCC::Equal, flags, i64::from(WATCHED));
+        self.b.ins().brif(watched, looks, &[], asks, &[]);
+        self.go_on(looks);
+        self.set_field(offset_of!(Context, looked), address);
+        self.b.ins().jump(plain, &[]);
+        self.go_on(asks);
+        let (count, at) = (self.word(i64::from(ty.bytes())), self.word(i64::from(site.0)));
+        let bad = self.ask(self.callbacks.load as usize, &[address, count, at]);
+        let leave = self.leaving();
+        self.b.ins().brif(bad, leave, &[], plain, &[]);
+        self.go_on(plain);
+        let value = self.b.ins().load(ty, PROGRAM, address, 0);
+        self.set(dst, value)
+    }
+
+    pub fn store(&mut self, src: Reg, ty: Type, ptr: Reg, site: SiteId) {
+        let (address, value) = (self.get(ptr), self.get(src));
+        self.check(address, ty.bytes());
+        let (flagged, plain, done) =
+            (self.cold_block(), self.b.create_block(), self.b.create_block());
+        let flags = self.flags(site);
+        self.b.ins().brif(flags, flagged, &[], plain, &[]);
+        self.go_on(flagged);
+        let (count, at) = (self.word(i64::from(ty.bytes())), self.word(i64::from(site.0)));
+        let bad = self.ask(self.callbacks.store as usize, &[address, count, at, value]);
+        let leave = self.leaving();
+        self.b.ins().brif(bad, leave, &[], done, &[]);
+        self.go_on(plain);
+        let narrow = self.narrow(value, ty);
+        self.b.ins().store(PROGRAM, narrow, address, 0);
+        self.b.ins().jump(done, &[]);
+        self.go_on(done);
+    }
+}

@@ -1,0 +1,396 @@
+//! How a function is divided: what is compiled of it, where compiled code begins a block, where it may be entered, and what it
+//! has to know there.
+
+use unravel_code::code::*;
+use unravel_code::compiled::NO_ENTRY;
+use unravel_code::{Body, Program};
+
+/// Copies of so many slots at most are compiled.
+const MOST_SLOTS: u32 = 8;
+/// A function with more constants, or with more bytes of frame memory, is not called by compiled code.
+const MOST_CONSTANTS: usize = 64;
+pub(crate) const MOST_FRESH: u32 = 256;
+/// Plain instructions that have to lie ahead, on the average, for entering compiled code to be faster than interpreting them.
+pub(crate) const WORTH_ENTERING: u32 = 12;
+/// What a way round a loop counts as, and a call or a return.
+const ROUND: u32 = 100;
+const CALL: u32 = 8;
+
+/// Whether compiled code executes an instruction itself. It leaves before others.
+pub(crate) fn is_plain(program: &Program, inst: &Inst) -> bool {
+    use Inst::*;
+    match *inst {
+        Call { function, call, .. } => is_plain_call(program, function, call),
+        Return { slots, .. } => slots <= MOST_SLOTS,
+        ReturnVoid => true,
+        MovN { slots, .. } | Select { slots, .. } => slots <= MOST_SLOTS,
+        Float { op, kind, .. } => kind != FloatKind::F80 && op != FloatOp::Rem,
+        FloatNeg { kind, .. } | FloatCmp { kind, .. } => kind != FloatKind::F80,
+        Convert { op, from_bits, to_bits, .. } => crate::floats::converts(op, from_bits, to_bits),
+        PrivateLoad { bytes, bits, .. } => bits == 0 && is_word(bytes),
+        PrivateStore { bytes, .. } | Extract { bytes, .. } | Insert { bytes, .. } => is_word(bytes),
+        Mov { .. } | Add32 { .. } | Add64 { .. } | Sub32 { .. } | Sub64 { .. } | Mul32 { .. } => {
+            true
+        }
+        Mul64 { .. } | And { .. } | Or { .. } | Xor { .. } | Bin { .. } | Eq { .. } => true,
+        Ne { .. } | Ult { .. } | Ule { .. } | Slt32 { .. } | Sle32 { .. } | Slt64 { .. } => true,
+        Sle64 { .. } | Cmp { .. } | Trunc { .. } | Sext { .. } | Load8 { .. } => true,
+        Load16 { .. } | Load32 { .. } | Load64 { .. } | Store8 { .. } | Store16 { .. } => true,
+        Store32 { .. } | Store64 { .. } | FrameLoad8 { .. } | FrameLoad16 { .. } => true,
+        FrameLoad32 { .. } | FrameLoad64 { .. } | FrameStore8 { .. } | FrameStore16 { .. } => true,
+        FrameStore32 { .. } | FrameStore64 { .. } | AddImm { .. } | Index32 { .. } => true,
+        Index64 { .. } | FrameAddr { .. } | Jump { .. } | Branch { .. } | BranchEq { .. } => true,
+        BranchNe { .. } | BranchSlt32 { .. } | BranchSlt64 { .. } | BranchUlt { .. } => true,
+        Switch { .. } => true,
+        CopyToFrame { bytes, .. } => bytes > 0 && bytes % 8 == 0 && bytes <= MOST_SLOTS * 8,
+        _ => false,
+    }
+}
+
+/// Whether compiled code makes a call itself: of a function whose frame is small and plain.
+fn is_plain_call(program: &Program, function: FunctionId, call: CallId) -> bool {
+    let callee = program.function(function);
+    let Some(body) = &callee.body else { return false };
+    let mut passed = program.call(call).args.iter().zip(&body.params);
+    !callee.signature.variadic
+        && !body.atomic
+        && body.constants.len() <= MOST_CONSTANTS
+        && body.frame_bytes <= MOST_FRESH
+        && passed.all(|(arg, (_, slots))| arg.slots >= 1 && *slots <= MOST_SLOTS)
+}
+
+/// Whether so many bytes are loaded and stored at once.
+fn is_word(bytes: u32) -> bool {
+    matches!(bytes, 1 | 2 | 4 | 8)
+}
+
+/// The slots that hold `bytes` bytes from byte `offset` of what begins at `first`.
+fn slots_of(first: Reg, offset: u32, bytes: u32) -> std::ops::Range<Reg> {
+    first + offset / 8..first + (offset + bytes).div_ceil(8)
+}
+
+/// Slots that a plain instruction treats as memory, not as words.
+fn as_memory(inst: &Inst, mut each: impl FnMut(std::ops::Range<Reg>)) {
+    match *inst {
+        Inst::MovN { dst, src, slots } => {
+            each(dst..dst + slots);
+            each(src..src + slots);
+        }
+        Inst::Select { dst, a, b, slots, .. } if slots != 1 => {
+            each(dst..dst + slots);
+            each(a..a + slots);
+            each(b..b + slots);
+        }
+        Inst::Extract { src, offset, bytes, .. } => each(slots_of(src, offset, bytes)),
+        Inst::Insert { dst, offset, bytes, .. } => each(slots_of(dst, offset, bytes)),
+        _ => {}
+    }
+}
+
+/// Words that a plain instruction reads.
+fn reads(program: &Program, inst: &Inst, mut each: impl FnMut(Reg)) {
+    use Inst::*;
+    match *inst {
+        Call { call, .. } => {
+            let slots = program.call(call).args.iter().flat_map(|arg| arg.reg..arg.reg + arg.slots);
+            slots.for_each(each);
+        }
+        Return { src, slots } => (src..src + slots).for_each(each),
+        Mov { src, .. } | Trunc { src, .. } | Sext { src, .. } | Convert { src, .. } => each(src),
+        CopyToFrame { src, .. }
+        | Insert { src, .. }
+        | FrameStore8 { src, .. }
+        | FrameStore16 { src, .. } => each(src),
+        FrameStore32 { src, .. } | FrameStore64 { src, .. } => each(src),
+        Add32 { a, b, .. }
+        | Add64 { a, b, .. }
+        | Sub32 { a, b, .. }
+        | Sub64 { a, b, .. }
+        | Mul32 { a, b, .. }
+        | Mul64 { a, b, .. }
+        | And { a, b, .. }
+        | Or { a, b, .. }
+        | Xor { a, b, .. }
+        | Bin { a, b, .. }
+        | Float { a, b, .. }
+        | FloatCmp { a, b, .. }
+        | Eq { a, b, .. }
+        | Ne { a, b, .. }
+        | Ult { a, b, .. }
+        | Ule { a, b, .. }
+        | Slt32 { a, b, .. }
+        | Sle32 { a, b, .. }
+        | Slt64 { a, b, .. }
+        | Sle64 { a, b, .. }
+        | Cmp { a, b, .. }
+        | BranchEq { a, b, .. }
+        | BranchNe { a, b, .. }
+        | BranchSlt32 { a, b, .. }
+        | BranchSlt64 { a, b, .. }
+        | BranchUlt { a, b, .. } => {
+            each(a);
+            each(b);
+        }
+        FloatNeg { a, .. } | AddImm { a, .. } => each(a),
+        Load8 { ptr, .. }
+        | Load16 { ptr, .. }
+        | Load32 { ptr, .. }
+        | Load64 { ptr, .. }
+        | PrivateLoad { ptr, .. } => each(ptr),
+        Store8 { src, ptr, .. }
+        | Store16 { src, ptr, .. }
+        | Store32 { src, ptr, .. }
+        | Store64 { src, ptr, .. }
+        | PrivateStore { src, ptr, .. } => {
+            each(src);
+            each(ptr);
+        }
+        Index32 { base, index, .. } | Index64 { base, index, .. } => {
+            each(base);
+            each(index);
+        }
+        Branch { cond, .. } => each(cond),
+        Switch { value, .. } => each(value),
+        Select { cond, a, b, slots, .. } => {
+            each(cond);
+            if slots == 1 {
+                each(a);
+                each(b);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The word that a plain instruction writes.
+fn writes(inst: &Inst) -> Option<Reg> {
+    use Inst::*;
+    match *inst {
+        Mov { dst, .. }
+        | Add32 { dst, .. }
+        | Add64 { dst, .. }
+        | Sub32 { dst, .. }
+        | Sub64 { dst, .. }
+        | Mul32 { dst, .. }
+        | Mul64 { dst, .. }
+        | And { dst, .. }
+        | Or { dst, .. }
+        | Xor { dst, .. }
+        | Bin { dst, .. }
+        | Float { dst, .. }
+        | FloatNeg { dst, .. }
+        | Eq { dst, .. }
+        | Ne { dst, .. }
+        | Ult { dst, .. }
+        | Ule { dst, .. }
+        | Slt32 { dst, .. }
+        | Sle32 { dst, .. }
+        | Slt64 { dst, .. }
+        | Sle64 { dst, .. }
+        | Cmp { dst, .. }
+        | FloatCmp { dst, .. }
+        | Trunc { dst, .. }
+        | Sext { dst, .. }
+        | Convert { dst, .. }
+        | Load8 { dst, .. }
+        | Load16 { dst, .. }
+        | Load32 { dst, .. }
+        | Load64 { dst, .. }
+        | FrameLoad8 { dst, .. }
+        | FrameLoad16 { dst, .. }
+        | FrameLoad32 { dst, .. }
+        | FrameLoad64 { dst, .. }
+        | PrivateLoad { dst, .. }
+        | AddImm { dst, .. }
+        | Index32 { dst, .. }
+        | Index64 { dst, .. }
+        | FrameAddr { dst, .. }
+        | Extract { dst, .. }
+        | Select { dst, slots: 1, .. } => Some(dst),
+        _ => None,
+    }
+}
+
+/// Where a jump may go.
+pub(crate) fn targets(program: &Program, inst: &Inst) -> Vec<Target> {
+    use Inst::*;
+    match *inst {
+        Jump { to } => vec![to],
+        Branch { then, other, .. }
+        | BranchEq { then, other, .. }
+        | BranchNe { then, other, .. }
+        | BranchSlt32 { then, other, .. }
+        | BranchSlt64 { then, other, .. }
+        | BranchUlt { then, other, .. } => vec![then, other],
+        Switch { table, .. } => {
+            let switch = &program.switches[table as usize];
+            switch.cases.values().copied().chain([switch.default]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether compiled code does not go on behind an instruction.
+pub(crate) fn ends_block(program: &Program, inst: &Inst) -> bool {
+    use Inst::*;
+    !is_plain(program, inst)
+        || matches!(
+            inst,
+            Jump { .. }
+                | Branch { .. }
+                | BranchEq { .. }
+                | BranchNe { .. }
+                | BranchSlt32 { .. }
+                | BranchSlt64 { .. }
+                | BranchUlt { .. }
+                | Switch { .. }
+                | Call { .. }
+                | Return { .. }
+                | ReturnVoid
+        )
+}
+
+/// A set of slots.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Slots(Vec<u64>);
+
+impl Slots {
+    fn none(slots: usize) -> Slots {
+        Slots(vec![0; slots.div_ceil(64)])
+    }
+    fn insert(&mut self, slot: Reg) {
+        self.0[slot as usize / 64] |= 1 << (slot % 64);
+    }
+    fn remove(&mut self, slot: Reg) {
+        self.0[slot as usize / 64] &= !(1 << (slot % 64));
+    }
+    pub fn contains(&self, slot: Reg) -> bool {
+        self.0[slot as usize / 64] >> (slot % 64) & 1 == 1
+    }
+    fn add(&mut self, others: &Slots) {
+        self.0.iter_mut().zip(&others.0).for_each(|(own, other)| *own |= other);
+    }
+    pub fn iter(&self) -> impl Iterator<Item = Reg> + '_ {
+        (0..self.0.len() as u32 * 64).filter(|slot| self.contains(*slot))
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Shape {
+    /// By instruction: whether a block begins there.
+    pub leads: Vec<bool>,
+    /// Where code may be entered, in order.
+    pub entries: Vec<Target>,
+    /// By instruction: the plain instructions that lie ahead, on the average.
+    ahead: Vec<u32>,
+    /// Slots that some plain instruction treats as memory: those have no variable.
+    pub memory: Slots,
+    /// By instruction, where a block begins: the slots whose values are needed.
+    live: Vec<Option<Slots>>,
+}
+
+impl Shape {
+    pub fn of(program: &Program, body: &Body, worth: u32) -> Shape {
+        let code = &body.code;
+        let mut leads = vec![false; code.len()];
+        let mut is_entry = vec![false; code.len()];
+        let mut memory = Slots::none(body.slots as usize);
+        let ahead = plain_ahead(program, code);
+        (leads[0], is_entry[0]) = (true, true);
+        for (at, inst) in code.iter().enumerate() {
+            for to in targets(program, inst) {
+                leads[to as usize] = true;
+                is_entry[to as usize] |= to as usize <= at;
+            }
+            let plain = is_plain(program, inst);
+            if plain {
+                as_memory(inst, |slots| slots.for_each(|slot| memory.insert(slot)));
+            }
+            let comes_back = !plain || matches!(inst, Inst::Call { .. });
+            if comes_back && at + 1 < code.len() && (plain || ahead[at + 1] >= worth) {
+                (leads[at + 1], is_entry[at + 1]) = (true, true);
+            }
+        }
+        let entry = |at: &Target| is_entry[*at as usize] && is_plain(program, &code[*at as usize]);
+        let entries: Vec<Target> = (0..code.len() as Target).filter(entry).collect();
+        let live = liveness(program, body, &leads, &memory);
+        Shape { leads, entries, ahead, memory, live }
+    }
+
+    /// The slots whose values are needed from here on, where a block begins.
+    pub fn live_before(&self, at: Target) -> &Slots {
+        self.live[at as usize].as_ref().expect("a block begins here")
+    }
+
+    /// The number of the entry before an instruction. Number 0 is for who is called.
+    pub fn entry(&self, at: Target) -> Option<u32> {
+        self.entries.binary_search(&at).ok().map(|index| index as u32 + 1)
+    }
+
+    /// The entries that are worth it for an interpreter.
+    pub fn entries_by_instruction(&self, worth: u32) -> Box<[u32]> {
+        let mut numbers = vec![NO_ENTRY; self.leads.len()].into_boxed_slice();
+        for (number, at) in self.entries.iter().enumerate() {
+            if self.ahead[*at as usize] >= worth {
+                numbers[*at as usize] = number as u32 + 1;
+            }
+        }
+        numbers
+    }
+}
+
+/// By instruction: how many plain ones are executed from there on before compiled code leaves, on the average of all ways.
+fn plain_ahead(program: &Program, code: &[Inst]) -> Vec<u32> {
+    let mut ahead = vec![0u32; code.len()];
+    for (at, inst) in code.iter().enumerate().rev() {
+        let way = |to: &Target| if *to as usize <= at { ROUND } else { ahead[*to as usize] };
+        let ways = targets(program, inst);
+        ahead[at] = match inst {
+            _ if !is_plain(program, inst) => 0,
+            Inst::Call { .. } | Inst::Return { .. } | Inst::ReturnVoid => CALL,
+            _ if !ways.is_empty() => 1 + ways.iter().map(way).sum::<u32>() / ways.len() as u32,
+            _ => 1 + ahead.get(at + 1).copied().unwrap_or(0),
+        };
+    }
+    ahead
+}
+
+/// The slots that are live where blocks begin: classic backward data flow. Slots in memory and constants are not followed.
+fn liveness(program: &Program, body: &Body, leads: &[bool], memory: &Slots) -> Vec<Option<Slots>> {
+    let code = &body.code;
+    let is_constant =
+        |slot: Reg| slot.wrapping_sub(body.constants_at) < body.constants.len() as u32;
+    let nothing = Slots::none(body.slots as usize);
+    let mut before: Vec<Option<Slots>> =
+        leads.iter().map(|leads| leads.then(|| nothing.clone())).collect();
+    loop {
+        let mut changed = false;
+        let mut now = nothing.clone();
+        for (at, inst) in code.iter().enumerate().rev() {
+            let plain = is_plain(program, inst);
+            if ends_block(program, inst) {
+                now.clone_from(&nothing);
+                for to in targets(program, inst).iter().filter(|_| plain) {
+                    now.add(before[*to as usize].as_ref().expect("a target leads"));
+                }
+            }
+            if plain {
+                writes(inst).into_iter().for_each(|slot| now.remove(slot));
+                reads(program, inst, |slot| {
+                    if !is_constant(slot) && !memory.contains(slot) {
+                        now.insert(slot);
+                    }
+                });
+            }
+            if let Some(old) = &mut before[at]
+                && *old != now
+            {
+                old.clone_from(&now);
+                changed = true;
+            }
+        }
+        if !changed {
+            return before;
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Compiled code in the interpreter's loop: which functions are worth compiling, and how their code is run.
+//!
+//! What compiled code is, and why a run does not depend on it, is said in [`unravel_code::compiled`]. The loop enters it at the
+//! beginning of functions, at the head of loops and behind calls, and goes on where it has left. A function is compiled when it
+//! was met often enough, in all runs so far: its code is kept as long as the machine, and forked processes inherit it. Since a run
+//! is the same to the byte whenever that happens, it may depend on anything.
+//!
+//! Runs with shadows or routes are interpreted, and those that look for memory nobody has written: there every access has flags
+//! that only the interpreter heeds.
+
+use unravel_code::compiled::{Callbacks, Compiled, Compiler, Context, Entrance};
+use unravel_code::layout::{STACK_SIZE, STACKS};
+use unravel_code::{FunctionId, Program};
+use unravel_trace::SiteId;
+
+use crate::budgets::{HEAT, HEAT_PER_INSTRUCTION, MAX_JUMPS, REGISTERS};
+use crate::guard;
+use crate::interpret::{REGISTER_MARGIN, STACK_MARGIN};
+use crate::machine::State;
+use crate::memory::in_arena;
+use crate::site_tables::{LEARN, WATCH};
+use crate::thread::Thread;
+
+/// Which engine executes programs.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Engine {
+    #[default]
+    Interpret,
+    /// With what compiles functions, if there is anything that can.
+    Compiled(fn(Callbacks) -> Option<Box<dyn Compiler>>, When),
+}
+
+/// When a function is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// When it was met often enough.
+    Hot,
+    /// When it is met for the first time: to compare engines.
+    Met,
+}
+
+/// What the code of an [`Engine::Compiled`] needs.
+pub(crate) struct Shortcuts {
+    compiler: Box<dyn Compiler>,
+    entrance: Entrance,
+    /// By function. Boxed: the loop keeps pointers.
+    compiled: Vec<Option<Box<Compiled>>>,
+    /// The same for compiled code, which the context points to: never grows.
+    codes: Vec<*const u8>,
+    /// How often each was met, in samples; `u32::MAX` once it has been compiled or refused.
+    heat: Vec<u32>,
+    when: When,
+    context: Context,
+}
+
+/// Jumps and calls between two samples: a prime, so that no rhythm of a program hides a function.
+const SAMPLE: i64 = 61;
+
+/// Where compiled code has left, in the function of the last frame, and what it did before.
+pub(crate) struct Left {
+    pub at: usize,
+    pub fp: *mut u64,
+    pub base: u64,
+    pub steps: u64,
+}
+
+impl Shortcuts {
+    pub fn new(engine: Engine, program: &Program, shadow: *const u8) -> Option<Box<Shortcuts>> {
+        let Engine::Compiled(compiler, when) = engine else { return None };
+        let functions = program.functions.len();
+        let compiler = compiler(Callbacks { check, load, store })?;
+        let codes = vec![std::ptr::null(); functions];
+        let context = Context {
+            shadow,
+            flags: std::ptr::null(),
+            stack: 0,
+            top: std::ptr::null_mut(),
+            high: 0,
+            next_frame: std::ptr::null_mut(),
+            frames_end: std::ptr::null_mut(),
+            slots_end: 0,
+            stack_end: 0,
+            pattern: 0,
+            codes: codes.as_ptr(),
+            left_at: 0,
+            fp: std::ptr::null_mut(),
+            base: 0,
+            steps: 0,
+            allowance: 0,
+            looked: 0,
+        };
+        Some(Box::new(Shortcuts {
+            entrance: compiler.entrance(),
+            compiler,
+            compiled: (0..functions).map(|_| None).collect(),
+            codes,
+            heat: vec![0; functions],
+            when,
+            context,
+        }))
+    }
+
+    pub fn compiled_functions(&self) -> usize {
+        self.compiled.iter().flatten().count()
+    }
+
+    /// The code of a function, or null.
+    #[inline]
+    pub fn of(&self, function: FunctionId) -> *const Compiled {
+        self.compiled[function.0 as usize].as_deref().map_or(std::ptr::null(), std::ptr::from_ref)
+    }
+
+    /// A function that is not compiled was met: a call, or a jump back in it. Now and then it is looked whether it should be.
+    #[inline]
+    pub fn meet(&mut self, program: &Program, function: FunctionId, fuel: i64) -> *const Compiled {
+        if fuel % SAMPLE == 0 || self.when == When::Met {
+            self.warm_up(program, function);
+        }
+        self.of(function)
+    }
+
+    #[cold]
+    fn warm_up(&mut self, program: &Program, function: FunctionId) {
+        let index = function.0 as usize;
+        let instructions = program.function(function).body.as_ref().map_or(0, |b| b.code.len());
+        let heat = &mut self.heat[index];
+        if *heat == u32::MAX {
+            return;
+        }
+        *heat += 1;
+        let enough = HEAT + HEAT_PER_INSTRUCTION * instructions as u32;
+        if *heat >= enough || self.when == When::Met {
+            *heat = u32::MAX;
+            self.compiled[index] = self.compiler.compile(program, function).map(Box::new);
+            self.codes[index] =
+                self.compiled[index].as_ref().map_or(std::ptr::null(), |compiled| compiled.code);
+        }
+    }
+
+    /// Runs compiled code of the current thread's innermost function from an entry on.
+    ///
+    /// # Safety
+    /// The pointers are to the state's own shortcuts, the state, its current thread and code from [`Shortcuts::of`]
+    /// for the function of the innermost frame, whose slots and memory are at `fp` and `base`. Nobody borrows any of it.
+    #[inline]
+    pub unsafe fn run(
+        shortcuts: *mut Shortcuts,
+        state: *mut State,
+        thread: *mut Thread,
+        code: *const Compiled,
+        (fp, base): (*mut u64, u64),
+        entry: u32,
+    ) -> Left {
+        // SAFETY: per the contract. The code calls nothing but the callbacks below, which get a handle of their own.
+        unsafe {
+            let slot = (*thread).slot;
+            // Jumps and calls use the same fuel: half of it each, until next time.
+            let fuel = ((*state).fuel / 2).clamp(0, 1 << 30) as u64;
+            let jumps = fuel.min(u64::from(MAX_JUMPS.saturating_sub((*thread).jumps)));
+            let frames = &raw mut (*thread).frames;
+            let first = (*frames).as_mut_ptr();
+            let context = &raw mut (*shortcuts).context;
+            (*context).flags = (*state).site_flags;
+            (*context).stack = STACKS + slot as u64 * STACK_SIZE;
+            (*context).top = (*state).memory.stack_top.as_mut_ptr().add(slot);
+            (*context).high = 0;
+            (*context).next_frame = first.add((*frames).len());
+            (*context).frames_end = first.add((*frames).capacity());
+            // Where spins are pruned, calls clear their slots: the interpreter makes them.
+            (*context).slots_end = match (*state).prune_spins {
+                true => 0,
+                false => (*thread).registers.add(REGISTERS - REGISTER_MARGIN) as u64,
+            };
+            (*context).stack_end = (*context).stack + STACK_SIZE - STACK_MARGIN;
+            (*context).pattern = u64::from_ne_bytes([(*state).limits.uninit.pattern; 8]);
+            (*context).allowance = jumps | fuel << 32;
+            (*context).looked = 0;
+            ((*shortcuts).entrance)(context, fp, base, u64::from(entry), (*code).code);
+            let jumped = jumps - u64::from((*context).allowance as u32);
+            let called = fuel - ((*context).allowance >> 32);
+            (*state).fuel -= (jumped + called) as i64;
+            (*thread).jumps += jumped as u32;
+            (*frames).set_len((*context).next_frame.offset_from(first) as usize);
+            (*state).memory.note_high(slot, (*context).high);
+            if (*context).looked != 0 {
+                (*thread).empty_loops = 0;
+            }
+            let Context { fp, base, steps, .. } = *context;
+            Left { at: (*context).left_at as usize, fp, base, steps }
+        }
+    }
+}
+
+const _: () = assert!(WATCH == unravel_code::compiled::WATCHED);
+
+/// Flags that accesses of compiled code may have: all that is done about them leaves the thread running.
+const HEEDED: u8 = WATCH | LEARN;
+
+unsafe extern "C" fn check(_: *mut Context, address: u64, bytes: u64) -> u64 {
+    // SAFETY: called by compiled code, which the loop called with no borrow of the state.
+    let Some(machine) = (unsafe { guard::machine() }) else { return 1 };
+    // Memory outside of the arena is the interpreter's: it may not be there.
+    u64::from(!in_arena(address) || machine.memory.check(address, bytes).is_err())
+}
+
+unsafe extern "C" fn load(_: *mut Context, address: u64, bytes: u64, site: u64) -> u64 {
+    // SAFETY: as in `check`.
+    let Some(mut machine) = (unsafe { guard::machine() }) else { return 1 };
+    let site = SiteId(site as u32);
+    // SAFETY: the table has a byte for each site.
+    let flags = unsafe { *machine.site_flags.add(site.index()) };
+    if flags & !HEEDED != 0 {
+        return 1;
+    }
+    machine.before_access(flags, address, bytes, false, site);
+    0
+}
+
+unsafe extern "C" fn store(
+    context: *mut Context,
+    address: u64,
+    bytes: u64,
+    site: u64,
+    value: u64,
+) -> u64 {
+    // SAFETY: as in `check`.
+    let Some(mut machine) = (unsafe { guard::machine() }) else { return 1 };
+    let site = SiteId(site as u32);
+    // SAFETY: as in `load`.
+    let flags = unsafe { *machine.site_flags.add(site.index()) };
+    if flags & !HEEDED != 0 {
+        return 1;
+    }
+    machine.before_access(flags, address, bytes, true, site);
+    // SAFETY: compiled code has checked the memory.
+    unsafe {
+        let old = crate::interpret::load_word(address, bytes);
+        crate::interpret::store_word(address, bytes, value);
+        if flags & WATCH != 0 && crate::interpret::load_word(address, bytes) != old {
+            machine.stored(false);
+            (*context).flags = machine.site_flags;
+        }
+    }
+    0
+}
