@@ -34,7 +34,7 @@ impl Translation<'_> {
         self.b.ins().load(types::I64, FRAMES, frame, offset as i32)
     }
 
-    fn to_frame(&mut self, frame: Value, offset: usize, value: Value) {
+    fn put_in_frame(&mut self, frame: Value, offset: usize, value: Value) {
         self.b.ins().store(FRAMES, value, frame, offset as i32);
     }
 
@@ -115,7 +115,7 @@ impl Translation<'_> {
             (offset_of!(Frame, resume), resume),
             (offset_of!(Frame, resume_at), marks),
         ] {
-            self.to_frame(frame, offset, value);
+            self.put_in_frame(frame, offset, value);
         }
         let next = self.b.ins().iadd_imm(frame, size_of::<Frame>() as i64);
         self.set_field(offset_of!(Context, next_frame), next);

@@ -96,16 +96,16 @@ impl Translation<'_> {
 
     pub fn convert(&mut self, dst: Reg, op: Convert, from: u8, to: u8, src: Reg) {
         let value = match op {
-            Convert::FloatToSigned => self.to_integer(src, from, to <= 32, to),
-            Convert::FloatToUnsigned => self.to_integer(src, from, to <= 16, to),
+            Convert::FloatToSigned => self.truncated(src, from, to <= 32, to),
+            Convert::FloatToUnsigned => self.truncated(src, from, to <= 16, to),
             Convert::SignedToFloat => {
                 let word = self.get(src);
                 let word = self.sign_extended(word, from);
-                self.to_float(word, true, to)
+                self.converted(word, true, to)
             }
             Convert::UnsignedToFloat => {
                 let word = self.get(src);
-                self.to_float(word, false, to)
+                self.converted(word, false, to)
             }
             Convert::FloatToFloat => {
                 let value = self.number(src, kind(from));
@@ -120,7 +120,7 @@ impl Translation<'_> {
     }
 
     /// Truncated, if it fits 32 signed bits (`small`) or 64.
-    fn to_integer(&mut self, src: Reg, from: u8, small: bool, to: u8) -> Value {
+    fn truncated(&mut self, src: Reg, from: u8, small: bool, to: u8) -> Value {
         let value = self.number(src, kind(from));
         let limit = if small { 2_147_483_648.0 } else { 9_223_372_036_854_775_808.0 };
         let (low, high) = match from {
@@ -137,7 +137,7 @@ impl Translation<'_> {
     }
 
     /// An integer of so small an amount that it is exact, which no rounding mode changes.
-    fn to_float(&mut self, word: Value, signed: bool, to: u8) -> Value {
+    fn converted(&mut self, word: Value, signed: bool, to: u8) -> Value {
         let (ty, exact) = if to == 32 { (types::F32, 1i64 << 24) } else { (types::F64, 1 << 53) };
         let (moved, limit) = match signed {
             true => (self.b.ins().iadd_imm(word, exact), 2 * exact),
