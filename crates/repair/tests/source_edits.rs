@@ -236,3 +236,13 @@ fn statements_that_share_a_line_go_away_one_by_one() {
     let now = patch.apply().expect("edits that fit together");
     assert_eq!(now, "void f(void) {\n\tlock();\n\tn++;\n\ttotal++;\n\tunlock();\n}\n");
 }
+
+#[test]
+fn a_file_that_was_preprocessed_needs_no_header() {
+    let text = "typedef union { int n; } pthread_mutex_t;\n\nvoid f(void) {\n    a();\n}\n";
+    let source = parse("a.c", text);
+    assert!(source.has_pthread_text());
+    let mut patch = Patch::new(&source);
+    patch.include("<pthread.h>");
+    assert_eq!(patch.apply().as_deref(), Ok(text));
+}
