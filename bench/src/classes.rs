@@ -104,9 +104,8 @@ pub fn run(flags: &ClassesFlags) -> Result<bool, Error> {
         tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     stay_on_one_core()?;
     let bench = Bench { tool, scratch: scratch.path().to_owned(), limit: flags.limit };
-    let chosen = |shape: &&Shape| {
-        flags.filter.as_deref().is_none_or(|filter| shape.name.contains(filter))
-    };
+    let chosen =
+        |shape: &&Shape| flags.filter.as_deref().is_none_or(|filter| shape.name.contains(filter));
     println!(
         "{:10} {:>2} {:>9} {:>10} {:>10} {:>7} {:>9}",
         "shape", "N", "at least", "classes", "starts", "each", "CPU"
@@ -162,9 +161,8 @@ impl Bench {
         command.args(["--strategy", "exhaustive", "--jobs", "1", "--json", "--time"]);
         command.arg(format!("{}s", self.limit)).stdin(Stdio::null());
         let before = processor_time();
-        let output = command
-            .output()
-            .map_err(|source| Error::Start { program: name(&command), source })?;
+        let output =
+            command.output().map_err(|source| Error::Start { program: name(&command), source })?;
         let seconds = processor_time() - before;
         let answer: Answer = serde_json::from_slice(&output.stdout).map_err(|error| {
             Error::Answer { command: line(&command), problem: error.to_string() }
