@@ -4,6 +4,7 @@
 //! compiled. Exit codes are those of `cargo xtask`: 0 all is well, 1 something does not hold, 2 it could not be measured.
 
 mod causes;
+mod classes;
 mod coop;
 mod diagnose;
 mod evaluate;
@@ -50,6 +51,8 @@ enum Subject {
         #[arg(long, default_value_t = 30)]
         seeds: u64,
     },
+    /// How many classes of schedules there are to execute, by shape of synchronisation and number of threads.
+    Classes(classes::ClassesFlags),
     /// How long the report takes once the bug was found.
     Explain {
         /// Only corpus cases whose `kind/name` contains this.
@@ -141,6 +144,7 @@ impl Subject {
                 small(filter, "atomicity/bbuf");
                 *seeds = 1;
             }
+            Subject::Classes(flags) => flags.shrink(),
             Subject::Explain { filter } => small(filter, "atomicity/account"),
             Subject::Simplify { filter, traces } => {
                 small(filter, "atomicity/bbuf");
@@ -168,6 +172,7 @@ fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
     match subject {
         Subject::Vm => vm::run(scale).map(|()| true),
         Subject::Search { filter, seeds } => search::run(filter.as_deref(), seeds).map(|()| true),
+        Subject::Classes(flags) => classes::run(&flags),
         Subject::Explain { filter } => explain::run(filter.as_deref()).map(|()| true),
         Subject::Simplify { filter, traces } => {
             simplify::run(filter.as_deref(), traces).map(|()| true)

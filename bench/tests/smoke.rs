@@ -40,6 +40,11 @@ fn search() {
 }
 
 #[test]
+fn classes() {
+    check(&["classes"], "classes: ", " searches with no class more than needed, 0 wrong answers");
+}
+
+#[test]
 fn rebuild() {
     check(
         &["rebuild"],

@@ -1,7 +1,7 @@
 //! `Program`: what lowering produces and the VM executes. No LLVM type appears here.
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{Shape, Site, SiteId};
+use unravel_trace::{Commuting, Shape, Site, SiteId};
 
 use crate::code::{CallId, FunctionId, Inst, Reg, Target};
 use crate::names::{TypeId, TypeTable};
@@ -72,7 +72,7 @@ pub struct MachineCode {
     pub reads_time: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Body {
     pub code: Vec<Inst>,
     /// For each instruction the site to blame when something happens there.
@@ -246,6 +246,9 @@ pub struct Access {
     /// How the value there is meant, and how many bytes it has; 0 if that is not known.
     pub shape: Shape,
     pub bytes: u64,
+    /// Nobody uses what it returns; and if it is an update, how it then commutes with others.
+    pub is_ignored: bool,
+    pub blind: Option<Commuting>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -80,6 +80,7 @@ const OUTCOME: Want = Want {
     learn: false,
     prune_spins: false,
     skip_rounds: false,
+    awaits: false,
     free: unravel_trace::FreeInput::None,
     stacks: false,
     output: false,

@@ -2,7 +2,8 @@
 //!
 //! Each event gets a hash of its thread's last event and of the events it depends on directly: a read of the last write, a
 //! write of the last write and of the reads since, in any order. Runs that differ only in the order of independent
-//! events get the same hashes, and others almost surely do not. The hash of all threads' last events is the class
+//! events get the same hashes, and others almost surely do not. Updates that commute are a sum, as reads are, and so are those
+//! who meet at a barrier. The hash of all threads' last events is the class
 //! of the run so far; two runs of the same class have the same state.
 //!
 //! The data flow is seen on the way: which write a read takes its value from.
@@ -10,7 +11,7 @@
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
-use unravel_trace::{Executed, Op, ReadsFrom, SiteId, ThreadId, Touch, touched};
+use unravel_trace::{Commuting, Executed, Op, ReadsFrom, Role, SiteId, ThreadId, Touch, touched};
 
 /// The class of a run, as far as it went.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +21,8 @@ pub struct Class {
     /// By thread: the hash of its name.
     names: Vec<u64>,
     memory: FxHashMap<u64, Granule>,
+    /// By barrier and number: the sum of those who came to meet.
+    meetings: FxHashMap<(u64, u32), u64>,
     /// All events so far, for the end of the process, which depends on all.
     all: u64,
 }
@@ -50,6 +53,17 @@ struct Cell {
     write: u64,
     /// The sum of the reads since.
     reads: u64,
+    /// The sum of the updates since of which two commute, and what they do; 0 if there are none.
+    updates: u64,
+    kind: Option<Commuting>,
+}
+
+/// How an event touches bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    Reads,
+    Writes,
+    Updates(Commuting),
 }
 
 impl Class {
@@ -58,6 +72,7 @@ impl Class {
         self.threads.clear();
         self.names.clear();
         self.memory.clear();
+        self.meetings.clear();
         self.all = 0;
     }
 
@@ -78,6 +93,10 @@ impl Class {
         let reads = matches!(what.op, Op::Read | Op::Update);
         let by = (*thread, what.site);
         let (first, second) = touched(what);
+        let meets = first.and_then(|touch| self.meet(&touch, hash));
+        if let Some(met) = meets {
+            hash = met;
+        }
         match (first.map(|touch| Span::new(&touch)), second.map(|touch| Span::new(&touch))) {
             (None, None) => {}
             // Nearly all events: one look at the memory.
@@ -117,6 +136,24 @@ impl Class {
         from
     }
 
+    /// Adds to a hash what somebody depends on who meets others at a barrier: who arrives comes after the meetings before
+    /// (as a rule because it was there), who leaves after all who arrived.
+    fn meet(&mut self, touch: &Touch, hash: u64) -> Option<u64> {
+        let Touch { address, .. } = *touch;
+        let mut sum = |number: u32| *self.meetings.entry((address, number)).or_default();
+        match touch.role {
+            Role::Arrive(meeting) => {
+                let before = meeting.number.checked_sub(1).map_or(0, &mut sum);
+                let hash = mix(hash, before);
+                let all = self.meetings.entry((address, meeting.number)).or_default();
+                *all = all.wrapping_add(hash);
+                Some(hash)
+            }
+            Role::Leave(meeting) => Some(mix(hash, sum(meeting.number))),
+            _ => None,
+        }
+    }
+
     /// The class of the events so far.
     pub fn value(&self) -> u64 {
         self.threads.iter().fold(0, |sum, hash| sum.wrapping_add(mix(*hash, 1)))
@@ -128,7 +165,7 @@ impl Class {
 struct Span {
     start: u64,
     end: u64,
-    writes: bool,
+    way: Way,
 }
 
 impl Span {
@@ -136,7 +173,13 @@ impl Span {
         Span {
             start: touch.address,
             end: touch.address.saturating_add(touch.bytes),
-            writes: touch.writes,
+            way: match touch.role {
+                Role::Blind(kind) => Way::Updates(kind),
+                // Of a barrier, who sets it up and who destroys it.
+                Role::Arrive(_) | Role::Leave(_) => Way::Reads,
+                _ if touch.writes => Way::Writes,
+                _ => Way::Reads,
+            },
         }
     }
 
@@ -157,7 +200,7 @@ impl Span {
         (first..=(self.end - 1) >> 3).map(move |granule| Span {
             start: self.start.max(granule << 3),
             end: self.end.min((granule << 3).saturating_add(8)),
-            writes: self.writes,
+            way: self.way,
         })
     }
 }
@@ -165,18 +208,32 @@ impl Span {
 impl Cell {
     /// Adds to a hash what an event depends on here.
     #[inline]
-    fn seen(&self, writes: bool, hash: u64) -> u64 {
+    fn seen(&self, way: Way, hash: u64) -> u64 {
         let hash = mix(hash, self.write);
-        if writes { mix(hash, self.reads) } else { hash }
+        let is_one_more = matches!(way, Way::Updates(kind) if self.takes(kind));
+        let hash = if self.updates == 0 || is_one_more { hash } else { mix(hash, self.updates) };
+        if way == Way::Reads { hash } else { mix(hash, self.reads) }
+    }
+
+    /// Whether an update of this kind commutes with those since the last write.
+    fn takes(&self, kind: Commuting) -> bool {
+        self.kind.is_none_or(|other| other == kind)
     }
 
     /// Notes that an event with this hash was here.
     #[inline]
-    fn leave(&mut self, writes: bool, hash: u64) {
-        if writes {
-            *self = Cell { write: hash, reads: 0 };
-        } else {
-            self.reads = self.reads.wrapping_add(hash);
+    fn leave(&mut self, way: Way, hash: u64) {
+        match way {
+            Way::Reads => self.reads = self.reads.wrapping_add(hash),
+            Way::Writes => *self = Cell { write: hash, ..Cell::default() },
+            Way::Updates(kind) => {
+                if !self.takes(kind) {
+                    let write = mix(mix(self.write, self.updates), self.reads);
+                    *self = Cell { write, ..Cell::default() };
+                }
+                self.updates = self.updates.wrapping_add(hash);
+                self.kind = Some(kind);
+            }
         }
     }
 }
@@ -190,9 +247,9 @@ impl Granule {
             self.leave(span, hash, by);
             return hash;
         };
-        let hash = cell.seen(span.writes, hash);
-        cell.leave(span.writes, hash);
-        if span.writes {
+        let hash = cell.seen(span.way, hash);
+        cell.leave(span.way, hash);
+        if span.way != Way::Reads {
             self.writer = Some(by);
         }
         hash
@@ -245,7 +302,7 @@ impl Granule {
         // Mostly the bytes of a span have the same history.
         let alike = cells[1..].iter().all(|cell| *cell == first);
         for cell in if alike { &cells[..1] } else { &*cells } {
-            hash = cell.seen(span.writes, hash);
+            hash = cell.seen(span.way, hash);
         }
         hash
     }
@@ -253,9 +310,9 @@ impl Granule {
     /// Notes that an event with this hash was here.
     fn leave(&mut self, span: &Span, hash: u64, by: (ThreadId, SiteId)) {
         for cell in self.cells(span) {
-            cell.leave(span.writes, hash);
+            cell.leave(span.way, hash);
         }
-        if span.writes {
+        if span.way != Way::Reads {
             self.writer = Some(by);
         }
     }

@@ -145,7 +145,9 @@ impl<'a> Errands<'a> {
             let skip_rounds = self.lab.can(Capability::PruneSpins);
             let prune_spins = method == Method::Exhaustive && skip_rounds;
             let learn = self.lab.can(Capability::Learn);
-            let want = Want { learn, prune_spins, skip_rounds, ..Want::only(Detail::Outcome) };
+            let awaits = prune_spins;
+            let want =
+                Want { learn, prune_spins, skip_rounds, awaits, ..Want::only(Detail::Outcome) };
             self.current.store(index, Ordering::Relaxed);
             let visible = &explorer.visible;
             let mut run = self.lab.run_seeing(visible, &mut *scheduler, &mut self.noticed, want);
@@ -154,7 +156,8 @@ impl<'a> Errands<'a> {
             let counted = explorer.search.learn(&run);
             errand.report.learned.merge(&run.learned);
             // What a lane stops is another's, or nothing new: no run at all.
-            if run.outcome == Outcome::Discarded && counted != Counted::New {
+            let is_run = matches!(counted, Counted::New | Counted::Assumed);
+            if run.outcome == Outcome::Discarded && !is_run {
                 continue;
             }
             if counted == Counted::New {

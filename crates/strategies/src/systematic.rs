@@ -28,6 +28,8 @@ pub enum Counted {
     New,
     /// All it could have shown was shown by other runs; mostly it was stopped before its end.
     Redundant,
+    /// An assumption did not hold: it is no run of the program.
+    Assumed,
     /// What it began belongs to another lane.
     NotMine,
     /// It could not be followed to its end: something is left out.

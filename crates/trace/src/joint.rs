@@ -210,7 +210,7 @@ impl Capabilities {
             (want.detail >= Detail::Separable, Capability::Separable),
             (want.free != FreeInput::None, Capability::Separable),
             (want.stacks || observes == Observes::EventsAndStacks, Capability::Stacks),
-            (want.prune_spins || want.skip_rounds, Capability::PruneSpins),
+            (want.prune_spins || want.skip_rounds || want.awaits, Capability::PruneSpins),
             (want.learn, Capability::Learn),
             (want.output, Capability::Output),
         ];

@@ -64,7 +64,7 @@ pub use note::{MissingFunction, Note};
 pub use observer::*;
 pub use outcome::*;
 pub use paths::*;
-pub use pending::{Op, Operand, Pending};
+pub use pending::{Commuting, Meeting, Op, Operand, Pending};
 pub use point::{PointRule, is_counted, is_point};
 pub use rng::Rng;
 pub use route::{Beyond, Followed, Leg, Route, Stray, Strayed, Turn};

@@ -35,6 +35,32 @@ pub enum Operand {
     Watched,
     /// A library function may write the program's memory here, unseen.
     UnseenWrites,
+    /// Once it is executed: a compare-exchange that found another value than it expected, and only read ([`Op::Update`]).
+    Refused,
+    /// An update whose result nobody uses ([`Op::Update`]).
+    Blind(Commuting),
+    /// Once it is executed: who arrives at a barrier ([`Op::Wait`]) and does not look whether it was the last; and who leaves
+    /// it ([`Op::Acquire`]).
+    Meeting(Meeting),
+}
+
+/// Threads that meet at a barrier, as one of them sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Meeting {
+    /// How many meetings there were before.
+    pub number: u32,
+    /// Whether nobody else is missing.
+    pub is_full: bool,
+}
+
+/// Updates of which two of a kind leave the same, whichever comes first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Commuting {
+    /// Adds or subtracts.
+    Add,
+    And,
+    Or,
+    Xor,
 }
 
 impl Pending {

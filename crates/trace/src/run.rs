@@ -203,6 +203,10 @@ pub struct Want {
     /// A thread that waits busily is not offered to the scheduler while others can go on and nothing has changed, and nobody is asked
     /// between rounds of library code that waits so: for searches. Unlike [`Want::prune_spins`] it only takes decisions away.
     pub skip_rounds: bool,
+    /// With [`Want::prune_spins`]: says when a thread is back in a state it was in ([`crate::Why::Waits`]), asks nobody before a
+    /// `sched_yield` or its like, and tells states apart by what the thread will look at. For searches that take a busy wait
+    /// for a wait.
+    pub awaits: bool,
     /// Which inputs are symbols, with [`Detail::Separable`].
     pub free: FreeInput,
     /// Keep the calls that led to each event, in [`Run::stacks`].
@@ -234,6 +238,7 @@ impl Want {
             learn: false,
             prune_spins: false,
             skip_rounds: false,
+            awaits: false,
             free: FreeInput::None,
             stacks: false,
             output: false,

@@ -97,6 +97,9 @@ pub enum Why {
     Ended,
     /// The current thread gave up its turn, or waits busily for others.
     Yielded,
+    /// The current thread is back in the state that it was in so many of its steps ago, at least one, and has changed nothing
+    /// and asked no clock since ([`crate::Want::awaits`]).
+    Waits { steps: u32 },
 }
 
 impl View<'_> {

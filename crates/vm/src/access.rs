@@ -1,10 +1,11 @@
 //! What an access does besides accessing: being a point, teaching what is shared, atomic sections.
 
-use unravel_trace::{EventKind, Op, SiteId};
+use unravel_trace::{EventKind, Op, Pending, SiteId};
 
 use crate::machine::Machine;
+use crate::memory::in_arena;
 use crate::site_tables::{DEFINED, LEARN, POINT, TELL, WATCH};
-use crate::thread::Need;
+use crate::thread::{Expected, Need};
 
 impl Machine {
     /// What an access at a visible or learning site does before it happens.
@@ -54,6 +55,32 @@ impl Machine {
             self.check_defined(address, bytes);
             self.define(address, bytes);
         }
+    }
+
+    /// The same of a compare-exchange, which is told as the read that it is if it will find another value than this.
+    pub fn before_exchange(&mut self, flags: u8, address: u64, expected: &[u8], site: SiteId) {
+        let mut wanted = Expected { site, address, bytes: expected.len(), value: [0; 16] };
+        wanted.value[..expected.len()].copy_from_slice(expected);
+        self.current_thread().expected = Some(wanted);
+        self.before_atomic(flags, address, expected.len() as u64, site);
+        self.current_thread().expected = None;
+    }
+
+    /// Whether an update that the current thread is about to make is a compare-exchange that will be refused. A handler of a signal
+    /// may come between a thread and what it expects: then it is not known, and no.
+    pub fn is_refused(&self, update: &Pending) -> bool {
+        let Some(expected) = &self.threads[self.current].expected else { return false };
+        let Expected { site, address, bytes, value } = expected;
+        if *site != update.site
+            || *address != update.address
+            || !in_arena(*address)
+            || self.memory.check(*address, *bytes as u64).is_err()
+        {
+            return false;
+        }
+        // SAFETY: the bytes can be accessed.
+        let found = unsafe { std::slice::from_raw_parts(*address as *const u8, *bytes) };
+        found != &value[..*bytes]
     }
 
     /// Alone, a thread shares nothing, but it may touch what was shared before it was alone. It is not alone with what

@@ -56,7 +56,7 @@ impl Default for Clock {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Looks {
     last: u64,
-    count: u32,
+    pub count: u32,
     /// Where it last looked, and what it had changed by then: who is there again and has changed nothing waits.
     place: u64,
     changes: u64,

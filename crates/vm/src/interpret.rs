@@ -769,17 +769,17 @@ impl Machine {
                         let (address, count) = (reg!(ptr), u64::from(bits) / 8);
                         let flags = *(*state).site_flags.add(site.index());
                         save!();
-                        self.before_atomic(flags, address, count, site);
-                        check!(address, count, true);
                         let bytes = count as usize;
+                        let wanted = std::slice::from_raw_parts(
+                            fp.add(expected as usize) as *const u8,
+                            bytes,
+                        );
+                        self.before_exchange(flags, address, wanted, site);
+                        check!(address, count, true);
                         let mut old = [0u64; 2];
                         std::ptr::copy_nonoverlapping(
                             address as *const u8,
                             old.as_mut_ptr().cast(),
-                            bytes,
-                        );
-                        let wanted = std::slice::from_raw_parts(
-                            fp.add(expected as usize) as *const u8,
                             bytes,
                         );
                         let found = std::slice::from_raw_parts(old.as_ptr() as *const u8, bytes);

@@ -41,6 +41,7 @@
 mod access;
 mod arith;
 mod assembly;
+mod awaits;
 mod budgets;
 mod call;
 mod capture;

@@ -124,6 +124,9 @@ pub(crate) struct State {
     pub tells: bool,
     pub prune_spins: bool,
     pub skip_rounds: bool,
+    pub awaits: bool,
+    /// Slots that are dead, by where a thread is and where a call puts its result.
+    pub dead: FxHashMap<(usize, Option<u32>), std::sync::Arc<[u32]>>,
     /// The event that is being executed repeats a round of a busy wait, and nobody was asked.
     pub repeats: bool,
     /// The stack at each event, if the scheduler may ask for it; see [`crate::stacks`].
@@ -250,6 +253,8 @@ impl OwnedMachine {
             tells: false,
             prune_spins: false,
             skip_rounds: false,
+            awaits: false,
+            dead: FxHashMap::default(),
             repeats: false,
             stacks_kept: Default::default(),
             why: Why::Start,
@@ -482,6 +487,7 @@ impl Machine {
         self.segment_start = 0;
         self.prune_spins = want.prune_spins;
         self.skip_rounds = want.skip_rounds;
+        self.awaits = want.awaits && want.prune_spins;
         self.repeats = false;
         self.stacks_kept.clear();
         self.choices.clear();

@@ -68,6 +68,14 @@ impl Machine {
         self.wait_for_turn(Pending { operand: Operand::Parties(count), ..pending }, Need::Nothing);
     }
 
+    /// The point before a thread leaves a barrier.
+    pub fn leave_point(&mut self, address: u64, bytes: u32, generation: u32, site: SiteId) {
+        let need = Need::Barrier(address, generation);
+        let pending = self.pending(Op::Acquire, address, bytes, site, need);
+        let operand = Operand::Meeting(Meeting { number: generation, is_full: true });
+        self.wait_for_turn(Pending { operand, ..pending }, need);
+    }
+
     /// The point before a library function that may write the program's memory, which is not seen then.
     pub fn external_point(&mut self, writes: bool, site: SiteId) {
         let pending = self.pending(Op::External, 0, 0, site, Need::Nothing);
@@ -95,6 +103,7 @@ impl Machine {
             (_, Need::Wake { mutex, .. }) => Operand::Mutex(mutex),
             (_, Need::Ended(thread)) => Operand::Thread(thread),
             (Op::Exit | Op::Start, _) => Operand::Thread(ThreadId(self.current as u32)),
+            (Op::Update, _) => self.blind_update(site),
             _ => Operand::None,
         };
         let kind = self.program.accesses.get(site.index()).map(|access| access.kind);
@@ -111,6 +120,26 @@ impl Machine {
         };
         let address = if own { 0 } else { address };
         Pending { op, address, bytes, site, caller, operand, atomic }
+    }
+
+    /// What an update is that nobody looks at.
+    fn blind_update(&self, site: SiteId) -> Operand {
+        let access = self.program.accesses.get(site.index());
+        access.and_then(|access| access.blind).map_or(Operand::None, Operand::Blind)
+    }
+
+    /// What is known of an event only now, when nothing can come before it any more.
+    fn settle(&self, what: &mut Pending) {
+        match (what.op, what.operand) {
+            (Op::Fork, _) => what.operand = Operand::Thread(ThreadId(self.thread_count as u32)),
+            (Op::Update, Operand::None) if self.is_refused(what) => {
+                what.operand = Operand::Refused;
+            }
+            (Op::Wait, Operand::None) if what.address != 0 => {
+                what.operand = self.meeting(what.site, what.address);
+            }
+            _ => {}
+        }
     }
 
     pub fn wait_for_turn(&mut self, pending: Pending, need: Need) {
@@ -135,13 +164,13 @@ impl Machine {
         self.threads[me].need = need;
         let enabled_already =
             need == Need::Nothing || self.is_satisfied(me, need) || self.is_interrupted(me);
-        let mut repeats = false;
+        let mut repeats = self.is_pause(pending.op, need) && enabled_already;
         let mut waits = false;
-        if self.prune_spins {
+        if self.prune_spins && !repeats {
             self.look_for_spin(me);
         }
         if self.skip_rounds {
-            repeats = enabled_already
+            repeats |= enabled_already
                 && self.repeats_round(pending.op, pending.site, pending.address, need);
             waits = !self.prune_spins && !repeats && self.look_for_old_state();
         }
@@ -181,6 +210,7 @@ impl Machine {
             thread.timed = false;
         }
         thread.idle += 1;
+        thread.steps += u32::from(!repeats);
         thread.jumps = 0;
         thread.empty_loops = 0;
         thread.last_event = events;
@@ -226,9 +256,7 @@ impl Machine {
     }
 
     fn tell_of(&mut self, mut what: Pending) {
-        if what.op == Op::Fork {
-            what.operand = Operand::Thread(ThreadId(self.thread_count as u32));
-        }
+        self.settle(&mut what);
         let thread = ThreadId(self.current as u32);
         if self.keeps_stacks {
             self.keep_stack();
@@ -255,9 +283,16 @@ impl Machine {
         }
         if self.threads[index].idle == 0 {
             self.threads[index].idle_states.clear();
+            self.threads[index].arrivals.clear();
         }
-        let state = self.state_hash(index);
-        if !self.threads[index].idle_states.insert(state) {
+        let is_old = match self.awaits {
+            true => self.arrives_again(index),
+            false => {
+                let state = self.state_hash(index);
+                !self.threads[index].idle_states.insert(state)
+            }
+        };
+        if is_old {
             self.threads[index].idle = LONG_SPIN + 1;
         }
     }
@@ -352,7 +387,10 @@ impl Machine {
         if !enabled {
             self.why = Why::Blocked;
         } else if self.threads[me].idle >= self.patience() {
-            self.why = Why::Yielded;
+            self.why = match std::mem::take(&mut self.threads[me].came_round) {
+                0 => Why::Yielded,
+                steps => Why::Waits { steps },
+            };
             self.threads[me].spin_mark = self.progress;
         } else if self.turn_is_long() || self.threads[me].round.waits(self.progress) {
             self.why = Why::Yielded;
@@ -383,6 +421,9 @@ impl Machine {
     fn ask(&mut self) {
         self.collect_ready();
         let fair = self.fair_ready();
+        if !fair && matches!(self.why, Why::Waits { .. }) {
+            self.why = Why::Yielded;
+        }
         if fair && self.skip_rounds {
             self.leave_out_waiting();
         }
@@ -525,28 +566,32 @@ impl Machine {
     pub fn state_hash(&self, index: usize) -> u64 {
         let thread = &self.threads[index];
         let mut hasher = FxHasher::default();
-        (thread.at.pc as usize).hash(&mut hasher);
-        (thread.pending.op as u8, thread.pending.address, thread.pending.bytes).hash(&mut hasher);
-        for frame in &thread.frames {
-            (frame.caller.pc as usize, frame.function.0).hash(&mut hasher);
-        }
+        self.hash_place(index, &mut hasher);
         let slots = thread.frames.last().map_or(0, |f| {
             let body = self.program.function(f.function).body.as_ref();
             // SAFETY: both point into this thread's register stack.
             let below = unsafe { thread.at.fp.offset_from(thread.registers) } as usize;
             below + body.map_or(0, |b| b.slots as usize)
         });
-        // SAFETY: the thread's own registers and stack, which nobody writes while it is stopped.
-        let (registers, stack) = unsafe {
-            let bytes = self.memory.stack_top[thread.slot] - thread.locals;
-            (
-                std::slice::from_raw_parts(thread.registers, slots),
-                std::slice::from_raw_parts(thread.locals as *const u8, bytes as usize),
-            )
-        };
+        // SAFETY: the thread's own registers, which nobody writes while it is stopped.
+        let registers = unsafe { std::slice::from_raw_parts(thread.registers, slots) };
         registers.hash(&mut hasher);
-        stack.hash(&mut hasher);
         hasher.finish()
+    }
+
+    /// Hashes where a thread is, what it is about to do, and its stack.
+    pub fn hash_place(&self, index: usize, hasher: &mut FxHasher) {
+        let thread = &self.threads[index];
+        (thread.at.pc as usize).hash(hasher);
+        (thread.pending.op as u8, thread.pending.address, thread.pending.bytes).hash(hasher);
+        for frame in &thread.frames {
+            (frame.caller.pc as usize, frame.function.0).hash(hasher);
+        }
+        let bytes = self.memory.stack_top[thread.slot] - thread.locals;
+        // SAFETY: the thread's own stack, which nobody writes while it is stopped.
+        let stack =
+            unsafe { std::slice::from_raw_parts(thread.locals as *const u8, bytes as usize) };
+        stack.hash(hasher);
     }
 
     /// Asks the scheduler a question other than "who", and keeps the answer.

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_trace::{Op, Pending, SiteId, ThreadId, ThreadName};
 
 use crate::delivery::{Sent, SetAside};
@@ -70,6 +70,15 @@ pub(crate) struct Cancellation {
     pub cleanup: Vec<u64>,
 }
 
+/// What a compare-exchange expects to find.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    pub site: SiteId,
+    pub address: u64,
+    pub bytes: usize,
+    pub value: [u8; 16],
+}
+
 pub(crate) struct Thread {
     pub id: ThreadId,
     pub name: ThreadName,
@@ -88,12 +97,19 @@ pub(crate) struct Thread {
 
     pub pending: Pending,
     pub need: Need,
+    /// Of a pending compare-exchange.
+    pub expected: Option<Expected>,
     /// Who woke it from its wait; set by signal, broadcast and the wake of a futex.
     pub woken_by: Option<ThreadId>,
     /// Its pending event may also be executed by running out of time.
     pub timed: bool,
     /// The states it was in since it last changed something, where spinning is pruned.
     pub idle_states: FxHashSet<u64>,
+    /// The same with when that was, and how many steps ago it was in the present one, for [`crate::awaits`]; and how many steps it
+    /// has taken.
+    pub arrivals: FxHashMap<u64, crate::awaits::Arrival>,
+    pub came_round: u32,
+    pub steps: u32,
     /// Where rounds are skipped: what it has done since anything changed, and whether all its stores are watched.
     pub round: crate::spin_rounds::Round,
     pub looks_for_spin: bool,
@@ -227,9 +243,13 @@ impl Thread {
                 atomic: false,
             },
             need: Need::Nothing,
+            expected: None,
             woken_by: None,
             timed: false,
             idle_states: FxHashSet::default(),
+            arrivals: FxHashMap::default(),
+            came_round: 0,
+            steps: 0,
             round: crate::spin_rounds::Round::default(),
             looks_for_spin: false,
             timed_out: false,

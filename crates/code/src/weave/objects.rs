@@ -1,7 +1,7 @@
 //! What measures need beyond code: locks and flags in memory, functions to call, call sites.
 
 use rustc_hash::FxHashMap;
-use unravel_trace::{Shape, SiteId};
+use unravel_trace::SiteId;
 
 use super::guard::Act;
 use super::{AWAIT, RAISE};
@@ -118,5 +118,5 @@ fn access(act: Act) -> Access {
         _ => AccessKind::Call,
     };
     let (path, bytes) = act.object().unzip();
-    Access { kind, path, shape: Shape::default(), bytes: bytes.unwrap_or(0) }
+    Access { kind, path, bytes: bytes.unwrap_or(0), ..Access::default() }
 }

@@ -119,6 +119,20 @@ impl<'m> Value<'m> {
         (0..self.operand_count()).map(move |i| self.operand(i))
     }
 
+    /// Whether nothing depends on this value but others that are ignored themselves, as in `x += 1` of an atomic variable.
+    pub(crate) fn is_ignored(self) -> bool {
+        self.users().all(|user| user.is_pure() && user.users().next().is_none())
+    }
+
+    /// Arithmetic that cannot fail.
+    fn is_pure(self) -> bool {
+        use llvm_sys::LLVMOpcode::*;
+        matches!(
+            self.opcode(),
+            Some(LLVMAdd | LLVMSub | LLVMAnd | LLVMOr | LLVMXor | LLVMTrunc | LLVMZExt | LLVMSExt)
+        )
+    }
+
     /// The values that use this one; one that does so twice comes twice.
     pub(crate) fn users(self) -> impl Iterator<Item = Value<'m>> {
         // SAFETY: uses are walked while nothing changes the module.

@@ -113,6 +113,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         path: Option<Named>,
     ) {
         let site = self.site(AccessKind::Call, path);
+        self.lowering.program.accesses[site.index()].is_ignored = inst.is_ignored();
         let id = CallId(self.lowering.program.calls.len() as u32);
         let Arity { fixed, variadic } = arity;
         let CallResult { dst, slots, abi } = result;

@@ -109,7 +109,9 @@ impl<'m> ModuleLowering<'m> {
         let id = SiteId(self.program.sites.len() as u32);
         self.program.sites.push(site);
         self.program.accesses.push(match named {
-            Some(Named { text, shape, bytes }) => Access { kind, path: Some(text), shape, bytes },
+            Some(Named { text, shape, bytes }) => {
+                Access { kind, path: Some(text), shape, bytes, ..Access::default() }
+            }
             None => Access { kind, ..Access::default() },
         });
         id

@@ -3,6 +3,7 @@
 use llvm_sys::LLVMAtomicRMWBinOp as Rmw;
 use unravel_code::code::RmwOp;
 use unravel_code::{AccessKind, Inst, Reg};
+use unravel_trace::Commuting;
 
 use super::frame::Frame;
 use super::function::FunctionLowering;
@@ -268,6 +269,9 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
         let value = self.register(inst.operand(1));
         let bytes = self.lowering.layout.store_size(inst.ty()) as u32;
         let site = self.access_site(inst, inst.operand(0), bytes);
+        if inst.is_ignored() {
+            self.lowering.program.accesses[site.index()].blind = commuting(op);
+        }
         self.emit_at(Inst::Rmw { op, bits, dst, ptr, value, site }, site);
     }
 
@@ -356,4 +360,15 @@ fn direct_access<'m>(
         return None;
     }
     frame.fixed_access(layout, pointer, layout.store_size(ty))
+}
+
+/// How an update commutes with others of its kind. Those of floating-point numbers round, so the order matters.
+fn commuting(op: RmwOp) -> Option<Commuting> {
+    match op {
+        RmwOp::Add | RmwOp::Sub => Some(Commuting::Add),
+        RmwOp::And => Some(Commuting::And),
+        RmwOp::Or => Some(Commuting::Or),
+        RmwOp::Xor => Some(Commuting::Xor),
+        _ => None,
+    }
 }

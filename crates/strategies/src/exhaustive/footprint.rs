@@ -19,6 +19,9 @@ pub(super) struct Access {
 pub(super) enum LockRole {
     Acquires,
     Releases,
+    /// At a barrier.
+    Arrives,
+    Leaves,
     Other,
 }
 
@@ -28,6 +31,8 @@ pub(super) fn accesses(event: &Pending) -> impl Iterator<Item = Access> + use<> 
         let role = match touch.role {
             Role::Acquire | Role::AcquireShared => LockRole::Acquires,
             Role::Release => LockRole::Releases,
+            Role::Arrive(_) => LockRole::Arrives,
+            Role::Leave(_) => LockRole::Leaves,
             _ => LockRole::Other,
         };
         Access { touch, role }

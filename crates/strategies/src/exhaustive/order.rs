@@ -44,6 +44,8 @@ pub(super) struct Step {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub step: u32,
+    /// Which of all accesses.
+    access: u32,
     /// A bit a byte.
     mask: u8,
     pub writes: bool,
@@ -137,12 +139,13 @@ impl Order {
         }
         clock[thread as usize] = index + 1;
         self.last[thread as usize] = index + 1;
-        for access in made {
+        for (access, number) in made.iter().zip(self.accesses.len() as u32..) {
             for (key, mask) in granules(&access.touch) {
                 let list = self.memory.entry(key).or_default();
                 let in_turn = is_in_turn(list.last(), access.role, thread, &self.steps);
                 let Access { role, touch } = *access;
-                list.push(Entry { step: index, mask, writes: touch.writes, role, in_turn });
+                let writes = touch.writes;
+                list.push(Entry { step: index, access: number, mask, writes, role, in_turn });
             }
         }
         if everything {
@@ -200,8 +203,13 @@ impl Order {
                 if entry.step >= until || !matters {
                     continue;
                 }
+                let before = &self.accesses[entry.access as usize].touch;
+                if !touch.conflicts(before) {
+                    continue;
+                }
                 let walk = visit(entry, index.checked_sub(1).map(|before| &list[before]));
-                if entry.writes && walk == Walk::Usual {
+                // What commutes with others comes after none of them.
+                if entry.writes && walk == Walk::Usual && !before.is_one_of_many() {
                     open &= !entry.mask;
                     if open == 0 {
                         break;
@@ -248,7 +256,7 @@ fn is_in_turn(before: Option<&Entry>, role: LockRole, thread: u32, steps: &[Step
                 // Within one step it is the same thread.
                 && steps.get(before.step as usize).is_none_or(|step| step.thread == thread)
         }
-        (Some(_), LockRole::Other) => false,
+        (Some(_), LockRole::Arrives | LockRole::Leaves | LockRole::Other) => false,
     }
 }
 

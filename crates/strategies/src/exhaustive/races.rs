@@ -6,7 +6,8 @@
 //!
 //! A step that may have to wait, for a lock or a join, does not race with the step that lets it go on: it cannot come
 //! before it. It may race with what is before that one, the step that took the lock. Whether a thread that is at such a
-//! step could execute it is known from what was offered. Of a thread that came later it is guessed with care: if it may
+//! step could execute it is known from what was offered. No join without a timeout comes before anything that the joined
+//! thread's end needs, and nobody leaves a barrier before all have come. Of a thread that came later it is guessed with care: if it may
 //! have been possible, both are taken for races. What is superfluous here costs runs that end early, what is missing
 //! would cost classes.
 
@@ -14,7 +15,7 @@ use rustc_hash::FxHashSet;
 use unravel_trace::{Op, SiteId};
 
 use super::footprint::LockRole;
-use super::order::{Entry, Order, Walk};
+use super::order::{Entry, Order, Step, Walk};
 use super::threads::ThreadSet;
 use super::tree::Node;
 
@@ -24,6 +25,8 @@ pub(super) struct Races {
     exclusive: FxHashSet<(u64, SiteId)>,
     found: Vec<Found>,
     firsts: Vec<u32>,
+    /// Where threads are joined without a timeout: seen when one waited.
+    patient: FxHashSet<SiteId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,10 +63,38 @@ impl Races {
         let waiting =
             Waiting { since: step.since, hindered: (step.since..last).rev().find(hindered) };
         self.note_exclusive(order, nodes, last);
+        self.note_patient(nodes, step, &waiting);
         self.find(order, nodes, last, &waiting);
         for index in 0..self.found.len() {
             let Found { step, .. } = self.found[index];
             self.reverse(order, nodes, step, last, Some(last));
+        }
+    }
+
+    /// Sees to it that a busy wait, the last step, which came to nothing, is also tried earlier: wherever something was written
+    /// that it looks at. Where it cannot have been executed either, that is known.
+    pub fn reverse_vain(&mut self, order: &Order, nodes: &mut [Node]) {
+        let last = order.len() as u32 - 1;
+        let step = order.step(last);
+        let mut found = std::mem::take(&mut self.firsts);
+        found.clear();
+        let mut add = |at: u32| {
+            let is_other = order.step(at).thread != step.thread && !order.known_at(at, step.since);
+            let could = step.since > at || nodes[at as usize].enabled.contains(step.thread);
+            if is_other && could && !found.contains(&at) {
+                found.push(at);
+            }
+        };
+        for access in order.accesses(last) {
+            order.earlier(&access.touch, last, |entry, _| {
+                add(entry.step);
+                Walk::Past
+            });
+        }
+        order.globals().iter().for_each(|at| add(*at));
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        for earlier in found {
+            self.reverse(order, nodes, earlier, last, Some(last));
         }
     }
 
@@ -100,6 +131,15 @@ impl Races {
         }
     }
 
+    /// Remembers where a thread is joined without a timeout.
+    fn note_patient(&mut self, nodes: &[Node], step: &Step, waiting: &Waiting) {
+        let waited = waiting.hindered.map(|at| &nodes[at as usize]);
+        let has_time = |node: &Node| node.timed.with(node.by_time).contains(step.thread);
+        if step.op == Op::Join && waited.is_some_and(|node| !has_time(node)) {
+            self.patient.insert(step.site);
+        }
+    }
+
     /// Finds the races of the last step with earlier ones.
     fn find(&mut self, order: &Order, nodes: &[Node], last: u32, waiting: &Waiting) {
         let step = order.step(last);
@@ -125,7 +165,12 @@ impl Races {
                     if !is_other(entry.step) {
                         return Walk::Usual;
                     }
-                    let possible = status(entry.step, Some((entry, access.touch.address)));
+                    // Nobody leaves a barrier before all have come.
+                    let leaves = access.role == LockRole::Leaves && entry.role == LockRole::Arrives;
+                    let possible = match leaves {
+                        true => Possible::No,
+                        false => status(entry.step, Some((entry, access.touch.address))),
+                    };
                     note(entry.step, possible);
                     if possible == Possible::Yes { Walk::Usual } else { Walk::Past }
                 });
@@ -161,8 +206,12 @@ impl Races {
         entry: Option<(&Entry, u64)>,
     ) -> Possible {
         let step = order.step(last);
-        if step.op == Op::Join && order.step(at).op == Op::Exit {
-            return Possible::No;
+        if step.op == Op::Join {
+            // Nobody is joined before its end, nor, by one who waits without a timeout, before what that needs.
+            let needs = || joined(order, last).is_some_and(|end| order.before(at, end));
+            if order.step(at).op == Op::Exit || self.patient.contains(&step.site) && needs() {
+                return Possible::No;
+            }
         }
         if waiting.since <= at {
             if nodes[at as usize].enabled.contains(step.thread) {
@@ -234,7 +283,9 @@ impl Races {
             }
         }
         let node = &mut nodes[earlier as usize];
-        if initials.meets(node.backtrack.with(node.asleep)) {
+        // Who waits in vain there can only have come in the end, and could not have.
+        let initials = initials.without(node.vain);
+        if initials.is_empty() || initials.meets(node.backtrack.with(node.asleep)) {
             return;
         }
         let able = initials.without(initials.without(node.enabled));
@@ -244,4 +295,11 @@ impl Races {
             None => node.backtrack = node.backtrack.with(node.enabled),
         }
     }
+}
+
+/// The end of the thread that is joined in a step, unless time was up.
+fn joined(order: &Order, join: u32) -> Option<u32> {
+    let thread = order.accesses(join).iter().find_map(|access| access.touch.thread())?;
+    let last = order.last_of(thread).checked_sub(1)?;
+    (order.step(last).op == Op::Exit).then_some(last)
 }

@@ -19,15 +19,15 @@ pub(super) struct Follow<'a>(pub &'a mut Exhaustive);
 #[derive(Debug, Default)]
 pub(super) struct Underway {
     /// The number of its event; 0 before the first.
-    number: u64,
-    /// Events so far that were part of the step before them: rounds of a busy wait.
+    pub number: u64,
+    /// Events so far that were part of the step before them, or of none: rounds of a busy wait.
     repeated: u64,
     /// How many questions it has asked.
     asked: usize,
-    thread: u32,
-    first: Option<(Op, SiteId)>,
-    everything: bool,
-    accesses: Vec<Access>,
+    pub thread: u32,
+    pub first: Option<(Op, SiteId)>,
+    pub everything: bool,
+    pub accesses: Vec<Access>,
     /// Those that are in the list: a thread that is alone may touch the same for long, in one step.
     listed: FxHashSet<Access>,
 }
@@ -40,11 +40,28 @@ impl Underway {
         self.asked = 0;
         self.first = None;
     }
+
+    /// The step did not happen.
+    pub fn skip(&mut self) {
+        self.repeated += 1;
+        self.number -= 1;
+        self.asked = 0;
+        self.first = None;
+    }
 }
 
 impl Scheduler for Follow<'_> {
     fn next(&mut self, view: &View<'_>) -> Choice {
         let search = &mut *self.0;
+        search.sees_time |= !view.early.is_empty() || view.enabled.iter().any(|it| it.by_time);
+        if search.runs_on {
+            return search.any(view);
+        }
+        if let Why::Waits { steps } = view.why
+            && let Some(choice) = search.came_round(view, steps)
+        {
+            return choice;
+        }
         search.end_step();
         let depth = (view.events - search.underway.repeated) as usize;
         if depth < search.nodes.len() {
@@ -76,6 +93,9 @@ impl Scheduler for Follow<'_> {
     fn watch(&mut self, executed: &Executed<'_>) {
         let search = &mut *self.0;
         search.blind.observe(executed);
+        if search.runs_on {
+            return;
+        }
         let Executed { thread, what, .. } = executed;
         search.underway.repeated += u64::from(executed.repeats);
         // The number of its step.
@@ -149,13 +169,25 @@ impl Exhaustive {
         let above = self.nodes.last();
         let spent = above.map_or(0, Node::deviations);
         let early = if spent < self.bound { view.early } else { &[] };
-        let sets = (threads_of(view.enabled), threads_of(early));
-        let (Some(enabled), Some(early)) = sets else {
+        let sets = (threads_of(view.enabled), threads_of(early), threads_of(view.early));
+        let (Some(enabled), Some(early), Some(timed)) = sets else {
             return self.stop(view, Stop::TooManyThreads);
         };
-        let able = enabled;
-        let enabled = able.with(early);
+        let (waits, resigned) = match (above, (self.order.len() as u32).checked_sub(1)) {
+            (Some(above), Some(last)) => {
+                let everything = self.order.step(last).everything;
+                let waits = above.waits_after(self.order.accesses(last), everything);
+                (waits, above.resigned.with(self.resigns))
+            }
+            _ => (Vec::new(), self.resigns),
+        };
+        let mut vain = resigned;
+        waits.iter().for_each(|waits| vain.insert(waits.thread));
+        let enabled = enabled.with(early).without(vain);
         self.enabled = enabled;
+        if enabled.is_empty() {
+            return self.run_on(view);
+        }
         if self.lanes.is_root(&self.nodes) && !self.lanes.takes_next() {
             return self.stop(view, Stop::NotMine);
         }
@@ -166,7 +198,9 @@ impl Exhaustive {
             _ => Vec::new(),
         };
         let mut node = Node::new(enabled, sleep);
-        node.early = early;
+        (node.waits, node.vain, node.resigned) = (waits, vain, resigned);
+        self.resigns = ThreadSet::default();
+        (node.early, node.timed) = (early, timed);
         node.spent = spent;
         node.by_time = early;
         let by_time = view.enabled.iter().filter(|ready| ready.by_time);
@@ -184,10 +218,14 @@ impl Exhaustive {
             node.backtrack.insert(thread);
         }
         self.nodes.push(node);
+        self.one_event(thread)
+    }
+
+    pub(super) fn one_event(&self, thread: u32) -> Choice {
         Choice { thread: ThreadId(thread), events: 1 }
     }
 
-    fn stop(&mut self, view: &View<'_>, why: Stop) -> Choice {
+    pub(super) fn stop(&mut self, view: &View<'_>, why: Stop) -> Choice {
         self.stopped.get_or_insert(why);
         Choice { thread: view.enabled[0].thread, events: 0 }
     }
@@ -203,8 +241,9 @@ impl Exhaustive {
 }
 
 /// Who goes on, if anybody is awake: the youngest, so that the first run is one that other strategies hardly make.
-fn awake(node: &Node, view: &View<'_>) -> Option<u32> {
-    let yielded = |thread: u32| view.why == Why::Yielded && thread == view.current.0;
+pub(super) fn awake(node: &Node, view: &View<'_>) -> Option<u32> {
+    let gives_way = matches!(view.why, Why::Yielded | Why::Waits { .. });
+    let yielded = |thread: u32| gives_way && thread == view.current.0;
     let offered = view.enabled.iter().chain(view.early).map(|ready| ready.thread.0);
     let awake = offered.filter(|thread| node.is_awake(*thread));
     awake.max_by_key(|thread| (!node.early.contains(*thread), !yielded(*thread), *thread))

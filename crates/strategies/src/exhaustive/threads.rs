@@ -28,8 +28,17 @@ impl ThreadSet {
         self.0 & other.0 != 0
     }
 
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     pub fn len(self) -> u32 {
         self.0.count_ones()
+    }
+
+    /// The thread that was created last.
+    pub fn last(self) -> Option<u32> {
+        (self.0 != 0).then(|| u128::BITS - 1 - self.0.leading_zeros())
     }
 
     /// The thread that was created first.

@@ -19,6 +19,12 @@ pub(super) struct Node {
     pub asleep: ThreadSet,
     /// The same with what their steps did.
     pub sleep: Vec<Sleeper>,
+    /// How many of them slept when the node was new.
+    inherited: usize,
+    /// Who waits busily, and for what (`waits.rs`); all who cannot do anything here; and who will not do anything any more.
+    pub waits: Vec<Sleeper>,
+    pub vain: ThreadSet,
+    pub resigned: ThreadSet,
     /// The answers to the questions that the present step asks.
     pub answers: Vec<Answer>,
     /// What the present step did with other answers.
@@ -28,6 +34,8 @@ pub(super) struct Node {
     /// Who goes on by letting time pass, and for whom of these that is a deviation.
     pub by_time: ThreadSet,
     pub early: ThreadSet,
+    /// Who could go on by a deviation, within the bound or not.
+    pub timed: ThreadSet,
     /// Deviations on the way here.
     pub spent: u32,
     /// The thread that took the step before arrived at an event that it cannot execute.
@@ -56,7 +64,12 @@ impl Node {
     pub fn new(enabled: ThreadSet, sleep: Vec<Sleeper>) -> Node {
         let mut asleep = ThreadSet::default();
         sleep.iter().for_each(|sleeper| asleep.insert(sleeper.thread));
+        let inherited = sleep.len();
         Node {
+            inherited,
+            waits: Vec::new(),
+            vain: ThreadSet::default(),
+            resigned: ThreadSet::default(),
             thread: 0,
             enabled,
             backtrack: ThreadSet::default(),
@@ -67,6 +80,7 @@ impl Node {
             ends: false,
             by_time: ThreadSet::default(),
             early: ThreadSet::default(),
+            timed: ThreadSet::default(),
             spent: 0,
             blocked: false,
             level: 0,
@@ -80,6 +94,31 @@ impl Node {
     /// How many threads there are to choose from.
     pub fn choices(&self) -> u32 {
         self.enabled.without(self.asleep).len()
+    }
+
+    /// Whether nothing was explored from here yet.
+    pub fn is_fresh(&self) -> bool {
+        self.sleep.len() == self.inherited
+    }
+
+    /// A thread waits busily here.
+    pub fn hinder(&mut self, waits: &Sleeper) {
+        let mut one = ThreadSet::default();
+        one.insert(waits.thread);
+        if !self.vain.contains(waits.thread) {
+            self.waits.push(waits.clone());
+        }
+        self.vain = self.vain.with(one);
+        self.enabled = self.enabled.without(one);
+        self.backtrack = self.backtrack.without(one);
+    }
+
+    /// Who still waits busily after a step that is explored from here.
+    pub fn waits_after(&self, made: &[Access], everything: bool) -> Vec<Sleeper> {
+        let still = |waits: &&Sleeper| {
+            waits.thread != self.thread && !waits.footprint.depends_on(made, everything)
+        };
+        self.waits.iter().filter(still).cloned().collect()
     }
 
     /// Who sleeps in the state after a step that is explored from here.
@@ -105,6 +144,10 @@ impl Node {
         let Some(next) = self.backtrack.without(self.asleep).without(done).first() else {
             return false;
         };
+        if self.vain.contains(self.thread) {
+            self.thread = next;
+            return true;
+        }
         let mut footprint = Footprint { ends: self.ends, ..made() };
         if let Some(otherwise) = self.otherwise.take() {
             footprint.add(otherwise);

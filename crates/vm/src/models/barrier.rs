@@ -1,6 +1,6 @@
 //! `pthread_barrier_*`: arrive, and leave once all have arrived.
 
-use unravel_trace::{EventKind, Op, SiteId};
+use unravel_trace::{EventKind, Meeting, Op, Operand, SiteId};
 
 use super::{Args, Family, Flow, OK, error};
 use crate::machine::Machine;
@@ -17,6 +17,17 @@ const BYTES: u64 = barrier::BYTES;
 const USED: u64 = barrier::USED;
 
 impl Machine {
+    /// The meeting that a thread arrives for, if it does not look who is the last.
+    pub(crate) fn meeting(&self, site: SiteId, address: u64) -> Operand {
+        let access = self.program.accesses.get(site.index());
+        if access.is_none_or(|access| !access.is_ignored) {
+            return Operand::None;
+        }
+        let number = barrier::generation(address);
+        let is_full = barrier::arrived(address) + 1 >= barrier::count(address);
+        Operand::Meeting(Meeting { number, is_full })
+    }
+
     fn check_barrier(&mut self, address: u64, site: SiteId) {
         self.check_sync(address, USED, true);
         match barrier::state(address) {
@@ -76,7 +87,7 @@ fn wait(m: &mut Machine, a: Args) -> Flow {
     }
     m.made_progress();
     m.record_sync(a.site(), (address, BYTES), |at| EventKind::BarrierArrive { at });
-    m.point(Op::Acquire, address, BYTES as u32, a.site(), Need::Barrier(address, generation));
+    m.leave_point(address, BYTES as u32, generation, a.site());
     m.record_sync(a.site(), (address, BYTES), |at| EventKind::BarrierLeave { at });
     // One thread is told that it is the last.
     if last { error(libc::PTHREAD_BARRIER_SERIAL_THREAD) } else { OK }
