@@ -99,7 +99,8 @@ fn a_busy_wait_has_happened_once_it_is_over() {
     let globals = "#include <stdatomic.h>\natomic_int flag, lock; int x;";
     let source = threads(globals, &["while (!flag) ; x++;", "x++; flag = 1;"]);
     assert_eq!(classes("spin", &source), 1);
-    let section = "for (int e = 0; !atomic_compare_exchange_strong(&lock, &e, 1); e = 0) ; x++; lock = 0;";
+    let section =
+        "for (int e = 0; !atomic_compare_exchange_strong(&lock, &e, 1); e = 0) ; x++; lock = 0;";
     assert_eq!(classes("spinlock", &threads(globals, &[section; 3])), 6, "3!");
 }
 

@@ -39,13 +39,14 @@ impl Touch {
     pub fn of(pending: &Pending) -> Touch {
         let Some(touch) = touches(pending).next() else { return Touch::Nothing };
         let unravel_trace::Touch { address, writes: write, role, .. } = touch;
-        match role {
+        // Updates that commute are told in their order, as all are: the values on the way differ.
+        match role.usual() {
             Role::Data => Touch::Memory { address, bytes: pending.bytes, write },
             Role::Free => Touch::Free { address },
             Role::Life | Role::Outside => Touch::Nothing,
             // Going on after a wait is taking what was waited for.
             Role::Wake => Touch::Sync { address, role: Role::Acquire },
-            _ => Touch::Sync { address, role },
+            role => Touch::Sync { address, role },
         }
     }
 

@@ -183,7 +183,7 @@ impl Touch {
 
 impl Role {
     /// What an event does that is the same for those that commute and those that do not.
-    fn usual(self) -> Role {
+    pub fn usual(self) -> Role {
         match self {
             Role::Blind(_) => Role::Data,
             Role::Arrive(_) => Role::Wait,

@@ -215,8 +215,8 @@ fn one_program() {
         return;
     };
     let libraries = built.expect("it was loaded").libs;
-    let mut input = Input::default();
-    input.args = arguments.split_whitespace().map(str::to_owned).collect();
+    let args = arguments.split_whitespace().map(str::to_owned).collect();
+    let mut input = Input { args, ..Input::default() };
     input.limits.max_steps = MAX_STEPS;
     let options = Options { program_name: "program".into(), libraries, engine };
     let mut vm = Vm::new(program, options).expect("a machine");
