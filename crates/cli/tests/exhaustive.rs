@@ -95,12 +95,38 @@ fn sections_are_permuted() {
 }
 
 #[test]
-fn a_busy_wait_ends() {
-    let globals = "#include <stdatomic.h>\natomic_int flag; int x;";
+fn a_busy_wait_has_happened_once_it_is_over() {
+    let globals = "#include <stdatomic.h>\natomic_int flag, lock; int x;";
     let source = threads(globals, &["while (!flag) ; x++;", "x++; flag = 1;"]);
-    // The waiting thread does not look in vain, or once, or again with a state it was in before, and then waits.
-    let classes = classes("spin", &source);
-    assert!((2..=4).contains(&classes), "{classes} classes");
+    assert_eq!(classes("spin", &source), 1);
+    let section =
+        "for (int e = 0; !atomic_compare_exchange_strong(&lock, &e, 1); e = 0) ; x++; lock = 0;";
+    assert_eq!(classes("spinlock", &threads(globals, &[section; 3])), 6, "3!");
+}
+
+#[test]
+fn a_wait_that_nobody_ends_is_a_livelock() {
+    let globals = "#include <stdatomic.h>\natomic_int x, y;";
+    let source = threads(globals, &["while (!x) ; y = 1;", "if (y) x = 1;", "x = x;"]);
+    let directory = directory("exhaustive-livelock");
+    write(&directory, "program.c", &source);
+    let explored = explore(&[directory.join("program.c")], "exhaustive");
+    assert!(explored.complete && explored.failures == 1, "{explored:?}");
+}
+
+#[test]
+fn what_an_event_did_counts() {
+    let globals = "#include <stdatomic.h>\natomic_int x; pthread_barrier_t b;";
+    let one = |i: u32| format!("int e = 0; atomic_compare_exchange_strong(&x, &e, {i});");
+    let (a, b, c) = (one(1), one(2), one(3));
+    assert_eq!(classes("exchanges", &threads(globals, &[&a, &b, &c])), 3, "who is first");
+    assert_eq!(classes("updates", &threads(globals, &["x++;", "x += 2;", "x--;"])), 1);
+    assert_eq!(classes("looks", &threads(globals, &["x++;", "x += 2;", "(void)x;"])), 4);
+    let source = threads(globals, &["pthread_barrier_wait(&b);"; 3])
+        .replace("pthread_t t[3];", "pthread_t t[3]; pthread_barrier_init(&b, 0, 3);");
+    assert_eq!(classes("meeting", &source), 1);
+    let looks = source.replace("pthread_barrier_wait(&b);", "if (pthread_barrier_wait(&b)) x = 1;");
+    assert!(classes("last", &looks) >= 3, "who is last");
 }
 
 #[test]
@@ -165,7 +191,8 @@ impl Lab {
     }
 
     fn run(&mut self, scheduler: &mut dyn Scheduler) -> Run {
-        let want = Want { learn: true, prune_spins: true, ..Want::only(Detail::Outcome) };
+        let want =
+            Want { learn: true, prune_spins: true, awaits: true, ..Want::only(Detail::Outcome) };
         let job = Job { input: &Input::default(), visible: &self.visible, want };
         self.vm.run(&job, scheduler, &mut ()).expect("the machine is well")
     }

@@ -31,7 +31,9 @@ const MOST: &str = "UNRAVEL_BRUTE_FORCE_MOST";
 const SAID: &str = "said:";
 /// The bounds on deviations that are compared.
 const BOUNDS: [u32; 3] = [0, 1, 2];
-const SEED: u64 = 1;
+/// How many programs there are to be compared, and from which seed, if not the usual number from the usual one.
+const PROGRAMS: &str = "UNRAVEL_BRUTE_FORCE_PROGRAMS";
+const SEED: &str = "UNRAVEL_BRUTE_FORCE_SEED";
 
 /// How much is compared.
 struct Extent {
@@ -41,10 +43,15 @@ struct Extent {
 
 /// The full suite fuzzes longer, and says so by this variable.
 fn extent() -> Extent {
-    match std::env::var("UNRAVEL_FUZZ_ITERS") {
+    let usual = match std::env::var("UNRAVEL_FUZZ_ITERS") {
         Ok(_) => Extent { programs: 300, most: 200_000 },
         Err(_) => Extent { programs: 36, most: 20_000 },
-    }
+    };
+    Extent { programs: number(PROGRAMS).unwrap_or(usual.programs), ..usual }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|text| text.parse().expect("a number"))
 }
 
 /// What the comparisons of many programs came to.
@@ -66,6 +73,7 @@ fn exhaustive_search_sees_what_brute_force_sees() {
     std::fs::create_dir_all(&directory).expect("a directory for the test");
     let tally = Mutex::new(Tally::default());
     let next = AtomicU64::new(0);
+    let seed = number(SEED).unwrap_or(1);
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     std::thread::scope(|scope| {
         for _ in 0..cores {
@@ -73,7 +81,7 @@ fn exhaustive_search_sees_what_brute_force_sees() {
                 while tally.lock().expect("no comparison panics").compared < programs {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let path = directory.join(format!("program-{number}.c"));
-                    let source = programs::program(&mut Rng::new(Rng::derive(SEED, number)));
+                    let source = programs::program(&mut Rng::new(Rng::derive(seed, number)));
                     std::fs::write(&path, source).expect("the program is written");
                     let said = explore(&path, most);
                     tally.lock().expect("no comparison panics").add(&path, &said);
@@ -136,7 +144,7 @@ fn explore(source: &Path, most: u64) -> Vec<String> {
 #[ignore = "compares one program, for the test above"]
 fn one_program() {
     let source = PathBuf::from(std::env::var(SOURCE).expect("the program is named"));
-    let most = std::env::var(MOST).map_or(200_000, |text| text.parse().expect("a number"));
+    let most = number(MOST).unwrap_or(200_000);
     let mut lab = Lab::new(&source);
     println!();
     // What there is if a search said that further deviations change nothing.
@@ -202,8 +210,9 @@ impl Lab {
         Lab { vm: Vm::new(program, options).expect("a machine"), visible: VisibleSet::default() }
     }
 
-    fn run(&mut self, scheduler: &mut dyn Scheduler) -> Run {
-        let want = Want { learn: true, prune_spins: true, ..Want::only(Detail::Outcome) };
+    /// One run; only a search knows what to make of busy waits.
+    fn run(&mut self, scheduler: &mut dyn Scheduler, awaits: bool) -> Run {
+        let want = Want { learn: true, prune_spins: true, awaits, ..Want::only(Detail::Outcome) };
         let job = Job { input: &Input::default(), visible: &self.visible, want };
         self.vm.run(&job, scheduler, &mut ()).expect("the machine is well")
     }
@@ -212,7 +221,7 @@ impl Lab {
     fn brute_force(&mut self, bound: u32, most: u64) -> Option<All> {
         let (mut every, mut ends, mut runs) = (Every::new(bound), BTreeSet::new(), 0);
         while runs < most {
-            let run = self.run(&mut every);
+            let run = self.run(&mut every, false);
             runs += 1;
             if self.visible.merge(&run.learned) {
                 (every, ends, runs) = (Every::new(bound), BTreeSet::new(), 0);
@@ -233,7 +242,7 @@ impl Lab {
             let (mut search, mut ends) = (Exhaustive::within(bound, 0, 1), BTreeSet::new());
             loop {
                 let Some(mut scheduler) = search.scheduler() else { break };
-                let run = self.run(&mut *scheduler);
+                let run = self.run(&mut *scheduler, true);
                 drop(scheduler);
                 search.learn(&run);
                 if self.visible.merge(&run.learned) {

@@ -1,8 +1,8 @@
 //! Small random programs with threads, as C sources.
 //!
 //! Two or three threads with two to five operations each: atomics, sections under a lock, tried and timed locks, condition
-//! variables, semaphores, sleeps, short loops, waits by looking at memory or at the clock, signals, timers, and assertions that hold in
-//! some orders only. Waits are bounded or not. `main` joins
+//! variables, semaphores, sleeps, short loops, waits by looking at memory or at the clock, spin locks of several kinds, barriers,
+//! updates that nobody looks at, assumptions, signals, timers, and assertions that hold in some orders only. Waits are bounded or not. `main` joins
 //! the threads and returns what is left as its exit code, with what each thread saw last, so that two searches that see the
 //! same codes have seen the same ends. Each operation has a line of its own: a line says which one failed. Loops end, or only look:
 //! every run ends or is stuck.
@@ -21,8 +21,10 @@ const HEAD: &str = "\
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
-static atomic_int x, y;
+static atomic_int x, y, l;
 static int g;
+static pthread_barrier_t b;
+void __VERIFIER_assume(int);
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 static pthread_rwlock_t w = PTHREAD_RWLOCK_INITIALIZER;
@@ -72,6 +74,7 @@ pub fn program(rng: &mut Rng) -> String {
     source += "int main(void)\n{\n\tpthread_t t[3];\n\tvoid *r[3] = { 0, 0, 0 };\n";
     source += "\tfirst = pthread_self();\n\tsignal(SIGUSR1, handle);\n\tsignal(SIGALRM, handle);\n";
     source += &format!("\tsem_init(&s, 0, {});\n\tmtx_init(&k, mtx_plain);\n", rng.below(2));
+    source += "\tpthread_barrier_init(&b, 0, 2);\n";
     for number in 0..threads {
         source += &format!("\tpthread_create(&t[{number}], 0, t{number}, 0);\n");
     }
@@ -114,7 +117,7 @@ fn operation(rng: &mut Rng) -> Operation {
     let lock = if rng.below(5) == 0 { "n" } else { "m" };
     let ms = 1 + rng.below(3);
     let inside = *rng.pick(&["g++;", "g = 1;", "r = g;"]);
-    let (source, events) = match rng.below(43) {
+    let (source, events) = match rng.below(70) {
         0 | 1 => (format!("r = {a};"), 1),
         2 | 3 => (format!("{a} = {value};"), 1),
         4 | 5 => (format!("r = atomic_fetch_add(&{a}, 1);"), 1),
@@ -196,9 +199,54 @@ fn operation(rng: &mut Rng) -> Operation {
             ),
             4,
         ),
-        _ => assertion(rng),
+        38..=42 => assertion(rng),
+        _ => synchronisation(rng),
     };
     (source, events)
+}
+
+/// What exhaustive search takes for less than it looks like: exchanges that are refused, busy waits, meetings, assumptions,
+/// updates that commute.
+fn synchronisation(rng: &mut Rng) -> Operation {
+    let a = *rng.pick(&["x", "y"]);
+    let value = 1 + rng.below(2);
+    let before = rng.below(2);
+    let inside = *rng.pick(&["g++;", "g = 1;", "r = g;", "x++;", "y = 2;"]);
+    match rng.below(20) {
+        0 | 1 => (format!("atomic_fetch_add(&{a}, {value});"), 1),
+        2 => (format!("{a} += {value};"), 1),
+        3 => (format!("atomic_fetch_or(&{a}, {value});"), 1),
+        4 => (format!("atomic_fetch_and(&{a}, {value});"), 1),
+        5 => (exchange("strong", a, before, value), 1),
+        6 => (
+            format!(
+                "for (int e = 0; !atomic_compare_exchange_strong(&l, &e, 1); e = 0) ; {inside} l = 0;"
+            ),
+            3,
+        ),
+        7 => (
+            format!(
+                "for (int e = 0; !atomic_compare_exchange_weak(&l, &e, 1); e = 0) ; {inside} l = 0;"
+            ),
+            3,
+        ),
+        8 => (format!("while (atomic_exchange(&l, 1)) ; {inside} l = 0;"), 3),
+        9 => (
+            format!("do while (l) sched_yield(); while (atomic_exchange(&l, 1)); {inside} l = 0;"),
+            4,
+        ),
+        10 => {
+            (format!("while (pthread_mutex_trylock(&m)) ; {inside} pthread_mutex_unlock(&m);"), 3)
+        }
+        11 => (format!("while ({a} != {value}) ;"), 1),
+        12 => (format!("while ({a} == {before}) sched_yield();"), 1),
+        13 => ("while (x == 0 && y == 0) ;".into(), 2),
+        14 => (format!("while (x != y) ; r = {a};"), 3),
+        15 | 16 => ("pthread_barrier_wait(&b);".into(), 2),
+        17 => ("r = pthread_barrier_wait(&b) != 0;".into(), 2),
+        18 => (format!("__VERIFIER_assume({a} == {before});"), 1),
+        _ => (format!("__VERIFIER_assume({a} != {value} || r == 0);"), 1),
+    }
 }
 
 fn exchange(strength: &str, a: &str, before: u32, after: u32) -> String {
