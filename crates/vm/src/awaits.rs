@@ -29,7 +29,8 @@ pub(crate) struct Arrival {
 }
 
 impl Machine {
-    /// Whether the thread only lets others go first: part of the step before.
+    /// Whether the thread only lets others go first: part of the step before, if there was one since it did so last. A loop that does
+    /// nothing else would never be looked at.
     #[inline]
     pub(crate) fn is_pause(&self, op: Op, need: Need) -> bool {
         self.awaits
@@ -37,6 +38,7 @@ impl Machine {
             && need == Need::Nothing
             && self.alive > 1
             && self.threads[self.current].atomic == 0
+            && self.threads[self.current].paused_at != Some(self.threads[self.current].steps)
     }
 
     /// A thread arrives at a point. True if it was there in the same state, and has changed nothing since.

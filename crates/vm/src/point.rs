@@ -165,6 +165,9 @@ impl Machine {
         let enabled_already =
             need == Need::Nothing || self.is_satisfied(me, need) || self.is_interrupted(me);
         let mut repeats = self.is_pause(pending.op, need) && enabled_already;
+        if repeats {
+            self.threads[me].paused_at = Some(self.threads[me].steps);
+        }
         let mut waits = false;
         if self.prune_spins && !repeats {
             self.look_for_spin(me);

@@ -110,6 +110,8 @@ pub(crate) struct Thread {
     pub arrivals: FxHashMap<u64, crate::awaits::Arrival>,
     pub came_round: u32,
     pub steps: u32,
+    /// How many it had taken when it last only let others go first.
+    pub paused_at: Option<u32>,
     /// Where rounds are skipped: what it has done since anything changed, and whether all its stores are watched.
     pub round: crate::spin_rounds::Round,
     pub looks_for_spin: bool,
@@ -250,6 +252,7 @@ impl Thread {
             arrivals: FxHashMap::default(),
             came_round: 0,
             steps: 0,
+            paused_at: None,
             round: crate::spin_rounds::Round::default(),
             looks_for_spin: false,
             timed_out: false,
