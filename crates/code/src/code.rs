@@ -599,3 +599,27 @@ pub enum Inst {
         reason: u32,
     },
 }
+
+impl Inst {
+    /// Whether the instruction behind this one may come next.
+    pub fn falls_through(&self) -> bool {
+        use Inst::*;
+        !matches!(
+            self,
+            Jump { .. }
+                | Branch { .. }
+                | BranchEq { .. }
+                | BranchNe { .. }
+                | BranchSlt32 { .. }
+                | BranchSlt64 { .. }
+                | BranchUlt { .. }
+                | Switch { .. }
+                | IndirectJump { .. }
+                | Return { .. }
+                | ReturnVoid
+                | Resume { .. }
+                | Unreachable
+                | Trap { .. }
+        )
+    }
+}

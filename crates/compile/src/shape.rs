@@ -232,22 +232,7 @@ pub(crate) fn targets(program: &Program, inst: &Inst) -> Vec<Target> {
 
 /// Whether compiled code does not go on behind an instruction.
 pub(crate) fn ends_block(program: &Program, inst: &Inst) -> bool {
-    use Inst::*;
-    !is_plain(program, inst)
-        || matches!(
-            inst,
-            Jump { .. }
-                | Branch { .. }
-                | BranchEq { .. }
-                | BranchNe { .. }
-                | BranchSlt32 { .. }
-                | BranchSlt64 { .. }
-                | BranchUlt { .. }
-                | Switch { .. }
-                | Call { .. }
-                | Return { .. }
-                | ReturnVoid
-        )
+    !is_plain(program, inst) || !inst.falls_through() || matches!(inst, Inst::Call { .. })
 }
 
 /// A set of slots.

@@ -278,13 +278,8 @@ fn merged(stretches: Vec<Stretch>, files: &Files) -> Vec<Stretch> {
     distinct
 }
 
-/// Orders that close a cycle with a cause.
-fn orders(
-    index: usize,
-    class: &CauseClass,
-    analysis: &Analysis,
-    files: &mut Files,
-) -> Vec<Proposal> {
+/// What should come first and what then, so that a cycle is closed with the first cause of a class.
+fn closing(class: &CauseClass, analysis: &Analysis) -> Vec<(Spot, Spot)> {
     let Some(cause) = class.causes.first() else { return Vec::new() };
     let graph = Graph::of(cause);
     let participants = || cause.orders.iter().flat_map(|order| [&order.first, &order.second]);
@@ -292,9 +287,19 @@ fn orders(
         let who = participants().find(|who| who.key == graph.events[event])?;
         spot(who, &analysis.stacks)
     };
+    let orders = graph.closing(cause).into_iter().take(MOST_ORDERS);
+    orders.filter_map(|(first, then)| Some((spot_of(first)?, spot_of(then)?))).collect()
+}
+
+/// Orders that close a cycle with a cause.
+fn orders(
+    index: usize,
+    class: &CauseClass,
+    analysis: &Analysis,
+    files: &mut Files,
+) -> Vec<Proposal> {
     let mut candidates = Vec::new();
-    for (first, then) in graph.closing(cause).into_iter().take(MOST_ORDERS) {
-        let (Some(first), Some(then)) = (spot_of(first), spot_of(then)) else { continue };
+    for (first, then) in closing(class, analysis) {
         let firsts = by_frame(&first, files);
         let thens = by_frame(&then, files);
         for (out, first) in firsts.iter().enumerate() {

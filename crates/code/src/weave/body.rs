@@ -35,29 +35,6 @@ struct Edge {
     to: SiteId,
 }
 
-/// Whether the instruction behind this one may come next.
-pub(super) fn falls_through(inst: &Inst) -> bool {
-    use Inst::*;
-    let ends = matches!(
-        inst,
-        Jump { .. }
-            | Branch { .. }
-            | BranchEq { .. }
-            | BranchNe { .. }
-            | BranchSlt32 { .. }
-            | BranchSlt64 { .. }
-            | BranchUlt { .. }
-            | Switch { .. }
-            | IndirectJump { .. }
-            | Return { .. }
-            | ReturnVoid
-            | Resume { .. }
-            | Unreachable
-            | Trap { .. }
-    );
-    !ends
-}
-
 fn leaves_the_function(inst: &Inst) -> bool {
     matches!(inst, Inst::Return { .. } | Inst::ReturnVoid | Inst::Resume { .. })
 }
@@ -91,7 +68,7 @@ impl<'w> BodyWeaver<'w> {
         for (index, (inst, place)) in old.code.iter().zip(&old.places).enumerate() {
             let arrival = match index.checked_sub(1) {
                 None => Some(self.arrival()),
-                Some(before) if falls_through(&old.code[before]) => {
+                Some(before) if old.code[before].falls_through() => {
                     Some(self.edge(before, index as Target))
                 }
                 Some(_) => None,

@@ -25,8 +25,7 @@ impl Inside {
     pub fn spans_of(&self, body: &Body) -> Vec<Vec<usize>> {
         let mut spans: Vec<Vec<usize>> = Vec::with_capacity(body.code.len());
         for (index, site) in body.places.iter().enumerate() {
-            let before =
-                index.checked_sub(1).filter(|before| body::falls_through(&body.code[*before]));
+            let before = index.checked_sub(1).filter(|before| body.code[*before].falls_through());
             let inherited = || before.map_or_else(Vec::new, |before| spans[before].clone());
             let own = self.sites[site.index()].clone().unwrap_or_else(inherited);
             spans.push(own);

@@ -149,7 +149,11 @@ pub fn check(program: &Program) {
         assert_eq!(body.slots as usize, (body.constants_at as usize) + body.constants.len());
         assert_eq!(body.frame_bytes % 16, 0);
         assert_eq!(function.signature.params.len(), body.params.len());
-        assert!(ends(body.code.last()), "falls off the end: {}", context());
+        assert!(
+            body.code.last().is_some_and(|inst| !inst.falls_through()),
+            "falls off the end: {}",
+            context()
+        );
         assert!(body.places.iter().all(|place| place.index() < program.sites.len()));
         assert!(body.unwind.is_sorted(), "{}", context());
         let inside = |target: u32| (target as usize) < body.code.len();
@@ -182,29 +186,6 @@ pub fn check(program: &Program) {
     }
     let addresses: Vec<u64> = program.globals.iter().map(|global| global.address).collect();
     assert!(addresses.is_sorted());
-}
-
-fn ends(inst: Option<&Inst>) -> bool {
-    use Inst::*;
-    matches!(
-        inst,
-        Some(
-            Jump { .. }
-                | Branch { .. }
-                | BranchEq { .. }
-                | BranchNe { .. }
-                | BranchSlt32 { .. }
-                | BranchSlt64 { .. }
-                | BranchUlt { .. }
-                | Switch { .. }
-                | IndirectJump { .. }
-                | Return { .. }
-                | ReturnVoid
-                | Resume { .. }
-                | Unreachable
-                | Trap { .. }
-        )
-    )
 }
 
 /// Registers, targets and indices of one instruction are in range. Registers are found in the `Debug`

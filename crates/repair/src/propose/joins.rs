@@ -8,12 +8,11 @@ use unravel_causes::Analysis;
 use unravel_results::{CauseClass, RepairKind};
 
 use super::moved::is_ancestor;
-use super::{MOST_ORDERS, Proposal};
-use crate::graph::Graph;
+use super::{Proposal, closing};
 use crate::measures::Measure;
 use crate::rewrite::{Edit, Rewrite};
 use crate::source::{Call, Region, Source};
-use crate::spots::{Files, Spot, Stretch, position, spot};
+use crate::spots::{Files, Spot, Stretch, position};
 use crate::threads::{creations, joins};
 
 /// What a join costs: it is what a reader would look for first.
@@ -26,16 +25,8 @@ pub(super) fn missing_joins(
     analysis: &Analysis,
     files: &mut Files,
 ) -> Vec<Proposal> {
-    let Some(cause) = class.causes.first() else { return Vec::new() };
-    let graph = Graph::of(cause);
-    let participants = || cause.orders.iter().flat_map(|order| [&order.first, &order.second]);
-    let spot_of = |event: usize| {
-        let who = participants().find(|who| who.key == graph.events[event])?;
-        spot(who, &analysis.stacks)
-    };
     let mut found: Vec<Proposal> = Vec::new();
-    for (first, then) in graph.closing(cause).into_iter().take(MOST_ORDERS) {
-        let (Some(first), Some(then)) = (spot_of(first), spot_of(then)) else { continue };
+    for (first, then) in closing(class, analysis) {
         if !is_ancestor(&then.thread, &first.thread) {
             continue;
         }
