@@ -2,7 +2,7 @@
 
 use unravel_trace::{Place, Site};
 
-use super::{Measure, Span, body};
+use super::{Measure, Span};
 use crate::{Body, Program};
 
 /// For each site of a program: indices of the measures in whose span it lies; `None` if it has no line.
