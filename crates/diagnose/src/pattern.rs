@@ -397,3 +397,13 @@ fn places(orders: &[CausalOrder]) -> Vec<Place> {
     places.dedup();
     places
 }
+
+/// `a`, `a and b`, `a, b, c and d`, `a, b, c and 3 more`.
+pub fn listed(texts: &[String]) -> String {
+    match texts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] if texts.len() <= 4 => format!("{} and {last}", first.join(", ")),
+        _ => format!("{} and {} more", texts[..3].join(", "), texts.len() - 3),
+    }
+}

@@ -29,7 +29,9 @@ pub fn settle(lab: &mut Laboratory<'_>, recorded: &Schedule, bug: &BugId) -> Opt
     let lesson = Lesson { runs: LEARNING_RUNS, also: Some(&recorded.visible), until: None };
     shared.merge(&lab.learn(&lesson, |input, _| input.clone(), |_, _| {}));
     let positions = Positions::new(&points);
-    let mut steer = Steer::new(&mut keys, &[], &positions, &recorded.choices, Mode::Follow);
+    // A thread that had not begun when it failed has no place in the run: without patience it would come first.
+    let mut steer =
+        Steer::new(&mut keys, &[], &positions, &recorded.choices, Mode::Follow).patient();
     let run = lab.run_seeing(&shared, &mut steer, &mut (), Want::only(Detail::Outcome));
     if ending(&run.outcome, bug) != Ending::Failed {
         return None;

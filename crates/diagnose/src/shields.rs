@@ -9,7 +9,7 @@
 //! together; then one with which the program fails in another way.
 //!
 //! `stretches.rs`, `orders.rs` and `environment.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` (with `samples.rs`) and
-//! `ordering.rs` find pattern and words; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
+//! `ordering.rs` find pattern and words; `joins.rs` is about several threads that nobody waits for; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
 //! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled, `recheck.rs` about a condition that nobody
 //! looks at again: there the failing run itself is the evidence.
 
@@ -18,6 +18,7 @@ mod checks;
 mod ended;
 mod environment;
 mod ground;
+mod joins;
 mod naming;
 mod ordering;
 mod orders;
@@ -118,7 +119,9 @@ pub fn explain(
     };
     let said = first
         .or_else(|| scene.by_environment(&mut trials, cause))
-        .or_else(|| scene.by_early_order(&mut trials, cause))
+        .or_else(|| scene.by_early_order(&mut trials, cause, orders::Wanted::is_once))
+        .or_else(|| scene.by_joins(&mut trials, cause))
+        .or_else(|| scene.by_early_order(&mut trials, cause, |_| true))
         .or_else(|| scene.by_stretch(&mut trials, |stretch| !stretch.next_round))
         .or_else(|| scene.by_order(&mut trials, cause))
         .or_else(|| scene.by_other_orders(&mut trials))
@@ -330,13 +333,44 @@ impl Scene<'_> {
     }
 
     /// The same where something is used that nobody has set up yet.
-    fn by_early_order(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
+    fn by_early_order(
+        &self,
+        trials: &mut Trials<'_>,
+        cause: &RootCause,
+        accept: fn(&orders::Wanted) -> bool,
+    ) -> Option<Said> {
+        self.ordered(trials, self.early_uses(cause), accept)
+    }
+
+    fn early_uses(&self, cause: &RootCause) -> Vec<orders::Wanted> {
         // Who is blocked has not come too early: it waits.
         if self.failing.failure.kind == FailureKind::Deadlock {
+            return Vec::new();
+        }
+        let mut candidates = orders::candidates(self.failing, cause, self.passing);
+        candidates.retain(|order| order.is_early_use(self.trace()));
+        candidates
+    }
+
+    /// A thread that uses what several have not done yet, and should have waited for all of them.
+    fn by_joins(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
+        let wanted = joins::Unjoined::of(self.failing, &self.early_uses(cause))?;
+        let shields = [wanted.shield()];
+        let is_promising = trials.may_go_on() && trials.quickly(&shields).is_promising();
+        let trial = is_promising.then(|| trials.thoroughly(&shields))?;
+        if !trial.is_gone()
+            || self.check.as_ref().is_some_and(|check| check.is_avoided(trials, &shields))
+        {
             return None;
         }
-        let candidates = orders::candidates(self.failing, cause, self.passing);
-        self.ordered(trials, candidates, |order| order.is_early_use(self.trace()))
+        let joined = trials.passing_trace(&shields);
+        let words = wanted.words(joined.as_ref());
+        let kept = Kept {
+            shield: shields[0],
+            from: wanted.late.place.clone(),
+            to: wanted.early.place.clone(),
+        };
+        Some((words, trial.evidence(vec![kept]), Vec::new()))
     }
 
     fn ordered(

@@ -82,6 +82,7 @@ impl<'w, 'a> Window<'w, 'a> {
             Shield::Order { first, .. } => (count(*first), 0),
             Shield::Turns { first, then, .. } => (count(*first), count(*then)),
             Shield::Between { first, of, .. } => (by(*of, *first), 0),
+            Shield::Joined { by: of, before } => (by(*of, *before), 0),
             Shield::Atomic { .. } | Shield::Patient { .. } | Shield::Outlived | Shield::Usual => {
                 (0, 0)
             }

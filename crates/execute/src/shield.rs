@@ -1,5 +1,5 @@
 //! Shields: schedules in which a stretch of a thread is never interrupted, something always waits for something else, a wait
-//! does not time out, or the process ends last (design §14). What fails without a shield and never with it is what the shield forbids.
+//! does not time out, a thread waits for those that it started, or the process ends last (design §14). What fails without a shield and never with it is what the shield forbids.
 //!
 //! A scheduler around a scheduler, so that every strategy can be tried with and without, and nothing is woven into the program: a
 //! stretch may begin in one function and end in another.
@@ -74,6 +74,9 @@ impl<S: Scheduler> Shielded<S> {
                 then == mark && self.seen[index] + ahead <= self.done[index]
             }
             Shield::Patient { at } => (ready.by_time || ready.is_over) && at == mark,
+            Shield::Joined { by, before } => {
+                before == mark && self.seen[index] == 0 && is(names, ready.thread, by)
+            }
             Shield::Outlived => ready.pending.op == Op::End,
             Shield::Usual => false,
         })
@@ -140,6 +143,29 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
                 None => free.push(*ready),
             }
         }
+        // A thread waits for those below it, and for no others.
+        let joins = |ready: &Ready| {
+            let shield = self.held_by(ready, view.names)?;
+            matches!(self.shields[shield], Shield::Joined { .. }).then_some(shield)
+        };
+        let below = |ready: &Ready| {
+            let name = |thread: ThreadId| view.names.get(thread.index());
+            let of = name(ready.thread);
+            free.iter().any(|other: &Ready| {
+                of.zip(name(other.thread)).is_some_and(|(of, other)| of.is_ancestor_of(other))
+            })
+        };
+        let alone: Vec<(usize, Ready)> = view
+            .enabled
+            .iter()
+            .filter_map(|ready| Some((joins(ready)?, *ready)))
+            .filter(|(_, ready)| !below(ready))
+            .collect();
+        for (shield, ready) in alone {
+            held.retain(|other| *other != shield);
+            free.push(ready);
+        }
+        free.sort_by_key(|ready| ready.thread);
         let may_go = |ready: &&Ready| self.held_by(ready, view.names).is_none();
         let early: Vec<Ready> = view.early.iter().filter(may_go).copied().collect();
         if held.is_empty() {
@@ -209,6 +235,11 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
                     if first == mark && is(executed.names, thread, of) =>
                 {
                     self.violated |= self.let_go[index] && self.seen[index] == 0;
+                    self.seen[index] += 1;
+                }
+                Shield::Joined { by, before }
+                    if before == mark && is(executed.names, thread, by) =>
+                {
                     self.seen[index] += 1;
                 }
                 Shield::Turns { first, then, ahead } if first == mark || then == mark => {

@@ -53,6 +53,9 @@ pub enum Shield {
     Patient { at: Mark },
     /// The process does not end as long as another thread can go on.
     Outlived,
+    /// When a thread first comes to this place, it waits until all threads below it have ended or can go on no more: as if it had
+    /// joined them.
+    Joined { by: ThreadTag, before: Mark },
     /// The environment answers as it usually does: no wake-up without a signal, no weak operation that fails for no reason, memory
     /// for everybody. Kept by whoever has the input, no scheduler can.
     Usual,
@@ -67,6 +70,7 @@ impl Shield {
             | Shield::Between { first, then, .. }
             | Shield::Turns { first, then, .. } => vec![first, then],
             Shield::Patient { at } => vec![at],
+            Shield::Joined { before, .. } => vec![before],
             Shield::Outlived | Shield::Usual => Vec::new(),
         }
     }

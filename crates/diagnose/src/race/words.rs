@@ -3,6 +3,8 @@
 use unravel_results::{HeldLock, Pattern, Race, RaceAccess, RootCause};
 use unravel_trace::{Place, Verb};
 
+use crate::pattern::listed;
+
 /// `join_after`: one of the two threads waits for the other there, too late.
 pub fn describe(race: &Race, join_after: Option<(usize, Place)>) -> RootCause {
     let [one, other] = &race.accesses;
@@ -110,15 +112,5 @@ fn advice(race: &Race, join_after: Option<(usize, Place)>) -> String {
         false => {
             format!("hold one lock at {} and {}, or make {object} atomic", at(one), at(other))
         }
-    }
-}
-
-/// `a`, `a and b`, `a, b and 3 more`.
-fn listed(texts: &[String]) -> String {
-    match texts {
-        [] => String::new(),
-        [one] => one.clone(),
-        [one, other] => format!("{one} and {other}"),
-        [one, other, rest @ ..] => format!("{one}, {other} and {} more", rest.len()),
     }
 }

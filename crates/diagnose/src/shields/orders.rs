@@ -40,7 +40,7 @@ pub struct End {
     pub verb: Verb,
     /// In the failing run.
     pub event: Option<usize>,
-    mark: Mark,
+    pub mark: Mark,
 }
 
 pub fn candidates(failing: &Failing, cause: &RootCause, all: &[&Trace]) -> Vec<Wanted> {
@@ -402,6 +402,11 @@ impl End {
 }
 
 impl Wanted {
+    /// Whether it is about what each of the two does first, not about how often.
+    pub fn is_once(&self) -> bool {
+        matches!(self.shield, Shield::Order { times: 1, .. } | Shield::Between { .. })
+    }
+
     /// Whether a thread uses what its creator sets up later, or a creator what its thread has not done yet, and does not write
     /// it itself: no stretch of anybody is interrupted then.
     pub fn is_early_use(&self, failing: &Trace) -> bool {

@@ -193,6 +193,8 @@ pub enum KeptKind {
     Patient,
     /// The process does not end while others can go on.
     Outlived,
+    /// A thread waits until those that it started have ended.
+    Joined,
     /// The environment answers as it usually does.
     Usual,
 }
@@ -402,6 +404,7 @@ impl From<&results::Kept> for Kept {
             Shield::Turns { .. } => KeptKind::Turns,
             Shield::Patient { .. } => KeptKind::Patient,
             Shield::Outlived => KeptKind::Outlived,
+            Shield::Joined { .. } => KeptKind::Joined,
             Shield::Usual => KeptKind::Usual,
         };
         Kept { kind, from: (&kept.from).into(), to: (&kept.to).into() }
