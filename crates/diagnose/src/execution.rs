@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use unravel_execute::{Course, Laboratory, Shielded};
 use unravel_results::Observed;
 use unravel_trace::{
-    BugId, Detail, EventKind, Key, Keys, Run, Schedule, Shield, Step, Trace, Want,
+    BugId, Detail, EventKind, Key, Keys, Outcome, Run, Schedule, Shield, Step, Trace, Want,
 };
 
 use crate::points::{Extents, Point, Touch, replay_points};
@@ -78,17 +78,41 @@ impl<'s, 'a> Execution<'s, 'a> {
     ) -> (Ending, Run) {
         let usual = shields.contains(&Shield::Usual);
         let forced = usual.then(|| self.lab.force(Vec::new()));
-        let steer = Steer::new(&mut self.keys, &[], &self.positions, &self.choices, mode);
-        let mut shielded = Shielded::new(steer.patient(), shields);
+        let mut ended = self.shielded_once(shields, mode, detail, false);
+        if ended.1.outcome == Outcome::Discarded {
+            ended = self.shielded_once(shields, mode, detail, true);
+        }
+        if let Some(forced) = forced {
+            self.lab.force(forced);
+        }
+        ended
+    }
+
+    fn shielded_once(
+        &mut self,
+        shields: &[Shield],
+        mode: Mode,
+        detail: Detail,
+        hasty: bool,
+    ) -> (Ending, Run) {
+        let steer = Steer::new(&mut self.keys, &[], &self.positions, &self.choices, mode).patient();
+        let mut shielded = Shielded::new(if hasty { steer.hasty() } else { steer }, shields);
         let run = self.lab.run(&mut shielded, &mut (), Want::only(detail));
         let ending = match shielded.is_void() {
             true => Ending::Unknown,
             false => ending(&run.outcome, &self.bug),
         };
-        if let Some(forced) = forced {
-            self.lab.force(forced);
-        }
         (ending, run)
+    }
+
+    fn steer_once(&mut self, orders: &[Order], mode: Mode, hasty: bool) -> (Tried, Outcome) {
+        let steer = Steer::new(&mut self.keys, orders, &self.positions, &self.choices, mode);
+        let mut steer = if hasty { steer.hasty() } else { steer };
+        let run = self.lab.run(&mut steer, &mut (), Want::only(Detail::Outcome));
+        let mut points = steer.into_points();
+        self.name_sections(&mut points);
+        let ending = ending(&run.outcome, &self.bug);
+        (Tried { points, ending, schedule: run.schedule }, run.outcome)
     }
 
     /// The failing run as it goes where the environment answers as it usually does, if it passes then.
@@ -125,11 +149,12 @@ impl World for Execution<'_, '_> {
     }
 
     fn steer(&mut self, orders: &[Order], mode: Mode) -> Tried {
-        let mut steer = Steer::new(&mut self.keys, orders, &self.positions, &self.choices, mode);
-        let run = self.lab.run(&mut steer, &mut (), Want::only(Detail::Outcome));
-        let mut points = steer.into_points();
-        self.name_sections(&mut points);
-        Tried { points, ending: ending(&run.outcome, &self.bug), schedule: run.schedule }
+        let (tried, outcome) = self.steer_once(orders, mode, false);
+        // What others do after the main thread has ended may be ruled out by an assumption, or fail in its own way: a process that
+        // ends before that is a run, too.
+        let is_cut = outcome == Outcome::Discarded || tried.ending == Ending::FailedOtherwise;
+        let hasty = is_cut.then(|| self.steer_once(orders, mode, true).0);
+        hasty.filter(|hasty| hasty.ending == Ending::Passed).unwrap_or(tried)
     }
 
     fn replay(&mut self, schedule: &Schedule) -> Tried {

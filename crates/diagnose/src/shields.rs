@@ -119,7 +119,7 @@ pub fn explain(
     };
     let said = first
         .or_else(|| scene.by_environment(&mut trials, cause))
-        .or_else(|| scene.by_early_order(&mut trials, cause, orders::Wanted::is_once))
+        .or_else(|| scene.by_early_order(&mut trials, cause, |order| !order.is_of_many()))
         .or_else(|| scene.by_joins(&mut trials, cause))
         .or_else(|| scene.by_early_order(&mut trials, cause, |_| true))
         .or_else(|| scene.by_stretch(&mut trials, |stretch| !stretch.next_round))

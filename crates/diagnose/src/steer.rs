@@ -81,6 +81,8 @@ pub struct Steer<'a> {
     points: Vec<Point>,
     /// Whether a thread that has done all that it did in the failing run waits for the others to do so, too.
     patient: bool,
+    /// Whether the process ends as soon as its main thread does, instead of after all others.
+    hasty: bool,
     /// By thread of this run: its key, and where the failing run last agreed with it.
     threads: Vec<(ThreadKey, u32)>,
 }
@@ -104,6 +106,7 @@ impl<'a> Steer<'a> {
             executed: vec![false; keys.len()],
             points: Vec::new(),
             patient: mode == Mode::Patient,
+            hasty: false,
             threads: Vec::new(),
             keys,
         }
@@ -112,6 +115,11 @@ impl<'a> Steer<'a> {
     /// Follows the failing run to its end before anybody goes beyond it.
     pub fn patient(self) -> Steer<'a> {
         Steer { patient: true, ..self }
+    }
+
+    /// Lets the process end as soon as its main thread does: what others would do after that is cut off.
+    pub fn hasty(self) -> Steer<'a> {
+        Steer { hasty: true, ..self }
     }
 
     pub fn into_points(self) -> Vec<Point> {
@@ -185,7 +193,8 @@ impl Scheduler for Steer<'_> {
         let lingering: Vec<(usize, Key)> = all
             .iter()
             .filter(|(index, key)| {
-                offered[*index].pending.op != Op::End || self.failing.get(*key).is_some()
+                let is_end = offered[*index].pending.op == Op::End;
+                !is_end || self.hasty || self.failing.get(*key).is_some()
             })
             .copied()
             .collect();

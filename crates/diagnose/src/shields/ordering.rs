@@ -4,6 +4,7 @@ use unravel_results::Pattern;
 use unravel_trace::{Event, EventKind, FailureKind, Shield, Value, Verb};
 
 use super::orders::{End, Returned, Wanted};
+use crate::budgets::LOOK_BACK;
 use crate::calls;
 use crate::failing::Failing;
 use crate::pattern::Words;
@@ -95,7 +96,7 @@ struct Flag {
     read: usize,
 }
 
-/// The flag that a thread looked at last before it used what the other had not written yet, if the other had set it.
+/// The flag that a thread went by when it used what the other had not written yet, if the other had set it: the last of them.
 fn published(failing: &Failing, wanted: &Wanted) -> Option<Flag> {
     let trace = &failing.observed.trace;
     let used = wanted.then.event?;
@@ -103,11 +104,14 @@ fn published(failing: &Failing, wanted: &Wanted) -> Option<Flag> {
     if !value(wanted.first.verb) || !value(wanted.then.verb) {
         return None;
     }
-    let own = |index: &usize| {
-        trace.events[*index].thread == trace.events[used].thread
-            && !matches!(trace.events[*index].kind, EventKind::Yield)
-    };
-    let read = (0..used).rev().find(own)?;
+    let own = |index: &usize| trace.events[*index].thread == trace.events[used].thread;
+    let before = (0..used).rev().filter(own).take(LOOK_BACK);
+    before.into_iter().find_map(|read| flag_of(failing, wanted, read, used))
+}
+
+/// The flag that was read here, if it is one.
+fn flag_of(failing: &Failing, wanted: &Wanted, read: usize, used: usize) -> Option<Flag> {
+    let trace = &failing.observed.trace;
     let EventKind::Read { at, .. } = trace.events[read].kind else { return None };
     let same = |other: &EventKind| match *other {
         EventKind::Write { at: other, .. } | EventKind::ReadModifyWrite { at: other, .. } => {

@@ -402,9 +402,10 @@ impl End {
 }
 
 impl Wanted {
-    /// Whether it is about what each of the two does first, not about how often.
-    pub fn is_once(&self) -> bool {
-        matches!(self.shield, Shield::Order { times: 1, .. } | Shield::Between { .. })
+    /// Whether somebody should wait until threads below have done something more than once, each of them perhaps.
+    pub fn is_of_many(&self) -> bool {
+        !matches!(self.shield, Shield::Order { times: 1, .. } | Shield::Between { .. })
+            && self.then.thread.is_ancestor_of(&self.first.thread)
     }
 
     /// Whether a thread uses what its creator sets up later, or a creator what its thread has not done yet, and does not write
