@@ -16,6 +16,10 @@ unravel_trace::budgets! {
     /// Runs after which the exhaustive search gets half of all.
     SAMPLED: u64 = 2048;
 
+    /// Runs after which half of the samples are random walks: what nobody has found by then takes many orders at once, and a walk
+    /// has a chance of any. A lock-free stack whose bug needs eight preemptions (SafeStack) was found so after some 400,000.
+    LATE: u64 = 32_768;
+
     /// A postponed thread is let go with one chance in so many at each decision.
     PATIENCE: u32 = 64;
 

@@ -4,13 +4,13 @@
 //! the sampling strategies take turns, and the systematic ones get slots in between: a third of the first runs, then a fifth, and
 //! half once sampling has had its chance, so that small programs are explored completely. How often a sampling
 //! strategy has its turn depends on how many new pairs of a write and a read it brought to light in the runs that
-//! learn, and on how many events these had: arms share events, not runs. Which run is whose depends on its number and on what all shards know, never on time.
+//! learn, and on how many events these had: arms share events, not runs. Late in a search half of the samples are random walks. Which run is whose depends on its number and on what all shards know, never on time.
 
 use serde::{Deserialize, Serialize};
 use unravel_trace::Method;
 
 use crate::Strategy;
-use crate::budgets::{EPOCH, FIRST, LEARNING, SAMPLED};
+use crate::budgets::{EPOCH, FIRST, LATE, LEARNING, SAMPLED};
 
 /// The sampling strategies that take turns.
 pub const ARMS: [Strategy; 10] = [
@@ -25,6 +25,8 @@ pub const ARMS: [Strategy; 10] = [
     Strategy::Segments,
     Strategy::DeadlockDirected,
 ];
+/// Which of them the random walk is.
+const WALK: usize = 3;
 /// The arms of the first runs: what finds most bugs at once.
 const EARLY: [usize; LEARNING as usize] = [5, 5, 0, 2, 0, 0, 2, 1];
 /// How many turns of a round each has at least, and at most.
@@ -63,6 +65,10 @@ impl Shares {
     pub fn arm(&self, index: u64) -> usize {
         if index < LEARNING {
             return EARLY[index as usize];
+        }
+        // The odd ones are a systematic search's.
+        if index >= LATE && index % 4 == 2 {
+            return WALK;
         }
         // Shifted from round to round, or the runs that learn would all be one strategy's.
         let turn = index + index / 16;
@@ -145,6 +151,16 @@ mod tests {
             runs[shares.arm(index)] += 1;
         }
         assert!(runs.iter().all(|n| *n > 5), "{runs:?}");
+    }
+
+    #[test]
+    fn late_in_a_search_half_of_the_samples_are_random_walks() {
+        assert_eq!(ARMS[WALK], Strategy::Random);
+        let mut runs = [0; ARMS.len()];
+        let samples = (LATE..LATE + 1600).filter(|index| slot(*index).is_none());
+        samples.for_each(|index| runs[Shares::default().arm(index)] += 1);
+        assert!((400..=480).contains(&runs[WALK]), "{runs:?}");
+        assert!(runs.iter().all(|n| *n > 20), "nobody is left out: {runs:?}");
     }
 
     #[test]

@@ -400,7 +400,7 @@ fn is_protected(held: &[Held], begin: usize, end: usize) -> bool {
 }
 
 /// Locations that a thread changes, and changes back after it has touched other shared data, while others look at them and go by
-/// what they see: locks written by hand.
+/// what they see: locks written by hand, but for those that work.
 pub fn lock_like(run: &Extended) -> FxHashSet<LocationId> {
     let trace = &run.trace;
     #[derive(Default)]
@@ -413,6 +413,10 @@ pub fn lock_like(run: &Extended) -> FxHashSet<LocationId> {
     let mut held: FxHashMap<(ThreadId, LocationId), Taken> = FxHashMap::default();
     let mut readers: FxHashMap<LocationId, FxHashSet<ThreadId>> = FxHashMap::default();
     let mut others: FxHashMap<ThreadId, Vec<(usize, LocationId)>> = FxHashMap::default();
+    // Taken by looking and writing in two steps, or written while somebody else has it. What is taken in one atomic step and given
+    // back by who took it is a lock that works.
+    let mut in_steps: FxHashSet<LocationId> = FxHashSet::default();
+    let mut holders: FxHashMap<LocationId, ThreadId> = FxHashMap::default();
     for (index, event) in trace.events[..run.real].iter().enumerate() {
         let (at, old, new) = match &event.kind {
             EventKind::Read { at, value } => (*at, word(value), None),
@@ -433,7 +437,13 @@ pub fn lock_like(run: &Extended) -> FxHashSet<LocationId> {
                     since.into_iter().any(|(_, other)| *other != at)
                 });
                 state.restored |= touched;
+                holders.remove(&at);
             } else if before.unwrap_or(0) != new {
+                let before_it = holders.insert(at, event.thread);
+                let is_held = before_it.is_some_and(|holder| holder != event.thread);
+                if is_held || matches!(event.kind, EventKind::Write { .. }) {
+                    in_steps.insert(at);
+                }
                 *state = Taken { before, set_at: Some(index), restored: state.restored };
             }
         }
@@ -446,6 +456,7 @@ pub fn lock_like(run: &Extended) -> FxHashSet<LocationId> {
     restored
         .filter(|((thread, at), _)| {
             run.is_branched(*at)
+                && in_steps.contains(at)
                 && !run.counted.contains(&trace.address(*at))
                 && readers
                     .get(at)
