@@ -5,6 +5,7 @@
 //!   them by executing the program, `escape.rs` says of the module what could be shared at all, `blocks.rs` is the block-based mode.
 //! - `profile.rs` says which elements each instance logs; `log.rs` is what it logs, `recorder.rs` who does so in the machine, `simulate.rs` a
 //!   whole fleet there.
+//! - `native.rs` is the same for a native program: what is logged in it, and what its files say.
 //! - `analysis/` is the statistics: similarity, both merges, the one-element case, brute force.
 //! - `enforce.rs` is the scheduler that keeps the orders of merged logs; `oracle.rs` tries candidates until one fails.
 //! - `generate.rs` makes fleets of any size out of recorded logs, for measuring growth.
@@ -20,6 +21,7 @@ mod enforce;
 mod escape;
 mod generate;
 mod log;
+mod native;
 mod oracle;
 mod profile;
 mod recorder;
@@ -36,6 +38,7 @@ pub use enforce::{Enforced, Kept};
 pub use escape::{Escape, escape};
 pub use generate::generate;
 pub use log::{Ending, FailureSite, Log, LogId, Who};
+pub use native::{NativeError, NativeLog, Plan, plan, read_native};
 pub use oracle::{Attempts, Oracle, Replayed, Tried};
 pub use profile::{Coverage, Draw, Profile, ProfileError, draw};
 pub use recorder::{Recorder, record};

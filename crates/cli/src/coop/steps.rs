@@ -23,8 +23,8 @@ use crate::story;
 
 /// A program that is ready to run, and its code to look at.
 pub struct Bench {
-    loaded: Loaded,
-    program: Program,
+    pub(super) loaded: Loaded,
+    pub(super) program: Program,
 }
 
 /// A profile, and what it was made from.
@@ -42,6 +42,8 @@ pub struct Recorded {
     pub failed: u64,
     pub accesses: u64,
     pub silent: u64,
+    /// Vectors of native runs of which accesses are missing, and which are left out for it.
+    pub lost: u64,
 }
 
 /// What came of replaying.
@@ -93,7 +95,7 @@ impl Bench {
         }
     }
 
-    fn elements(&self, profile: &Profile) -> Elements {
+    pub(super) fn elements(&self, profile: &Profile) -> Elements {
         Elements::new(profile.mode, &self.program, profile.elements.clone(), &profile.sites)
     }
 

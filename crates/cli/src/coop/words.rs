@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use unravel_coop::{ElementKind, FailureSite, Group, Mode, Profile};
 use unravel_fleet::Ingested;
 
+use super::native::Built;
 use super::steps::{Made, Outcome, Recorded};
 use crate::story::count;
 
@@ -78,17 +79,46 @@ pub fn recorded(recorded: &Recorded) -> String {
         0 => String::new(),
         silent => format!(", {} could not be followed and logged nothing", count(silent, "run")),
     };
+    let lost = match recorded.lost {
+        0 => String::new(),
+        lost => format!("; {} left out, because accesses are missing", count(lost, "vector")),
+    };
     format!(
-        "{} with {}, {} failed{silent}",
+        "{} with {}, {} failed{silent}{lost}",
         count(recorded.logs, "partial log"),
         accesses(recorded.accesses),
         recorded.failed
     )
 }
 
+pub fn built(profile: &Profile, built: &Built, output: &std::path::Path) -> String {
+    let mut text = format!(
+        "{} logs {} of {} at {}\n",
+        output.display(),
+        built.logged(),
+        count(profile.elements.len() as u64, "element"),
+        count(built.sites as u64, "site"),
+    );
+    for (element, why) in &built.unlogged {
+        let _ = writeln!(text, "  not logged: {element}, {why}");
+    }
+    text
+}
+
+pub fn built_json(profile: &Profile, built: &Built) -> Value {
+    let unlogged: Vec<Value> =
+        built.unlogged.iter().map(|(name, why)| json!({ "name": name, "why": why })).collect();
+    json!({
+        "build": profile.build(),
+        "elements": profile.elements.len(),
+        "sites": built.sites,
+        "unlogged": unlogged,
+    })
+}
+
 pub fn recorded_json(recorded: &Recorded) -> Value {
-    let Recorded { logs, failed, accesses, silent } = recorded;
-    json!({ "logs": logs, "failed": failed, "accesses": accesses, "inconclusive": silent })
+    let Recorded { logs, failed, accesses, silent, lost } = recorded;
+    json!({ "logs": logs, "failed": failed, "accesses": accesses, "inconclusive": silent, "lost": lost })
 }
 
 pub fn ingested(ingested: &Ingested) -> String {
