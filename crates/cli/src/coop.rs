@@ -72,7 +72,7 @@ fn record(flags: &CoopRecordFlags) -> Result<Exit, CliError> {
     let fleet = Fleet { seed: flags.seed, instances, runs: flags.runs, random: flags.random };
     let recorded = match &flags.native {
         Some(native) => bench.record_native(&profile, &fleet, native, flags)?,
-        None => bench.record(&profile, &fleet, &flags.out)?,
+        None => bench.record(&profile, &fleet, flags.verify, &flags.out)?,
     };
     match flags.json {
         true => sayln!("{}", words::recorded_json(&recorded)),
@@ -166,7 +166,7 @@ fn demo(flags: &CoopDemoFlags) -> Result<Exit, CliError> {
         }
         let instances = (0, made.profile.instances.len());
         let fleet = Fleet { seed: flags.share.seed, instances, runs: flags.runs, random: false };
-        let recorded = bench.record(&made.profile, &fleet, &at("logs"))?;
+        let recorded = bench.record(&made.profile, &fleet, false, &at("logs"))?;
         sayln!("{}", words::recorded(&recorded));
         let store = Store::open(&at("fleet"))?;
         say!("{}", words::ingested(&take(&store, &made.profile, &[at("logs")])?));

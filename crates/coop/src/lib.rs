@@ -8,6 +8,7 @@
 //! - `native.rs` is the same for a native program: what is logged in it, and what its files say.
 //! - `analysis/` is the statistics: similarity, both merges, the one-element case, brute force.
 //! - `enforce.rs` is the scheduler that keeps the orders of merged logs; `oracle.rs` tries candidates until one fails.
+//! - `verify.rs` asks whether a log tells what happened.
 //! - `generate.rs` makes fleets of any size out of recorded logs, for measuring growth.
 //!
 //! A log has ids only: of elements, of threads by birth, of the build, of where it failed. No value of the program is in it.
@@ -27,6 +28,7 @@ mod profile;
 mod recorder;
 mod simulate;
 mod survey;
+mod verify;
 
 pub use analysis::{
     Candidate, Candidates, Collection, CollectionError, Group, Heuristic, Metric, Part, Ranked,
@@ -44,3 +46,4 @@ pub use profile::{Coverage, Draw, Profile, ProfileError, draw};
 pub use recorder::{Recorder, record};
 pub use simulate::{Fleet, simulate};
 pub use survey::{Extent, Surveyed, survey};
+pub use verify::{Followed, follow};

@@ -58,6 +58,9 @@ struct State {
     /// Where the globals of the program are.
     low: u64,
     high: u64,
+    table: *const Table,
+    /// A second thread was created: what came before nobody shares, and only sync operations are logged of it, as the machine does.
+    shared: bool,
 }
 
 static mut STATE: State = State {
@@ -79,6 +82,8 @@ static mut STATE: State = State {
     range_count: 0,
     low: 0,
     high: 0,
+    table: core::ptr::null(),
+    shared: false,
 };
 
 fn state() -> *mut State {
@@ -403,7 +408,7 @@ pub extern "C" fn __unravel_av_enter_copy(from: u64, to: u64, bytes: u64, site: 
     let me = me();
     // SAFETY: as above.
     unsafe {
-        if bytes == 0 || (*state()).map.is_null() {
+        if bytes == 0 || !(*state()).shared {
             return;
         }
         resolve(&mut read, from, bytes, 0, site);
@@ -431,7 +436,7 @@ pub extern "C" fn __unravel_av_leave_copy(from: u64, to: u64, bytes: u64, site: 
     let mut both = Touched::none();
     // SAFETY: as above.
     unsafe {
-        if bytes == 0 || (*state()).map.is_null() {
+        if bytes == 0 || !(*state()).shared {
             return;
         }
         resolve(&mut both, from, bytes, 0, site);
@@ -629,15 +634,29 @@ pub unsafe extern "C" fn __unravel_av_register(table: *const Table) {
                 false => lose(own),
             }
         });
+        (*state).table = table;
+        (*header).version = vectors::VERSION;
+        (*header).elements = count as u32;
+        (*header).build = table.build;
+        (&raw mut (*header).magic).write_volatile(vectors::MAGIC);
+    }
+}
+
+/// The first thread that is created: from here on, data is logged.
+pub fn threads_begin() {
+    // SAFETY: only one thread lives; the tables are the program's own.
+    unsafe {
+        let state = state();
+        if (*state).shared || (*state).map.is_null() {
+            return;
+        }
+        (*state).shared = true;
+        let table = &*(*state).table;
         let mut site = 0;
         while site < table.sites as usize {
             table.flags.add(site).write(u8::from(logs(table, site)));
             site += 1;
         }
-        (*header).version = vectors::VERSION;
-        (*header).elements = count as u32;
-        (*header).build = table.build;
-        (&raw mut (*header).magic).write_volatile(vectors::MAGIC);
     }
 }
 
@@ -759,5 +778,6 @@ pub fn forget() {
             (*element(number)).entry = core::ptr::null_mut();
         }
         (*state()).map = core::ptr::null_mut();
+        (*state()).shared = false;
     }
 }

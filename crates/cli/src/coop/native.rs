@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-use unravel_coop::{Ending, Fleet, LogId, Mode, Profile, plan, read_native};
+use unravel_coop::{Ending, Fleet, Followed, LogId, Mode, Profile, plan, read_native};
 use unravel_driver::{build_native, lines_of};
 use unravel_fleet::Store;
 use unravel_instrument::{Wanted, log_elements};
@@ -78,7 +78,7 @@ impl Bench {
 
     /// Runs instances natively, or takes what they wrote elsewhere.
     pub fn record_native(
-        &self,
+        &mut self,
         profile: &Profile,
         fleet: &Fleet,
         native: &Path,
@@ -86,7 +86,7 @@ impl Bench {
     ) -> Result<Recorded, CliError> {
         let mut recorded = Recorded::default();
         for log in &flags.log {
-            self.take(profile, native, log, &flags.out, &mut recorded)?;
+            self.take(profile, (native, log), flags, &mut recorded)?;
         }
         if !flags.log.is_empty() {
             return Ok(recorded);
@@ -120,7 +120,7 @@ impl Bench {
                     let _ = to.write_all(text);
                 }
                 child.wait().map_err(read)?;
-                self.take(profile, native, &log, &flags.out, &mut recorded)?;
+                self.take(profile, (native, &log), flags, &mut recorded)?;
                 for file in [&log, &beside] {
                     std::fs::remove_file(file)
                         .map_err(|source| CliError::Read { path: file.clone(), source })?;
@@ -132,11 +132,10 @@ impl Bench {
 
     /// One run's files as a partial log.
     fn take(
-        &self,
+        &mut self,
         profile: &Profile,
-        native: &Path,
-        log: &Path,
-        out: &Path,
+        (native, log): (&Path, &Path),
+        flags: &CoopRecordFlags,
         recorded: &mut Recorded,
     ) -> Result<(), CliError> {
         let made = log.metadata().and_then(|data| data.modified());
@@ -164,7 +163,13 @@ impl Bench {
         recorded.logs += 1;
         recorded.failed += u64::from(log.ending != Ending::Passed);
         recorded.accesses += log.accesses() as u64;
-        Store::write(out, &log)?;
+        if flags.verify {
+            match self.verify(profile, &log)? {
+                Followed::Same => recorded.same += 1,
+                other => recorded.differ.push((log.id, other)),
+            }
+        }
+        Store::write(&flags.out, &log)?;
         Ok(())
     }
 }

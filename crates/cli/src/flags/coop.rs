@@ -128,6 +128,9 @@ pub struct CoopRecordFlags {
     /// Run this native program, which `unravel coop build` made, instead of the machine.
     #[arg(long, value_name = "FILE", conflicts_with = "random")]
     pub native: Option<PathBuf>,
+    /// Follow each log in the machine, and say whether it comes to the same vectors and the same end.
+    #[arg(long)]
+    pub verify: bool,
     /// With a native program: all elements are logged, whatever the profile says.
     #[arg(long, requires = "native")]
     pub all: bool,
