@@ -1,5 +1,6 @@
 //! `unravel coop`: cooperative logs. Each command a step of the way; `demo` takes all of them.
 
+mod native;
 mod steps;
 mod words;
 
@@ -13,7 +14,7 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::{
-    CoopAnalyseFlags, CoopCommand, CoopDemoFlags, CoopIngestFlags, CoopProfileFlags,
+    CoopAnalyseFlags, CoopBuildFlags, CoopCommand, CoopDemoFlags, CoopIngestFlags, CoopProfileFlags,
     CoopRecordFlags, CoopReplayFlags, Engine,
 };
 use crate::output::put;
@@ -23,6 +24,7 @@ use steps::Bench;
 pub fn coop(command: &CoopCommand) -> Result<Exit, CliError> {
     match command {
         CoopCommand::Profile(flags) => profile(flags),
+        CoopCommand::Build(flags) => build(flags),
         CoopCommand::Record(flags) => record(flags),
         CoopCommand::Ingest(flags) => ingest(flags),
         CoopCommand::Analyse(flags) => analyse(flags),
@@ -46,6 +48,18 @@ fn profile(flags: &CoopProfileFlags) -> Result<Exit, CliError> {
     Ok(if made.profile.elements.is_empty() { Exit::Inconclusive } else { Exit::Clean })
 }
 
+fn build(flags: &CoopBuildFlags) -> Result<Exit, CliError> {
+    let profile = steps::read_profile(&flags.profile)?;
+    let bench = Bench::load(&flags.program)?;
+    bench.check(&profile, &flags.profile)?;
+    let built = bench.build(&profile, &flags.output)?;
+    match flags.json {
+        true => sayln!("{}", words::built_json(&profile, &built)),
+        false => say!("{}", words::built(&profile, &built, &flags.output)),
+    }
+    Ok(if built.logged() > 0 { Exit::Clean } else { Exit::Inconclusive })
+}
+
 fn record(flags: &CoopRecordFlags) -> Result<Exit, CliError> {
     interrupt::listen();
     let profile = steps::read_profile(&flags.profile)?;
@@ -56,7 +70,10 @@ fn record(flags: &CoopRecordFlags) -> Result<Exit, CliError> {
         None => (0, profile.instances.len()),
     };
     let fleet = Fleet { seed: flags.seed, instances, runs: flags.runs, random: flags.random };
-    let recorded = bench.record(&profile, &fleet, &flags.out)?;
+    let recorded = match &flags.native {
+        Some(native) => bench.record_native(&profile, &fleet, native, flags)?,
+        None => bench.record(&profile, &fleet, flags.verify, &flags.out)?,
+    };
     match flags.json {
         true => sayln!("{}", words::recorded_json(&recorded)),
         false => sayln!("{}; the logs are in {}", words::recorded(&recorded), flags.out.display()),
@@ -149,7 +166,7 @@ fn demo(flags: &CoopDemoFlags) -> Result<Exit, CliError> {
         }
         let instances = (0, made.profile.instances.len());
         let fleet = Fleet { seed: flags.share.seed, instances, runs: flags.runs, random: false };
-        let recorded = bench.record(&made.profile, &fleet, &at("logs"))?;
+        let recorded = bench.record(&made.profile, &fleet, false, &at("logs"))?;
         sayln!("{}", words::recorded(&recorded));
         let store = Store::open(&at("fleet"))?;
         say!("{}", words::ingested(&take(&store, &made.profile, &[at("logs")])?));

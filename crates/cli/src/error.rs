@@ -115,6 +115,14 @@ pub enum CliError {
     #[error("{} is not the profile of this program", path.display())]
     #[diagnostic(help("make a new one with `unravel coop profile`: the program has changed"))]
     OtherProfile { path: PathBuf },
+    #[error("{program}: {source}")]
+    Instrument { program: String, source: unravel_instrument::ModuleError },
+    #[error("native programs log orders, not blocks: make the profile without --blocks")]
+    NativeBlocks,
+    #[error("the native program could not be compiled")]
+    NativeBuild,
+    #[error(transparent)]
+    NativeLog(#[from] unravel_coop::NativeError),
     #[error(transparent)]
     Store(#[from] unravel_fleet::StoreError),
     #[error(transparent)]

@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use causes::{CausesFlags, ExtentFlags, RepairFlags};
 pub use coop::{
-    AttemptFlags, CoopAnalyseFlags, CoopCommand, CoopDemoFlags, CoopFlags, CoopIngestFlags,
+    AttemptFlags, CoopAnalyseFlags, CoopBuildFlags, CoopCommand, CoopDemoFlags, CoopFlags, CoopIngestFlags,
     CoopProfileFlags, CoopRecordFlags, CoopReplayFlags, Engine, MergeHow, ShareFlags,
 };
 pub use database::{DbCommand, DbFlags, DbMergeFlags, DbRecordFlags, DbStatsFlags};

@@ -23,6 +23,12 @@ unravel_trace::budgets! {
     /// Bytes of one access to a global that are looked at: longer ones copy whole arrays, whose elements come again.
     WIDEST_ACCESS: u64 = 4096;
 
+    /// Bytes of a global whose parts native programs tell apart where a pointer is known at run time only; larger ones are arrays of
+    /// buffers, and are not logged through such pointers.
+    WIDEST_GLOBAL: u64 = 1 << 20;
+    /// Accesses of a native vector that are read: as many as a store takes of a whole log.
+    MOST_NATIVE_ACCESSES: usize = 16 << 20;
+
     /// Combinations that are kept in mind while looking for the next best: more than are ever replayed.
     MOST_COMBINATIONS: usize = 100_000;
 }

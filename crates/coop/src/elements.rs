@@ -138,6 +138,14 @@ impl Elements {
         known.entry((address, bytes, sync)).or_insert_with(of).clone()
     }
 
+    /// The elements at an address, if it is in a global.
+    pub fn at_global(&mut self, address: u64, bytes: u32, sync: bool) -> Rc<[u32]> {
+        match self.globals.holds(address) {
+            true => self.at(address, bytes, sync, SiteId(0)),
+            false => Rc::new([]),
+        }
+    }
+
     fn by_site(&self, site: SiteId) -> Rc<[u32]> {
         self.sites.get(&site).cloned().unwrap_or_else(|| Rc::new([]))
     }

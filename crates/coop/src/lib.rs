@@ -5,8 +5,10 @@
 //!   them by executing the program, `escape.rs` says of the module what could be shared at all, `blocks.rs` is the block-based mode.
 //! - `profile.rs` says which elements each instance logs; `log.rs` is what it logs, `recorder.rs` who does so in the machine, `simulate.rs` a
 //!   whole fleet there.
+//! - `native.rs` is the same for a native program: what is logged in it, and what its files say.
 //! - `analysis/` is the statistics: similarity, both merges, the one-element case, brute force.
 //! - `enforce.rs` is the scheduler that keeps the orders of merged logs; `oracle.rs` tries candidates until one fails.
+//! - `verify.rs` asks whether a log tells what happened.
 //! - `generate.rs` makes fleets of any size out of recorded logs, for measuring growth.
 //!
 //! A log has ids only: of elements, of threads by birth, of the build, of where it failed. No value of the program is in it.
@@ -20,11 +22,13 @@ mod enforce;
 mod escape;
 mod generate;
 mod log;
+mod native;
 mod oracle;
 mod profile;
 mod recorder;
 mod simulate;
 mod survey;
+mod verify;
 
 pub use analysis::{
     Candidate, Candidates, Collection, CollectionError, Group, Heuristic, Metric, Part, Ranked,
@@ -36,8 +40,10 @@ pub use enforce::{Enforced, Kept};
 pub use escape::{Escape, escape};
 pub use generate::generate;
 pub use log::{Ending, FailureSite, Log, LogId, Who};
+pub use native::{NativeError, NativeLog, Plan, plan, read_native};
 pub use oracle::{Attempts, Oracle, Replayed, Tried};
 pub use profile::{Coverage, Draw, Profile, ProfileError, draw};
 pub use recorder::{Recorder, record};
 pub use simulate::{Fleet, simulate};
 pub use survey::{Extent, Surveyed, survey};
+pub use verify::{Followed, follow};

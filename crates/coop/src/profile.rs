@@ -91,6 +91,9 @@ pub struct Profile {
     pub elements: Vec<Element>,
     /// Sites that touch memory without a name, or enter blocks, and positions in `elements`.
     pub sites: Vec<(SiteId, Vec<u32>)>,
+    /// Every site that was seen to touch an element, and which: what a native program has to wrap.
+    #[serde(default)]
+    pub touching: Vec<(SiteId, Vec<u32>)>,
     /// The sites whose accesses are events.
     pub visible: Vec<SiteId>,
     pub coverage: Coverage,
@@ -122,6 +125,7 @@ impl Profile {
             mode,
             elements,
             sites: surveyed.sites.clone(),
+            touching: surveyed.touching.clone(),
             visible: surveyed.visible.iter().collect(),
             coverage,
             draw,
@@ -173,7 +177,7 @@ impl Profile {
         if !profile.elements.is_sorted_by(|a, b| a.id < b.id) {
             return Err(ProfileError::Inconsistent("its elements are not sorted by id"));
         }
-        let sites = profile.sites.iter().map(|(_, of)| of);
+        let sites = profile.sites.iter().chain(&profile.touching).map(|(_, of)| of);
         if sites.chain(&profile.instances).flatten().any(|at| *at >= elements) {
             return Err(ProfileError::Inconsistent(
                 "it refers to an element that it does not have",

@@ -43,6 +43,8 @@ pub struct Surveyed {
     pub table: Vec<Element>,
     /// Sites, and which elements of the table they touch: positions in it.
     pub sites: Vec<(SiteId, Vec<u32>)>,
+    /// Every site that touched an element of the table, and which: named memory too.
+    pub touching: Vec<(SiteId, Vec<u32>)>,
     /// The sites whose accesses are events.
     pub visible: VisibleSet,
     /// Executed.
@@ -87,7 +89,8 @@ pub fn survey(
             let seen: Vec<Element> = all.iter().map(|one| one.element.clone()).collect();
             let table: Vec<Element> = seen.iter().filter(|one| one.shared).cloned().collect();
             let sites = fields.sites(&table);
-            Surveyed { seen, table, sites, visible, runs }
+            let touching = touching(&all, &table);
+            Surveyed { seen, table, sites, touching, visible, runs }
         }
         Mode::Blocks => {
             let shared: FxHashSet<SiteId> = all
@@ -97,9 +100,22 @@ pub fn survey(
                 .collect();
             let entered = blocks::entries(program, &shared);
             let (table, sites) = blocks::table(program, &entered, &heat.by_site);
-            Surveyed { seen: table.clone(), table, sites, visible, runs }
+            let touching = Vec::new();
+            Surveyed { seen: table.clone(), table, sites, touching, visible, runs }
         }
     }
+}
+
+/// By site: the elements of the table that it touched.
+fn touching(all: &[Found], table: &[Element]) -> Vec<(SiteId, Vec<u32>)> {
+    let mut by_site: std::collections::BTreeMap<SiteId, Vec<u32>> = Default::default();
+    for (at, element) in table.iter().enumerate() {
+        let found = all.binary_search_by_key(&element.id, |found| found.element.id);
+        for site in found.map(|found| &all[found].sites).into_iter().flatten() {
+            by_site.entry(*site).or_default().push(at as u32);
+        }
+    }
+    by_site.into_iter().collect()
 }
 
 /// A field of memory without a name.

@@ -14,10 +14,10 @@ use unravel_program::build::{BuildError, Builder};
 
 use crate::command_line::{CommandLine, CommandLineError, Goal, Input, Kind};
 
-static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
+pub(crate) static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
 
 /// Names that libraries find in the program rather than in the C library, and recorded libraries in the program.
-const EXPORTED: &[&str] = &[
+pub(crate) const EXPORTED: &[&str] = &[
     "__unravel_p",
     "__unravel_register",
     "__unravel_pthread_*",

@@ -367,7 +367,7 @@ impl Emitter {
 }
 
 /// Adds to `llvm.used`, which keeps what nobody seems to use.
-fn keep_used(module: &Module, value: LLVMValueRef, pointer: LLVMTypeRef) {
+pub(crate) fn keep_used(module: &Module, value: LLVMValueRef, pointer: LLVMTypeRef) {
     // SAFETY: the old list, if there is one, is replaced by one that has its elements and the new one.
     unsafe {
         let name = c"llvm.used";

@@ -75,6 +75,25 @@ impl Module {
         }
     }
 
+    /// In the context of another module, from LLVM's text.
+    pub(crate) fn parse_text(context: LLVMContextRef, text: &str) -> Result<Module, ModuleError> {
+        let (mut raw, mut message) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: the text is copied into the buffer, which parsing consumes; the message is LLVM's.
+        unsafe {
+            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+                text.as_ptr().cast(),
+                text.len(),
+                c"text".as_ptr(),
+            );
+            let parse = llvm_sys::ir_reader::LLVMParseIRInContext;
+            if parse(context, buffer, &mut raw, &mut message) != 0 {
+                LLVMDisposeMessage(message);
+                return Err(ModuleError::Unreadable);
+            }
+        }
+        Ok(Module { context, raw, owns_context: false })
+    }
+
     pub fn verify(&self, after: &'static str) -> Result<(), ModuleError> {
         let mut message = ptr::null_mut();
         // SAFETY: the module is live, the message is LLVM's.

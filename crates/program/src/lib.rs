@@ -13,5 +13,5 @@ mod lower;
 mod probe;
 
 pub use ir::LoadError;
-pub use load::{Locals, load, load_with};
+pub use load::{Locals, load, load_with, mark};
 pub use probe::{ProbeError, probe};

@@ -27,3 +27,22 @@ pub fn load_with(bitcode: &[u8], locals: Locals) -> Result<Program, LoadError> {
     program.fingerprint = fingerprint(bitcode);
     Ok(program)
 }
+
+/// The module that [`load`] lowers, as bitcode, with its way to the lowered program written into it: of each instruction its sites, of
+/// each global its address in the machine ([`unravel_recording::vectors::MARK`]). What is compiled from it has the same sites as what
+/// the machine executes.
+pub fn mark(bitcode: &[u8]) -> Result<(Program, Vec<u8>), LoadError> {
+    let module = Module::parse(bitcode)?;
+    module.promote_locals(true)?;
+    let traced = lower::lower_traced(&module, false)?;
+    for sites in traced.marks.chunk_by(|a, b| a.0 == b.0) {
+        let numbers: Vec<u64> = sites.iter().map(|(_, site)| u64::from(site.0)).collect();
+        module.mark_instruction(sites[0].0, &numbers);
+    }
+    for (global, address) in &traced.globals {
+        module.mark_global(*global, *address);
+    }
+    let mut program = traced.program;
+    program.fingerprint = fingerprint(bitcode);
+    Ok((program, module.bitcode()))
+}

@@ -38,6 +38,7 @@ pub mod numbering;
 pub mod places;
 pub mod shape;
 mod sync;
+pub mod vectors;
 
 pub use code::{Code, CodeError, CodeRef, FunctionIds};
 pub use decode::{Decoded, Decoder};

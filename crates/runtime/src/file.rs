@@ -226,3 +226,40 @@ pub fn new_slot(segment: u64) -> u64 {
     let written = unsafe { sys::pwrite(file(), end.as_ptr().cast(), 1, (start + size - 1) as i64) };
     if written == 1 { start } else { 0 }
 }
+
+/// Makes and maps a file of that size beside the log, for access vectors.
+pub fn beside(size: u64) -> Option<(c_int, *mut u8)> {
+    let path = crate::process::log_path();
+    let mut name = [0 as c_char; 4200];
+    // SAFETY: lengths are checked against the buffer; the file is extended before it is mapped.
+    unsafe {
+        let (length, suffix) = (sys::strlen(path), crate::vectors::SUFFIX);
+        if length > 4096 {
+            return None;
+        }
+        sys::memcpy(name.as_mut_ptr().cast(), path.cast(), length);
+        let end = name.as_mut_ptr().add(length);
+        sys::memcpy(end.cast(), suffix.as_ptr().cast(), suffix.len());
+        let file = create(name.as_ptr());
+        if file < 0 {
+            return None;
+        }
+        let last = [0u8; 1];
+        let map = match sys::pwrite(file, last.as_ptr().cast(), 1, size as i64 - 1) {
+            1 => sys::mmap(
+                core::ptr::null_mut(),
+                size as usize,
+                sys::PROT_READ_WRITE,
+                sys::MAP_SHARED,
+                file,
+                0,
+            ),
+            _ => sys::MAP_FAILED,
+        };
+        if map == sys::MAP_FAILED {
+            sys::close(file);
+            return None;
+        }
+        Some((file, map.cast()))
+    }
+}

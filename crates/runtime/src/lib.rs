@@ -7,6 +7,7 @@
 //! - `fault.rs`: the fault at a segment's end, which moves the writer on; crashes of the program.
 //! - `file.rs`: the log file, which all threads and the kernel share: it survives SIGKILL.
 //! - `sync.rs`, `hot.rs`, `objects.rs`, `threads.rs`: the functions of pthreads that are recorded, in place of the C library's own, which they call.
+//! - `elements.rs`: access vectors of chosen elements, in programs that were built for a profile (`unravel coop build`).
 //! - `signals.rs`: handlers of the program write into a stream of their own, because they interrupt the writer anywhere.
 //! - `ending.rs`: how the process ends; `process.rs`: its begin, `fork`, `exec`.
 //!
@@ -20,6 +21,11 @@
 #[expect(dead_code, reason = "the reader's half")]
 mod layout;
 
+#[path = "../../recording/src/vectors.rs"]
+#[expect(dead_code, reason = "the reader's half")]
+mod vectors;
+
+mod elements;
 mod ending;
 mod fault;
 mod file;

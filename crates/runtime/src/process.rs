@@ -59,7 +59,7 @@ extern "C" fn begin(_: c_int, _: *const *const c_char, environment: *const *cons
 }
 
 /// The value of a variable of the environment, null if it is missing or empty.
-fn variable(name: &core::ffi::CStr) -> *const c_char {
+pub fn variable(name: &core::ffi::CStr) -> *const c_char {
     // SAFETY: the environment is a list of texts that ends with null.
     unsafe {
         let length = sys::strlen(name.as_ptr());
@@ -83,6 +83,12 @@ fn number(name: &core::ffi::CStr, otherwise: u64) -> u64 {
     }
     // SAFETY: the value ends with a zero.
     unsafe { sys::strtoul(value, core::ptr::null_mut(), 10) }
+}
+
+/// Where the log is, null if there is none.
+pub fn log_path() -> *const c_char {
+    // SAFETY: written before anybody else runs.
+    unsafe { (*(&raw const WANTED)).path }
 }
 
 /// `UNRAVEL_LOG`: the file. `UNRAVEL_FLIGHT`: megabytes a thread, and a whole log without it. `UNRAVEL_SYNC=0`: paths alone.
@@ -109,6 +115,11 @@ unsafe fn read_environment(wanted: &mut Wanted) {
         wanted.path = whole;
     }
     wanted.sync = number(c"UNRAVEL_SYNC", 1) as u32;
+    if !variable(c"UNRAVEL_ELEMENTS").is_null() {
+        // Access vectors alone: threads have entries, and hardly anything in their streams.
+        wanted.sync = 0;
+        wanted.segment = 64 << 10;
+    }
     let megabytes = number(c"UNRAVEL_FLIGHT", 0);
     if megabytes > 0 {
         wanted.mode = layout::MODE_FLIGHT;
@@ -150,6 +161,7 @@ extern "C" fn in_child() {
     unsafe {
         let wanted: *const Wanted = &raw const WANTED;
         let wanted = &*wanted;
+        crate::elements::forget();
         let kept = file::start_again(wanted);
         ending::forget();
         let mut frames = [[0u64; 2]; layout::FRAMES];

@@ -117,6 +117,8 @@ unsafe extern "C" {
     pub fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     pub fn close(fd: c_int) -> c_int;
     pub fn pwrite(fd: c_int, from: *const c_void, n: usize, off: i64) -> isize;
+    pub fn posix_fallocate(fd: c_int, from: i64, n: i64) -> c_int;
+    pub fn sched_yield() -> c_int;
     pub fn write(fd: c_int, from: *const c_void, n: usize) -> isize;
     pub fn fcntl(fd: c_int, what: c_int, ...) -> c_int;
     pub fn getpid() -> c_int;

@@ -17,6 +17,9 @@ const MOST_RING: usize = 64;
 /// What is written over and over if nothing is kept.
 const SINK: usize = 64 << 10;
 
+/// Semaphores and barriers that a thread has at a time, as far as it is known.
+pub const HOLDS: usize = 8;
+
 /// Nothing of the thread is kept.
 const SILENT_UNKEPT: u8 = 1;
 /// Sync operations are not asked for.
@@ -49,6 +52,8 @@ pub struct Stream {
     ring: usize,
     sequence: u64,
     slots: [u64; MOST_RING],
+    /// Semaphores and barriers that it has taken, for `elements.rs`; 0 where there is none.
+    pub holds: [u64; HOLDS],
 }
 
 impl Stream {

@@ -151,6 +151,7 @@ pub unsafe extern "C" fn pthread_create(
         if !stream.is_null() && (*stream).kept {
             (*stream).children += 1;
             number = new_entry((*stream).number, (*stream).children, 0);
+            crate::elements::threads_begin();
         }
         let birth = sys::malloc(size_of::<Birth>()).cast::<Birth>();
         if birth.is_null() {

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use unravel_code::Program;
 use unravel_coop::{
-    Attempts, Candidates, Collection, Draw, Elements, Ending, Escape, FailureSite, Fleet, LogId,
-    Mode, Oracle, Profile, Surveyed, Tried, escape, simulate, survey,
+    Attempts, Candidates, Collection, Draw, Elements, Ending, Escape, FailureSite, Fleet, Followed,
+    Log, LogId, Mode, Oracle, Profile, Surveyed, Tried, escape, follow, simulate, survey,
 };
 use unravel_execute::{Laboratory, Silence};
 use unravel_files::TraceFile;
@@ -23,8 +23,8 @@ use crate::story;
 
 /// A program that is ready to run, and its code to look at.
 pub struct Bench {
-    loaded: Loaded,
-    program: Program,
+    pub(super) loaded: Loaded,
+    pub(super) program: Program,
 }
 
 /// A profile, and what it was made from.
@@ -36,12 +36,17 @@ pub struct Made {
 }
 
 /// What instances did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recorded {
     pub logs: u64,
     pub failed: u64,
     pub accesses: u64,
     pub silent: u64,
+    /// Vectors of native runs of which accesses are missing, and which are left out for it.
+    pub lost: u64,
+    /// If logs were to be verified: those that the machine follows to the same end, and what the others came to.
+    pub same: u64,
+    pub differ: Vec<(LogId, Followed)>,
 }
 
 /// What came of replaying.
@@ -93,16 +98,32 @@ impl Bench {
         }
     }
 
-    fn elements(&self, profile: &Profile) -> Elements {
+    pub(super) fn elements(&self, profile: &Profile) -> Elements {
         Elements::new(profile.mode, &self.program, profile.elements.clone(), &profile.sites)
+    }
+
+    /// Follows a log in the machine, if that is wanted.
+    pub(super) fn verify(&mut self, profile: &Profile, log: &Log) -> Result<Followed, CliError> {
+        let mut elements = self.elements(profile);
+        let _silence = Silence::begin().map_err(CliError::Stdin)?;
+        let mut lab =
+            Laboratory::new(&mut self.loaded.vm, self.loaded.input.clone(), profile.visible())
+                .until(None, Some(&INTERRUPTED));
+        let followed = follow(&mut lab, &mut elements, log);
+        match lab.problem() {
+            Some(problem) => Err(problem.clone().into()),
+            None => Ok(followed),
+        }
     }
 
     pub fn record(
         &mut self,
         profile: &Profile,
         fleet: &Fleet,
+        verified: bool,
         out: &Path,
     ) -> Result<Recorded, CliError> {
+        let mut logs = Vec::new();
         let mut elements = self.elements(profile);
         let mut recorded = Recorded::default();
         let mut problem: Option<StoreError> = None;
@@ -115,11 +136,20 @@ impl Bench {
             recorded.failed += u64::from(log.ending != Ending::Passed);
             recorded.accesses += log.accesses() as u64;
             problem = Store::write(out, &log).err();
+            if verified {
+                logs.push(log);
+            }
             problem.is_none()
         });
         drop(silence);
         if let Some(problem) = lab.problem() {
             return Err(problem.clone().into());
+        }
+        for log in &logs {
+            match self.verify(profile, log)? {
+                Followed::Same => recorded.same += 1,
+                other => recorded.differ.push((log.id, other)),
+            }
         }
         problem.map_or(Ok(recorded), |problem| Err(problem.into()))
     }

@@ -3,11 +3,15 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use unravel_coop::{ElementKind, FailureSite, Group, Mode, Profile};
+use unravel_coop::{ElementKind, FailureSite, Followed, Group, Mode, Profile};
 use unravel_fleet::Ingested;
 
+use super::native::Built;
 use super::steps::{Made, Outcome, Recorded};
 use crate::story::count;
+
+/// Logs that are shown one by one.
+const MOST_SHOWN: usize = 5;
 
 fn kind(kind: ElementKind) -> &'static str {
     match kind {
@@ -78,17 +82,65 @@ pub fn recorded(recorded: &Recorded) -> String {
         0 => String::new(),
         silent => format!(", {} could not be followed and logged nothing", count(silent, "run")),
     };
-    format!(
-        "{} with {}, {} failed{silent}",
+    let lost = match recorded.lost {
+        0 => String::new(),
+        lost => format!("; {} left out, because accesses are missing", count(lost, "vector")),
+    };
+    let mut text = format!(
+        "{} with {}, {} failed{silent}{lost}",
         count(recorded.logs, "partial log"),
         accesses(recorded.accesses),
         recorded.failed
-    )
+    );
+    if recorded.same > 0 || !recorded.differ.is_empty() {
+        let _ = write!(text, "; the machine follows {} of them to the same end", recorded.same);
+    }
+    for (log, followed) in recorded.differ.iter().take(MOST_SHOWN) {
+        let what = match followed {
+            Followed::Same => continue,
+            Followed::Contradicted { events } => {
+                format!("its orders contradict each other after {}", count(*events, "event"))
+            }
+            Followed::Vector { element, logged, here } => {
+                format!("the vector of {:016x} has {here} accesses instead of {logged}, or others", element.0)
+            }
+            Followed::Ending => "it ends otherwise".to_owned(),
+        };
+        let _ = write!(text, "\n  {log}: {what}");
+    }
+    text
+}
+
+pub fn built(profile: &Profile, built: &Built, output: &std::path::Path) -> String {
+    let mut text = format!(
+        "{} logs {} of {} at {}\n",
+        output.display(),
+        built.logged(),
+        count(profile.elements.len() as u64, "element"),
+        count(built.sites as u64, "site"),
+    );
+    for (element, why) in &built.unlogged {
+        let _ = writeln!(text, "  not logged: {element}, {why}");
+    }
+    text
+}
+
+pub fn built_json(profile: &Profile, built: &Built) -> Value {
+    let unlogged: Vec<Value> =
+        built.unlogged.iter().map(|(name, why)| json!({ "name": name, "why": why })).collect();
+    json!({
+        "build": profile.build(),
+        "elements": profile.elements.len(),
+        "sites": built.sites,
+        "unlogged": unlogged,
+    })
 }
 
 pub fn recorded_json(recorded: &Recorded) -> Value {
-    let Recorded { logs, failed, accesses, silent } = recorded;
-    json!({ "logs": logs, "failed": failed, "accesses": accesses, "inconclusive": silent })
+    let Recorded { logs, failed, accesses, silent, lost, same, differ } = recorded;
+    let differ: Vec<Value> =
+        differ.iter().map(|(log, what)| json!({ "log": log.to_string(), "what": format!("{what:?}") })).collect();
+    json!({ "logs": logs, "failed": failed, "accesses": accesses, "inconclusive": silent, "lost": lost, "followed": same, "differ": differ })
 }
 
 pub fn ingested(ingested: &Ingested) -> String {

@@ -17,7 +17,9 @@ pub struct CoopFlags {
 pub enum CoopCommand {
     /// Find what threads share, and say which part of it each instance logs.
     Profile(Box<CoopProfileFlags>),
-    /// Run instances in the machine, each logging its part: one file a run.
+    /// Build the program natively, so that it logs the elements of a profile.
+    Build(Box<CoopBuildFlags>),
+    /// Run instances in the machine or natively, each logging its part: one file a run.
     Record(Box<CoopRecordFlags>),
     /// Take files of instances into a store, each log once; what is no log of this build is set aside.
     Ingest(CoopIngestFlags),
@@ -92,6 +94,21 @@ pub struct CoopProfileFlags {
 }
 
 #[derive(Debug, Args)]
+pub struct CoopBuildFlags {
+    /// The profile whose elements it can log.
+    #[arg(long, value_name = "FILE", default_value = "profile.json")]
+    pub profile: PathBuf,
+    /// Where to write the native program.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub program: ProgramFlags,
+}
+
+#[derive(Debug, Args)]
 pub struct CoopRecordFlags {
     /// The profile that says what each instance logs.
     #[arg(long, value_name = "FILE", default_value = "profile.json")]
@@ -108,6 +125,21 @@ pub struct CoopRecordFlags {
     /// Let threads switch at every event, instead of after slices as a system gives them.
     #[arg(long)]
     pub random: bool,
+    /// Run this native program, which `unravel coop build` made, instead of the machine.
+    #[arg(long, value_name = "FILE", conflicts_with = "random")]
+    pub native: Option<PathBuf>,
+    /// Follow each log in the machine, and say whether it comes to the same vectors and the same end.
+    #[arg(long)]
+    pub verify: bool,
+    /// With a native program: all elements are logged, whatever the profile says.
+    #[arg(long, requires = "native")]
+    pub all: bool,
+    /// With a native program: a run that takes so many milliseconds hangs.
+    #[arg(long, value_name = "MS", default_value_t = 5000)]
+    pub hang_after: u64,
+    /// With a native program: take the log that it wrote elsewhere, instead of running it.
+    #[arg(long, value_name = "FILE", requires = "native")]
+    pub log: Vec<PathBuf>,
     /// Directory for the logs.
     #[arg(long, value_name = "DIR", default_value = "logs")]
     pub out: PathBuf,

@@ -7,6 +7,7 @@
 
 mod assembly;
 mod instruction;
+mod marks;
 mod metadata;
 mod module;
 pub(crate) mod symbols;

@@ -54,6 +54,8 @@ pub(super) struct FunctionLowering<'l, 'm> {
     /// The source location of the instruction being lowered, and its site.
     location: Option<Node<'m>>,
     pub(super) place: SiteId,
+    /// The instruction being lowered.
+    now: Option<Value<'m>>,
 }
 
 impl<'m> ModuleLowering<'m> {
@@ -89,6 +91,7 @@ impl<'m> ModuleLowering<'m> {
             arrivals: FxHashMap::default(),
             location: None,
             place,
+            now: None,
         };
         let params = lowering.assign_registers();
         let blocks: Vec<Block<'m>> = function.blocks().collect();
@@ -321,6 +324,7 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
 
     /// Takes note of the source location of the next instruction.
     fn enter(&mut self, inst: Value<'m>) {
+        self.now = Some(inst);
         let Some(location) = inst.debug_location() else { return };
         if self.location == Some(location) {
             return;
@@ -336,7 +340,11 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
     /// A site of its own for the instruction being lowered.
     pub(super) fn site(&mut self, kind: AccessKind, named: Option<Named>) -> SiteId {
         let site = self.lowering.program.sites[self.place.index()].clone();
-        self.lowering.add_site(site, kind, named)
+        let id = self.lowering.add_site(site, kind, named);
+        if let (Some(marks), Some(now)) = (&mut self.lowering.marks, self.now) {
+            marks.push((now, id));
+        }
+        id
     }
 
     pub(super) fn emit(&mut self, inst: Inst) {

@@ -24,10 +24,11 @@ mod vector;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_code::{FunctionId, Program};
+use unravel_trace::SiteId;
 
 use crate::debug::DebugInfo;
 use crate::ir::{DataLayout, LoadError, Module, Value};
-use constants::Number;
+use constants::{Number, Symbol};
 
 /// What lowering keeps while it works through a module.
 struct ModuleLowering<'m> {
@@ -47,6 +48,19 @@ struct ModuleLowering<'m> {
     assemblies: machine_code::Assemblies<'m>,
     /// The functions that have or will get a body.
     defined: FxHashSet<FunctionId>,
+    /// Which instruction each site is of, for who wants to find sites in the module again.
+    marks: Option<Marks<'m>>,
+}
+
+/// The sites of instructions, in the order of the code.
+pub(crate) type Marks<'m> = Vec<(Value<'m>, SiteId)>;
+
+/// A lowered module, and where what is in it came from.
+pub(crate) struct Traced<'m> {
+    pub program: Program,
+    pub marks: Marks<'m>,
+    /// The variables that have an address of the machine.
+    pub globals: Vec<(Value<'m>, u64)>,
 }
 
 /// LLVM's numbers of the attributes that lowering looks at.
@@ -57,6 +71,22 @@ struct Attributes {
 }
 
 pub(crate) fn lower(module: &Module, watches_locals: bool) -> Result<Program, LoadError> {
+    Ok(lower_with(module, watches_locals, None)?.program)
+}
+
+/// The same, with the way back to the module.
+pub(crate) fn lower_traced(
+    module: &Module,
+    watches_locals: bool,
+) -> Result<Traced<'_>, LoadError> {
+    lower_with(module, watches_locals, Some(Vec::new()))
+}
+
+fn lower_with<'m>(
+    module: &'m Module,
+    watches_locals: bool,
+    marks: Option<Marks<'m>>,
+) -> Result<Traced<'m>, LoadError> {
     let mut lowering = ModuleLowering {
         module,
         watches_locals,
@@ -75,6 +105,7 @@ pub(crate) fn lower(module: &Module, watches_locals: bool) -> Result<Program, Lo
         traps: FxHashMap::default(),
         assemblies: Default::default(),
         defined: FxHashSet::default(),
+        marks,
     };
     lowering.declare_functions();
     lowering.place_globals()?;
@@ -89,7 +120,13 @@ pub(crate) fn lower(module: &Module, watches_locals: bool) -> Result<Program, Lo
     let main = program.function_named("main");
     program.main = main.filter(|id| program.function(*id).body.is_some());
     program.types = lowering.debug.into_types();
-    Ok(program)
+    let plain = |(global, number): (&Value<'m>, &Number)| {
+        let is_plain = global.is_global_variable() && matches!(number.symbol, Symbol::None);
+        is_plain.then_some((*global, number.value as u64))
+    };
+    let mut globals: Vec<(Value<'m>, u64)> = lowering.addresses.iter().filter_map(plain).collect();
+    globals.sort_by_key(|(_, address)| *address);
+    Ok(Traced { program, marks: lowering.marks.unwrap_or_default(), globals })
 }
 
 impl ModuleLowering<'_> {

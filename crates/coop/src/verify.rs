@@ -1,0 +1,61 @@
+//! Whether a log tells what happened: the machine follows its orders, and must come to the same vectors and the same end.
+//!
+//! A complete log leaves nothing open that threads share, so a recorder that lies (an entry that is not one step with its access, an access that is missed, an
+//! element that is taken for another) shows here: orders contradict each other, or a vector comes out otherwise. A partial log leaves the rest
+//! open; that it is followed says less. What the vectors do not tell (a value that another order of other elements gives) may make a true
+//! log of a partial run come out otherwise: so this is a check of the recorder, not a condition for logs.
+
+use unravel_execute::Laboratory;
+use unravel_trace::{Detail, Want};
+
+use crate::elements::{ElementId, Elements};
+use crate::enforce::{Enforced, Kept};
+use crate::log::{Ending, Log};
+use crate::recorder::Recorder;
+
+/// What came of following a log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Followed {
+    /// The same vectors, the same end.
+    Same,
+    /// Its orders contradict each other.
+    Contradicted { events: u64 },
+    /// A vector came out otherwise, so long and so long.
+    Vector { element: ElementId, logged: usize, here: usize },
+    /// It ended otherwise.
+    Ending,
+}
+
+/// Follows a log. The laboratory has to see what the elements' profile says.
+pub fn follow(lab: &mut Laboratory<'_>, elements: &mut Elements, log: &Log) -> Followed {
+    let mut watched = elements.clone();
+    let mut recorder = Recorder::new(&mut watched);
+    let mut by = Enforced::new(elements, &log.vectors);
+    let run = lab.run(&mut by, &mut recorder, Want::only(Detail::Outcome));
+    if let Kept::Contradicted { events } = by.kept() {
+        return Followed::Contradicted { events };
+    }
+    let here = recorder.vectors();
+    for (element, logged) in &log.vectors {
+        let found = here.binary_search_by_key(element, |(id, _)| *id).map(|at| &here[at].1);
+        let Ok(vector) = found else {
+            return Followed::Vector { element: *element, logged: logged.len(), here: 0 };
+        };
+        // A run that failed was cut off: of the entry that was under way the one may have it and the other not.
+        let same = match log.ending {
+            Ending::Passed => vector == logged,
+            Ending::Failed(_) => {
+                let common = vector.len().min(logged.len());
+                vector[..common] == logged[..common]
+            }
+        };
+        if !same {
+            let (logged, here) = (logged.len(), vector.len());
+            return Followed::Vector { element: *element, logged, here };
+        }
+    }
+    match Ending::of(&run.outcome) == Some(log.ending) {
+        true => Followed::Same,
+        false => Followed::Ending,
+    }
+}

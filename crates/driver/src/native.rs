@@ -1,0 +1,66 @@
+//! A whole module to a native program with the runtime in it, and lines of its addresses. `unravel coop build` needs both.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use unravel_program::build::Builder;
+
+use crate::wrap::{DriverError, EXPORTED, RUNTIME, io, run};
+
+/// Optimises a module as `-O2` does, compiles it, and links it with the runtime and the libraries (as `Built::libs` has them). The exit
+/// code is the compiler's.
+pub fn build_native(bitcode: &[u8], libs: &[String], output: &Path) -> Result<i32, DriverError> {
+    let scratch =
+        tempfile::Builder::new().prefix("unravel-coop-").tempdir().map_err(io("scratch folder"))?;
+    let file = |name: &str| scratch.path().join(name);
+    let (module, object, runtime) = (file("program.bc"), file("program.o"), file("runtime.o"));
+    std::fs::write(&module, bitcode).map_err(io("the module"))?;
+    std::fs::write(&runtime, RUNTIME).map_err(io("the runtime"))?;
+    let clang = Builder::from_env().tools()?.clang;
+    let mut compile = Command::new(&clang);
+    compile.args(["-O2", "-g", "-w", "-fPIC", "-Qunused-arguments", "-c", "-x", "ir"]);
+    let code = run(compile.arg(&module).arg("-o").arg(&object))?;
+    if code != 0 {
+        return Ok(code);
+    }
+    let mut link = Command::new(&clang);
+    link.args(["--driver-mode=g++", "-pthread", "-Wl,--as-needed"]).arg(&object).arg(&runtime);
+    link.args(EXPORTED.iter().map(|name| format!("-Wl,--export-dynamic-symbol={name}")));
+    link.args(libs.iter().map(|lib| match lib.starts_with('/') {
+        true => lib.clone(),
+        false => format!("-l{lib}"),
+    }));
+    run(link.arg("-lm").arg("-o").arg(output))
+}
+
+/// By address in a program's file: its lines, innermost first, where calls were inlined several. Empty where nothing is known.
+pub fn lines_of(program: &Path, addresses: &[u64]) -> Result<Vec<Vec<(String, u32)>>, DriverError> {
+    if addresses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let clang = Builder::from_env().tools()?.clang;
+    let beside = clang.canonicalize().ok().and_then(|c| Some(c.parent()?.join("llvm-addr2line")));
+    let tool = beside.filter(|tool| tool.is_file()).unwrap_or_else(|| "addr2line".into());
+    let mut command = Command::new(tool);
+    command.args(["-a", "-i", "-e"]).arg(program);
+    command.args(addresses.iter().map(|address| format!("{address:#x}")));
+    command.stdin(Stdio::null());
+    let output = command.output().map_err(io("addr2line cannot be started"))?;
+    let mut all: Vec<Vec<(String, u32)>> = Vec::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        if line.starts_with("0x") {
+            all.push(Vec::new());
+            continue;
+        }
+        // `file:line`, with a remark behind it in places.
+        let known = line.rsplit_once(':').and_then(|(file, rest)| {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            Some((file.to_owned(), digits.parse::<u32>().ok()?))
+        });
+        if let (Some(last), Some(known)) = (all.last_mut(), known.filter(|(_, line)| *line > 0)) {
+            last.push(known);
+        }
+    }
+    all.resize(addresses.len(), Vec::new());
+    Ok(all)
+}

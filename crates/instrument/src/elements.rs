@@ -1,0 +1,680 @@
+//! Puts the logging of access vectors into a module: around each access to an element that is logged, one step with its entry.
+//!
+//! CoopREP, thesis §3.1; DESIGN §5 and §11. The module is the one that the machine executes, *before* optimisation, with its sites
+//! written into it (`unravel_program::mark`): so an access of a native run is an access of the machine's. It is optimised afterwards, as
+//! any program is: what is not logged costs a test of a byte, and what no profile has, nothing.
+//!
+//! A pointer that is an offset from a global is resolved here, any other by the runtime when it is used: a field of a global, or what the profile
+//! says of the site. An access that cannot be wrapped (inside of a library's function, or a call that may unwind) makes its elements
+//! *unlogged*: they are named to the caller, and a log of the program has none of them.
+//!
+//! *Not modelled*: an order between accesses of one thread to several elements is the program's own, as everywhere in this method.
+
+mod calls;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use llvm_sys::LLVMLinkage::{self, LLVMInternalLinkage};
+use llvm_sys::LLVMOpcode;
+use llvm_sys::LLVMTypeKind;
+use llvm_sys::core::*;
+use llvm_sys::linker::LLVMLinkModules2;
+use llvm_sys::prelude::*;
+use llvm_sys::target::{
+    LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement, LLVMStoreSizeOfType,
+    LLVMTargetDataRef,
+};
+use unravel_recording::vectors;
+
+use crate::emit::{NO_NAME, keep_used};
+use crate::extract::{blocks_of, instructions_of};
+use crate::module::{Module, ModuleError, c_string, name_of};
+use calls::{Hook, hook_of};
+
+/// What is to be logged.
+pub struct Wanted<'a> {
+    /// Of the profile.
+    pub build: u64,
+    pub elements: u32,
+    /// Sites of data whose accesses are events.
+    pub visible: BTreeSet<u32>,
+    /// The elements of sites that touch memory without a name.
+    pub by_site: BTreeMap<u32, Vec<u32>>,
+    /// All that sites were seen to touch.
+    pub touching: BTreeMap<u32, Vec<u32>>,
+    /// The elements at an address of the machine's globals: so many bytes, of a sync object or not. Ascending.
+    pub at: &'a mut dyn FnMut(u64, u32, bool) -> Vec<u32>,
+    /// Parts of globals and their elements, for pointers that are known at run time only: machine's address, bytes, element, class.
+    pub ranges: Vec<(u64, u64, u32, u32)>,
+    /// Elements that cannot be logged, whatever is found.
+    pub refused: BTreeSet<u32>,
+}
+
+/// A module that logs.
+pub struct Logging {
+    pub bitcode: Vec<u8>,
+    /// Sites that touch elements and could not be wrapped.
+    pub left_out: Vec<u32>,
+    /// The elements of those.
+    pub unlogged: BTreeSet<u32>,
+    /// How many sites log.
+    pub sites: usize,
+}
+
+/// What the optimiser puts in line: nothing but the test whether the site logs. Linking takes what is visible outside, and what that uses.
+const TEMPLATE: &str = r#"
+declare void @__unravel_av_enter(i32)
+declare void @__unravel_av_leave(i32)
+declare void @__unravel_av_enter_at(ptr, i64, i32)
+declare void @__unravel_av_leave_at(ptr, i64, i32)
+declare void @__unravel_av_enter_copy(ptr, ptr, i64, i32)
+declare void @__unravel_av_leave_copy(ptr, ptr, i64, i32)
+declare void @__unravel_av_before(i32, ptr, ptr, i32)
+declare void @__unravel_av_after(i32, ptr, ptr, i32, i32)
+declare void @__unravel_av_register(ptr)
+define hidden void @unravel.enter(ptr %flag, i32 %element) alwaysinline {
+  %byte = load i8, ptr %flag
+  %off = icmp eq i8 %byte, 0
+  br i1 %off, label %out, label %on, !prof !0
+on:
+  call void @__unravel_av_enter(i32 %element)
+  br label %out
+out:
+  ret void
+}
+define hidden void @unravel.leave(ptr %flag, i32 %element) alwaysinline {
+  %byte = load i8, ptr %flag
+  %off = icmp eq i8 %byte, 0
+  br i1 %off, label %out, label %on, !prof !0
+on:
+  call void @__unravel_av_leave(i32 %element)
+  br label %out
+out:
+  ret void
+}
+define hidden void @unravel.enter_at(ptr %flag, ptr %at, i64 %bytes, i32 %site) alwaysinline {
+  %byte = load i8, ptr %flag
+  %off = icmp eq i8 %byte, 0
+  br i1 %off, label %out, label %on, !prof !0
+on:
+  call void @__unravel_av_enter_at(ptr %at, i64 %bytes, i32 %site)
+  br label %out
+out:
+  ret void
+}
+define hidden void @unravel.leave_at(ptr %flag, ptr %at, i64 %bytes, i32 %site) alwaysinline {
+  %byte = load i8, ptr %flag
+  %off = icmp eq i8 %byte, 0
+  br i1 %off, label %out, label %on, !prof !0
+on:
+  call void @__unravel_av_leave_at(ptr %at, i64 %bytes, i32 %site)
+  br label %out
+out:
+  ret void
+}
+define hidden void @unravel.declares() {
+  call void @__unravel_av_enter_copy(ptr null, ptr null, i64 0, i32 0)
+  call void @__unravel_av_leave_copy(ptr null, ptr null, i64 0, i32 0)
+  call void @__unravel_av_before(i32 0, ptr null, ptr null, i32 0)
+  call void @__unravel_av_after(i32 0, ptr null, ptr null, i32 0, i32 0)
+  call void @__unravel_av_register(ptr null)
+  ret void
+}
+!0 = !{!"branch_weights", i32 2000, i32 1}
+"#;
+
+/// Makes a module log what is wanted.
+pub fn log_elements(marked: &[u8], wanted: Wanted<'_>) -> Result<Logging, ModuleError> {
+    let module = Module::parse(marked)?;
+    let template = Module::parse_text(module.context, TEMPLATE)?;
+    // SAFETY: both are of one context; linking consumes the second.
+    let failed = unsafe { LLVMLinkModules2(module.raw, template.raw) != 0 };
+    std::mem::forget(template);
+    if failed {
+        return Err(ModuleError::Link { message: "the template of logging code".to_owned() });
+    }
+    for function in module.defined() {
+        let name = name_of(function);
+        // SAFETY: the functions of the template are live; nobody calls the first.
+        unsafe {
+            match name.as_str() {
+                "unravel.declares" => LLVMDeleteFunction(function),
+                name if name.starts_with("unravel.") => {
+                    LLVMSetLinkage(function, LLVMInternalLinkage);
+                }
+                _ => {}
+            }
+        }
+    }
+    // SAFETY: the module is live.
+    let (builder, layout) = unsafe {
+        (LLVMCreateBuilderInContext(module.context), LLVMGetModuleDataLayout(module.raw))
+    };
+    let mut pass = Pass {
+        module: &module,
+        builder,
+        layout,
+        types: Types::of(&module),
+        flags: std::ptr::null_mut(),
+        wanted,
+        sites: Vec::new(),
+        lists: Vec::new(),
+        done: BTreeSet::new(),
+    };
+    pass.run();
+    let (left_out, unlogged) = pass.unlogged();
+    pass.register(&unlogged);
+    let sites = pass.sites.len();
+    // SAFETY: nothing uses it any more.
+    unsafe { LLVMDisposeBuilder(builder) };
+    drop(pass);
+    module.verify("putting in the logging of access vectors")?;
+    Ok(Logging { bitcode: module.write(), left_out, unlogged, sites })
+}
+
+struct Types {
+    byte: LLVMTypeRef,
+    word: LLVMTypeRef,
+    long: LLVMTypeRef,
+    pointer: LLVMTypeRef,
+}
+
+impl Types {
+    fn of(module: &Module) -> Types {
+        // SAFETY: the context is live.
+        unsafe {
+            Types {
+                byte: LLVMInt8TypeInContext(module.context),
+                word: LLVMInt32TypeInContext(module.context),
+                long: LLVMInt64TypeInContext(module.context),
+                pointer: LLVMPointerTypeInContext(module.context, 0),
+            }
+        }
+    }
+}
+
+struct Pass<'m, 'w> {
+    module: &'m Module,
+    builder: LLVMBuilderRef,
+    layout: LLVMTargetDataRef,
+    types: Types,
+    /// One byte a site that logs.
+    flags: LLVMValueRef,
+    wanted: Wanted<'w>,
+    /// Sites that log, with where their elements stand in `lists`; and whether the address decides.
+    sites: Vec<vectors::SiteEntry>,
+    lists: Vec<u32>,
+    /// Sites of the program that were wrapped.
+    done: BTreeSet<u32>,
+}
+
+/// Where a pointer points.
+enum Target {
+    /// Into a global: an address of the machine.
+    Global(u64),
+    Unknown,
+}
+
+/// No site has more than a program has instructions.
+const MOST_SITES: u64 = 1 << 24;
+
+impl Pass<'_, '_> {
+    fn run(&mut self) {
+        // SAFETY: the array gets its real size when all sites are known; only its address is used.
+        self.flags = unsafe {
+            let array = LLVMArrayType2(self.types.byte, MOST_SITES);
+            LLVMAddGlobal(self.module.raw, array, c"unravel.flags.early".as_ptr())
+        };
+        let own = |function: &LLVMValueRef| !name_of(*function).starts_with("unravel.");
+        for function in self.module.defined().into_iter().filter(own) {
+            // What is compiled without optimisation forbids it, which is not the user's wish.
+            for name in ["noinline", "optnone"] {
+                // SAFETY: the function is live, the name is passed with its length.
+                unsafe {
+                    let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+                    LLVMRemoveEnumAttributeAtIndex(function, u32::MAX, kind);
+                }
+            }
+            for block in blocks_of(function) {
+                for instruction in instructions_of(block) {
+                    self.instruction(instruction);
+                }
+            }
+        }
+    }
+
+    fn instruction(&mut self, instruction: LLVMValueRef) {
+        let Some(sites) = self.sites_of(instruction) else { return };
+        // SAFETY: the instruction is live; operands are those of its kind.
+        unsafe {
+            let (pointer, bytes) = match LLVMGetInstructionOpcode(instruction) {
+                LLVMOpcode::LLVMLoad => {
+                    (LLVMGetOperand(instruction, 0), self.size(LLVMTypeOf(instruction)))
+                }
+                LLVMOpcode::LLVMStore => {
+                    let stored = LLVMTypeOf(LLVMGetOperand(instruction, 0));
+                    (LLVMGetOperand(instruction, 1), self.size(stored))
+                }
+                LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg => {
+                    let value = LLVMTypeOf(LLVMGetOperand(instruction, 1));
+                    (LLVMGetOperand(instruction, 0), self.size(value))
+                }
+                LLVMOpcode::LLVMCall => return self.call(instruction, &sites),
+                _ => return,
+            };
+            if let [site] = sites[..]
+                && self.wanted.visible.contains(&site)
+            {
+                self.access(instruction, pointer, bytes, site);
+            }
+        }
+    }
+
+    /// Sites of the program that an instruction is marked with.
+    fn sites_of(&self, instruction: LLVMValueRef) -> Option<Vec<u32>> {
+        // SAFETY: the instruction is live; the operands of the node are constants, as they were written.
+        unsafe {
+            let node = LLVMGetMetadata(instruction, self.mark());
+            if node.is_null() {
+                return None;
+            }
+            let count = LLVMGetMDNodeNumOperands(node) as usize;
+            let mut operands = vec![std::ptr::null_mut(); count];
+            LLVMGetMDNodeOperands(node, operands.as_mut_ptr());
+            Some(operands.iter().map(|&one| LLVMConstIntGetZExtValue(one) as u32).collect())
+        }
+    }
+
+    fn mark(&self) -> u32 {
+        let name = vectors::MARK;
+        // SAFETY: the name is passed with its length.
+        unsafe {
+            LLVMGetMDKindIDInContext(
+                self.module.context,
+                name.as_ptr().cast(),
+                name.len() as u32,
+            )
+        }
+    }
+
+    fn size(&self, ty: LLVMTypeRef) -> u64 {
+        // SAFETY: types that are loaded and stored have a size.
+        unsafe { LLVMStoreSizeOfType(self.layout, ty) }
+    }
+
+    /// A new site that logs; its number.
+    fn site(&mut self, kind: u32, elements: &[u32]) -> u32 {
+        let first = self.lists.len() as u32;
+        self.lists.extend(elements);
+        let count = elements.len() as u32;
+        self.sites.push(vectors::SiteEntry { kind, first, count, place: 0 });
+        self.sites.len() as u32 - 1
+    }
+
+    /// Wraps a load, a store or an atomic operation.
+    fn access(&mut self, instruction: LLVMValueRef, pointer: LLVMValueRef, bytes: u64, site: u32) {
+        self.done.insert(site);
+        let known = match self.target(pointer) {
+            Target::Global(address) => Some((self.wanted.at)(address, bytes as u32, false)),
+            Target::Unknown => None,
+        };
+        match known.as_deref() {
+            Some([]) => {}
+            Some(&[element]) => {
+                let number = self.site(vectors::SITE_PLAIN, &[element]);
+                let arguments = vec![self.flag(number), self.word(u64::from(element))];
+                self.around(instruction, "unravel.enter", "unravel.leave", arguments);
+            }
+            _ => {
+                let unnamed = self.wanted.by_site.get(&site).cloned().unwrap_or_default();
+                if unnamed.is_empty() && self.wanted.ranges.is_empty() {
+                    return;
+                }
+                let number = self.site(vectors::SITE_BY_ADDRESS, &unnamed);
+                let (bytes, own) = (self.long(bytes), self.word(u64::from(number)));
+                let arguments = vec![self.flag(number), pointer, bytes, own];
+                self.around(instruction, "unravel.enter_at", "unravel.leave_at", arguments);
+            }
+        }
+    }
+
+    /// Calls before and after an instruction that is no terminator.
+    fn around(
+        &self,
+        instruction: LLVMValueRef,
+        before: &str,
+        after: &str,
+        arguments: Vec<LLVMValueRef>,
+    ) {
+        // SAFETY: the instruction is live and followed by another one.
+        unsafe {
+            LLVMPositionBuilderBefore(self.builder, instruction);
+            self.build_call(before, arguments.clone());
+            LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(instruction));
+            self.build_call(after, arguments);
+        }
+    }
+
+    /// Where the builder stands.
+    unsafe fn build_call(&self, name: &str, mut arguments: Vec<LLVMValueRef>) {
+        let name = c_string(name);
+        // SAFETY: the template has the function, with these parameters.
+        unsafe {
+            let function = LLVMGetNamedFunction(self.module.raw, name.as_ptr());
+            let kind = LLVMGlobalGetValueType(function);
+            let count = arguments.len() as u32;
+            LLVMBuildCall2(self.builder, kind, function, arguments.as_mut_ptr(), count, NO_NAME);
+        }
+    }
+
+    fn flag(&self, site: u32) -> LLVMValueRef {
+        let mut index = [self.long(u64::from(site))];
+        // SAFETY: a constant address into the array.
+        unsafe { LLVMConstGEP2(self.types.byte, self.flags, index.as_mut_ptr(), 1) }
+    }
+
+    fn word(&self, value: u64) -> LLVMValueRef {
+        // SAFETY: the type is live.
+        unsafe { LLVMConstInt(self.types.word, value, 0) }
+    }
+
+    fn long(&self, value: u64) -> LLVMValueRef {
+        // SAFETY: as above.
+        unsafe { LLVMConstInt(self.types.long, value, 0) }
+    }
+
+    /// Follows a pointer to the global that it is an offset from. All places of an array are one element: an index that is not
+    /// known counts as 0, if 1 would be the same element.
+    fn target(&mut self, pointer: LLVMValueRef) -> Target {
+        // SAFETY: values are live, operands those of their kinds.
+        unsafe {
+            let (mut at, mut offset, mut strides) = (pointer, 0i64, Vec::new());
+            loop {
+                let is_gep = match () {
+                    () if !LLVMIsAGetElementPtrInst(at).is_null() => true,
+                    () if !LLVMIsAConstantExpr(at).is_null() => {
+                        LLVMGetConstOpcode(at) == LLVMOpcode::LLVMGetElementPtr
+                    }
+                    () => false,
+                };
+                if !is_gep {
+                    break;
+                }
+                let Some(own) = self.offset(at, &mut strides) else { return Target::Unknown };
+                offset += own;
+                at = LLVMGetOperand(at, 0);
+            }
+            if LLVMIsAGlobalVariable(at).is_null() || LLVMIsThreadLocal(at) != 0 {
+                return Target::Unknown;
+            }
+            let Some(address) = self.address_of(at) else { return Target::Unknown };
+            let address = address.wrapping_add(offset as u64);
+            let here = (self.wanted.at)(address, 1, false);
+            let alike = |stride: &i64| {
+                (self.wanted.at)(address.wrapping_add(*stride as u64), 1, false) == here
+            };
+            match strides.iter().all(alike) {
+                true => Target::Global(address),
+                false => Target::Unknown,
+            }
+        }
+    }
+
+    /// What a `getelementptr` adds; the steps of indices that are not known go to `strides`.
+    unsafe fn offset(&self, gep: LLVMValueRef, strides: &mut Vec<i64>) -> Option<i64> {
+        // SAFETY: the caller has one, whose indices fit its type.
+        unsafe {
+            let mut ty = LLVMGetGEPSourceElementType(gep);
+            let mut sum = 0i64;
+            for index in 1..LLVMGetNumOperands(gep) as u32 {
+                let value = LLVMGetOperand(gep, index);
+                let known = (!LLVMIsAConstantInt(value).is_null())
+                    .then(|| LLVMConstIntGetSExtValue(value));
+                if index > 1 && LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMStructTypeKind {
+                    let field = known? as u32;
+                    sum += LLVMOffsetOfElement(self.layout, ty, field) as i64;
+                    ty = LLVMStructGetTypeAtIndex(ty, field);
+                    continue;
+                }
+                if index > 1 {
+                    match LLVMGetTypeKind(ty) {
+                        LLVMTypeKind::LLVMArrayTypeKind => ty = LLVMGetElementType(ty),
+                        _ => return None,
+                    }
+                }
+                let stride = LLVMABISizeOfType(self.layout, ty) as i64;
+                match known {
+                    Some(known) => sum += known * stride,
+                    None => strides.push(stride),
+                }
+            }
+            Some(sum)
+        }
+    }
+
+    fn address_of(&self, global: LLVMValueRef) -> Option<u64> {
+        let mark = self.mark();
+        // SAFETY: the global is live; the entries are disposed of; operands are as they were written.
+        unsafe {
+            let mut count = 0;
+            let entries = LLVMGlobalCopyAllMetadata(global, &mut count);
+            let found = (0..count as u32)
+                .find(|&at| LLVMValueMetadataEntriesGetKind(entries, at) == mark)
+                .map(|at| {
+                    let node = LLVMValueMetadataEntriesGetMetadata(entries, at);
+                    let node = LLVMMetadataAsValue(self.module.context, node);
+                    let mut operand = std::ptr::null_mut();
+                    LLVMGetMDNodeOperands(node, &mut operand);
+                    LLVMConstIntGetZExtValue(operand)
+                });
+            LLVMDisposeValueMetadataEntries(entries);
+            found
+        }
+    }
+
+    /// Sites that touch elements and were not wrapped, and those elements.
+    fn unlogged(&self) -> (Vec<u32>, BTreeSet<u32>) {
+        let missing = |site: &&u32| !self.done.contains(site);
+        let left_out: Vec<u32> = self.wanted.touching.keys().filter(missing).copied().collect();
+        let elements = left_out.iter().flat_map(|site| &self.wanted.touching[site]).copied();
+        let elements = elements.chain(self.wanted.refused.iter().copied()).collect();
+        (left_out, elements)
+    }
+
+    /// The table that the runtime gets before any constructor of the program runs.
+    fn register(&mut self, unlogged: &BTreeSet<u32>) {
+        let context = self.module.context;
+        let Types { byte, word, long, pointer } = self.types;
+        // SAFETY: all of it is built in the live module; arrays outlive the calls that read them.
+        unsafe {
+            let sites = self.sites.len().max(1) as u64;
+            let array = LLVMArrayType2(byte, sites);
+            let flags = self.constant(LLVMConstNull(array), c"unravel.flags");
+            LLVMSetGlobalConstant(flags, 0);
+            LLVMReplaceAllUsesWith(self.flags, flags);
+            LLVMDeleteGlobal(self.flags);
+            let words = |numbers: &[u32]| {
+                let mut all: Vec<_> =
+                    numbers.iter().map(|n| LLVMConstInt(word, u64::from(*n), 0)).collect();
+                LLVMConstArray2(word, all.as_mut_ptr(), all.len() as u64)
+            };
+            let entries: Vec<u32> = (self.sites.iter())
+                .flat_map(|one| [one.kind, one.first, one.count, one.place])
+                .collect();
+            let entries = self.constant(words(&entries), c"unravel.sites");
+            let lists = self.constant(words(&self.lists), c"unravel.lists");
+            let logged: Vec<u32> =
+                (0..self.wanted.elements).map(|e| u32::from(!unlogged.contains(&e))).collect();
+            let logged = self.constant(words(&logged), c"unravel.logged");
+            // Addresses of globals are known to the linker.
+            let mut bases: Vec<(u64, u64, LLVMValueRef)> = Vec::new();
+            let mut global = LLVMGetFirstGlobal(self.module.raw);
+            while !global.is_null() {
+                if LLVMIsDeclaration(global) == 0
+                    && let Some(address) = self.address_of(global)
+                {
+                    let size = LLVMABISizeOfType(self.layout, LLVMGlobalGetValueType(global));
+                    bases.push((address, address + size.max(1), global));
+                }
+                global = LLVMGetNextGlobal(global);
+            }
+            bases.sort_by_key(|base| base.0);
+            let mut ranges = Vec::new();
+            for &(address, bytes, element, class) in &self.wanted.ranges {
+                let after = bases.partition_point(|base| base.0 <= address);
+                let Some(&(start, end, global)) = after.checked_sub(1).map(|at| &bases[at]) else {
+                    continue;
+                };
+                if address + bytes > end {
+                    continue;
+                }
+                let place = |offset: u64| {
+                    let mut index = [LLVMConstInt(long, offset, 0)];
+                    let at = LLVMConstGEP2(byte, global, index.as_mut_ptr(), 1);
+                    LLVMConstPtrToInt(at, long)
+                };
+                let (element, class) =
+                    (LLVMConstInt(word, u64::from(element), 0), LLVMConstInt(word, u64::from(class), 0));
+                let mut fields =
+                    [place(address - start), place(address - start + bytes), element, class];
+                ranges.push(LLVMConstStructInContext(context, fields.as_mut_ptr(), 4, 0));
+            }
+            // Whatever is in a global at all is told apart by address.
+            for &(start, end, global) in &bases {
+                let base = LLVMConstPtrToInt(global, long);
+                let mut index = [LLVMConstInt(long, end - start, 0)];
+                let behind = LLVMConstGEP2(byte, global, index.as_mut_ptr(), 1);
+                let whole = LLVMConstInt(word, u64::from(vectors::CLASS_GLOBAL), 0);
+                let none = LLVMConstInt(word, u64::from(u32::MAX), 0);
+                let mut fields = [base, LLVMConstPtrToInt(behind, long), none, whole];
+                ranges.push(LLVMConstStructInContext(context, fields.as_mut_ptr(), 4, 0));
+            }
+            let count = ranges.len() as u64;
+            let mut shape = [long, long, word, word];
+            let shape = LLVMStructTypeInContext(context, shape.as_mut_ptr(), 4, 0);
+            let ranges = LLVMConstArray2(shape, ranges.as_mut_ptr(), count);
+            let ranges = self.constant(ranges, c"unravel.ranges");
+            let number = |value: u64| LLVMConstInt(long, value, 0);
+            let mut fields = [
+                number(self.wanted.build),
+                number(u64::from(self.wanted.elements)),
+                number(self.sites.len() as u64),
+                number(count),
+                flags,
+                entries,
+                lists,
+                ranges,
+                logged,
+            ];
+            let table = LLVMConstStructInContext(context, fields.as_mut_ptr(), 9, 0);
+            let table = self.constant(table, c"unravel.table");
+            let void = LLVMVoidTypeInContext(context);
+            let plain = LLVMFunctionType(void, std::ptr::null_mut(), 0, 0);
+            let name = c"unravel.register.elements";
+            let constructor = LLVMAddFunction(self.module.raw, name.as_ptr(), plain);
+            LLVMSetLinkage(constructor, LLVMInternalLinkage);
+            let block = LLVMAppendBasicBlockInContext(context, constructor, NO_NAME);
+            LLVMPositionBuilderAtEnd(self.builder, block);
+            self.build_call("__unravel_av_register", vec![table]);
+            LLVMBuildRetVoid(self.builder);
+            let name = c"unravel.constructor.elements";
+            let entry = LLVMAddGlobal(self.module.raw, pointer, name.as_ptr());
+            LLVMSetInitializer(entry, constructor);
+            LLVMSetLinkage(entry, LLVMLinkage::LLVMInternalLinkage);
+            LLVMSetSection(entry, c".init_array.00001".as_ptr());
+            keep_used(self.module, entry, pointer);
+        }
+    }
+
+    /// A constant of the module's own.
+    unsafe fn constant(&self, value: LLVMValueRef, name: &std::ffi::CStr) -> LLVMValueRef {
+        // SAFETY: the value is a constant of the module's context.
+        unsafe {
+            let global = LLVMAddGlobal(self.module.raw, LLVMTypeOf(value), name.as_ptr());
+            LLVMSetInitializer(global, value);
+            LLVMSetLinkage(global, LLVMInternalLinkage);
+            LLVMSetGlobalConstant(global, 1);
+            global
+        }
+    }
+
+    /// A call: of a sync operation, of a function that copies or frees, or nothing that is logged.
+    fn call(&mut self, call: LLVMValueRef, sites: &[u32]) {
+        // SAFETY: the call is live.
+        let (name, arguments) = unsafe {
+            let callee = LLVMGetCalledValue(call);
+            if LLVMIsAFunction(callee).is_null() || LLVMCountBasicBlocks(callee) > 0 {
+                return;
+            }
+            let count = LLVMGetNumArgOperands(call);
+            let arguments: Vec<_> = (0..count).map(|at| LLVMGetOperand(call, at)).collect();
+            (name_of(callee), arguments)
+        };
+        let ([site], Some(hook)) = (sites, hook_of(&name)) else { return };
+        if arguments.len() < hook.arguments() {
+            return;
+        }
+        self.done.insert(*site);
+        if matches!(hook, Hook::Sync { kind: calls::NOTHING, .. }) {
+            return;
+        }
+        let unnamed = self.wanted.by_site.get(site).cloned().unwrap_or_default();
+        let nothing = unnamed.is_empty() && self.wanted.ranges.is_empty();
+        let is_data = matches!(hook, Hook::Copy | Hook::Set);
+        if is_data && (nothing || !self.wanted.visible.contains(site)) {
+            return;
+        }
+        if matches!(hook, Hook::Free) && unnamed.is_empty() {
+            return;
+        }
+        let number = self.site(vectors::SITE_BY_ADDRESS, &unnamed);
+        let own = self.word(u64::from(number));
+        // SAFETY: arguments are those of the functions named; the call is no terminator.
+        unsafe {
+            let bytes = |this: &Self, at: usize| {
+                let size = arguments[at];
+                LLVMPositionBuilderBefore(this.builder, call);
+                LLVMBuildZExtOrBitCast(this.builder, size, this.types.long, NO_NAME)
+            };
+            match hook {
+                Hook::Copy => {
+                    let list = vec![arguments[1], arguments[0], bytes(self, 2), own];
+                    self.around(call, "__unravel_av_enter_copy", "__unravel_av_leave_copy", list);
+                }
+                Hook::Set => {
+                    let list = vec![self.flag(number), arguments[0], bytes(self, 2), own];
+                    self.around(call, "unravel.enter_at", "unravel.leave_at", list);
+                }
+                Hook::Free => {
+                    let one = self.long(1);
+                    let list = vec![self.flag(number), arguments[0], one, own];
+                    self.around(call, "unravel.enter_at", "unravel.leave_at", list);
+                }
+                Hook::Sync { kind, class } => {
+                    let what = self.word(u64::from(kind | class << 8));
+                    let object = match LLVMGetTypeKind(LLVMTypeOf(arguments[0])) {
+                        LLVMTypeKind::LLVMPointerTypeKind => arguments[0],
+                        // A thread, which is no element.
+                        _ => LLVMConstNull(self.types.pointer),
+                    };
+                    let other = match kind {
+                        calls::WAIT => arguments[1],
+                        _ => LLVMConstNull(self.types.pointer),
+                    };
+                    // The number in the machine's program says where a thread waits.
+                    self.sites[number as usize].place = *site;
+                    LLVMPositionBuilderBefore(self.builder, call);
+                    let list = vec![what, object, other, own];
+                    self.build_call("__unravel_av_before", list.clone());
+                    LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(call));
+                    let result = match LLVMTypeOf(call) == self.types.word {
+                        true => call,
+                        false => self.word(0),
+                    };
+                    let list = list.into_iter().chain([result]).collect();
+                    self.build_call("__unravel_av_after", list);
+                }
+            }
+        }
+    }
+}
