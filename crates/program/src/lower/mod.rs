@@ -89,6 +89,7 @@ pub(crate) fn lower(module: &Module, watches_locals: bool) -> Result<Program, Lo
     let main = program.function_named("main");
     program.main = main.filter(|id| program.function(*id).body.is_some());
     program.types = lowering.debug.into_types();
+    unravel_code::wrappers::mark(&mut program);
     Ok(program)
 }
 
