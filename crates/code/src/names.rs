@@ -85,10 +85,13 @@ impl TypeTable {
         matches!(self.get(id), Type::Base { .. } | Type::Pointer { .. })
     }
 
-    /// The name of a structure, class or union.
+    /// The name of a structure, class or union that a programmer would say; what the library calls its own nodes is none.
     pub fn class(&self, id: TypeId) -> Option<&str> {
         match self.get(id) {
-            Type::Struct { name, .. } | Type::Union { name, .. } if !name.is_empty() => Some(name),
+            Type::Struct { name, .. } | Type::Union { name, .. } => {
+                let is_library = name.starts_with("std::") || name.starts_with("__");
+                (!name.is_empty() && !is_library).then_some(name)
+            }
             _ => None,
         }
     }

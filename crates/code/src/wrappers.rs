@@ -6,8 +6,8 @@
 //!
 //! A function is a wrapper if it is short, has no loop, is only ever called by its name, and does nothing that another thread could
 //! notice but one operation (or a signal and the release of a lock, or a wait and a release): it writes no memory but its own locals, and,
-//! if it is a constructor, the object. Of an atomic access it must be handed the very object: `load(&x)` is a wrapper, `queue_is_empty(q)` is
-//! code that has something to say. What only happens before the program ends, and calls that do neither, are left aside.
+//! if it is a constructor, the object. An atomic access must be to the object that it is handed, or to a member of it: `load(&x)` and
+//! `enter(&gate)` are wrappers, `next_ticket()` is code that has something to say. What only happens before the program ends, and calls that do neither, are left aside.
 //!
 //! Errs on the side of too few: what is not found is shown at its own line, as before, and can be named by hand
 //! ([`mark_named`]). *Not found*: functions that are called by pointer or virtually, spin locks (they loop), lambdas.
@@ -189,28 +189,28 @@ impl<'p> Search<'p> {
         let program = self.program;
         let function = program.function(id);
         let body = function.body.as_ref()?;
-        let locals = local_addresses(body);
+        let (locals, handed) = (local_addresses(body), handed_addresses(body));
         let mut found: Vec<Operation> = Vec::new();
         let mut lines = Vec::new();
         for (inst, place) in body.code.iter().zip(&body.places) {
             let operation = match *inst {
                 Inst::Call { function, call, .. } => {
-                    self.of_call(body, function, self.first_argument(call), &locals).ok()?
+                    self.of_call(&handed, function, self.first_argument(call), &locals).ok()?
                 }
                 Inst::CallExternal { function, call, .. } => {
                     let name = &program.function(function).name;
                     let operation = operation_of(name);
-                    let handed =
-                        || self.first_argument(call).is_some_and(|reg| is_parameter(body, reg));
+                    let is_handed =
+                        || self.first_argument(call).is_some_and(|reg| handed.contains(&reg));
                     match operation {
-                        Some(Operation::Atomic) if !handed() => return None,
+                        Some(Operation::Atomic) if !is_handed() => return None,
                         None if writes(name) => return None,
                         _ => operation,
                     }
                 }
                 Inst::CallIndirect { .. } | Inst::IndirectJump { .. } => return None,
                 _ => match accessed(program, inst) {
-                    Some((ptr, true, _)) if !is_parameter(body, ptr) => return None,
+                    Some((ptr, true, _)) if !handed.contains(&ptr) => return None,
                     Some((_, true, _)) => Some(Operation::Atomic),
                     Some((ptr, false, true))
                         if !locals.contains(&ptr) && !is_constructor(function) =>
@@ -244,16 +244,16 @@ impl<'p> Search<'p> {
     /// What a call does; an error if that is more than a wrapper may do.
     fn of_call(
         &mut self,
-        body: &Body,
+        handed: &FxHashSet<Reg>,
         callee: FunctionId,
         first: Option<Reg>,
         locals: &FxHashSet<Reg>,
     ) -> Result<Option<Operation>, ()> {
         let called = self.program.function(callee).body.as_ref().ok_or(())?;
         if let Some(operation) = self.wrappers.get(&callee) {
-            let handed = first.is_some_and(|reg| is_parameter(body, reg));
+            let is_handed = first.is_some_and(|reg| handed.contains(&reg));
             return match operation {
-                Operation::Atomic if !handed => Err(()),
+                Operation::Atomic if !is_handed => Err(()),
                 operation => Ok(Some(*operation)),
             };
         }
@@ -270,8 +270,8 @@ impl<'p> Search<'p> {
             Effect::Writes => Err(()),
             Effect::Synchronises if is_library => {
                 let operation = self.of_library(callee, 8).ok_or(())?;
-                let handed = first.is_some_and(|reg| is_parameter(body, reg));
-                if operation == Operation::Atomic && !handed {
+                let is_handed = first.is_some_and(|reg| handed.contains(&reg));
+                if operation == Operation::Atomic && !is_handed {
                     return Err(());
                 }
                 Ok(Some(operation))
@@ -348,8 +348,17 @@ fn is_end(body: &Body) -> bool {
     !body.code.iter().any(|inst| matches!(inst, Inst::Return { .. } | Inst::ReturnVoid))
 }
 
-fn is_parameter(body: &Body, reg: Reg) -> bool {
-    body.params.iter().any(|(first, _)| *first == reg)
+/// Slots that hold the address of an object that the function is handed, or of a member of it.
+fn handed_addresses(body: &Body) -> FxHashSet<Reg> {
+    let mut handed: FxHashSet<Reg> = body.params.iter().map(|(first, _)| *first).collect();
+    for inst in &body.code {
+        if let Inst::AddImm { dst, a, .. } = inst
+            && handed.contains(a)
+        {
+            handed.insert(*dst);
+        }
+    }
+    handed
 }
 
 /// Slots that hold nothing but the address of a local.
