@@ -16,7 +16,7 @@ pub fn write(generated: Generated, path: &Path) -> Result<(), Error> {
     let (function, file): (Arc<str>, Arc<str>) = ("work".into(), "generated.c".into());
     let sites = (trace.events.iter().zip(1..)).map(|(event, line)| {
         let (function, file) = (function.clone(), file.clone());
-        let place = Place { function, file, line, column: 1 };
+        let place = Place { function, file, line, column: 1, wrapper: false };
         (event.site, Site { place, inlined_at: Vec::new(), key: None })
     });
     trace.sites = sites.collect();

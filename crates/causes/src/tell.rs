@@ -202,7 +202,7 @@ impl<'t, 'g> Teller<'t, 'g> {
 }
 
 fn unknown() -> Place {
-    Place { function: "".into(), file: "".into(), line: 0, column: 0 }
+    Place { function: "".into(), file: "".into(), line: 0, column: 0, wrapper: false }
 }
 
 fn does(trace: &Trace, event: u32) -> Does {

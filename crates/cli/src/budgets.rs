@@ -42,6 +42,9 @@ unravel_trace::budgets! {
     /// About how many events a single run is expected to have.
     RUN_LENGTH: u64 = 1000;
 
+    /// From here on one run takes so long that the user is told.
+    LONG_RUN: Duration = Duration::from_secs(2);
+
     /// How long it takes at most if the user does not say.
     SIMPLIFY_TIME: Duration = Duration::from_secs(60);
 

@@ -4,6 +4,7 @@
 //! [build]
 //! flags = ["-Iinclude", "-DDEBUG"]
 //! stubs = ["log_message"]
+//! wrappers = ["queue_lock"]
 //!
 //! [search]
 //! strategy = "portfolio"
@@ -40,6 +41,8 @@ pub struct Build {
     pub flags: Vec<String>,
     /// Functions that nobody defines and that do nothing.
     pub stubs: Vec<String>,
+    /// Functions around a lock or an atomic access that reports see through, besides those that are found.
+    pub wrappers: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -87,7 +90,11 @@ impl Config {
     pub fn find() -> Result<Config, CliError> {
         let Ok(start) = std::env::current_dir() else { return Ok(Config::default()) };
         match start.ancestors().map(|d| d.join("unravel.toml")).find(|p| is_there(p)) {
-            Some(path) => Config::read(&path),
+            Some(path) => {
+                let config = Config::read(&path)?;
+                crate::program::see_through(&config.build.wrappers);
+                Ok(config)
+            }
             None => Ok(Config::default()),
         }
     }

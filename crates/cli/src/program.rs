@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use unravel_compile::Cranelift;
 use unravel_execute::{Judged, RaceChecked};
 use unravel_files::ProgramRef;
-use unravel_program::Locals;
 use unravel_program::build::{BuildSpec, Builder, Built, DATABASE_FLAG};
+use unravel_program::{LoadError, Locals};
 use unravel_trace::{Input, Limits, Nondet, Rules, Uninit};
 use unravel_vm::{Engine, Options, Vm, When};
 
@@ -26,6 +26,26 @@ fn engine() -> Engine {
         EngineName::Interpret => Engine::Interpret,
         EngineName::Compiled => Engine::Compiled(Cranelift::boxed, When::Hot),
     }
+}
+
+/// Functions that this process sees through besides those that are found, as the project's file says.
+static WRAPPERS: OnceLock<Vec<String>> = OnceLock::new();
+
+/// From now on programs are loaded with these functions as wrappers.
+pub fn see_through(wrappers: &[String]) {
+    // Whoever reads the file again reads the same.
+    let _ = WRAPPERS.set(wrappers.to_vec());
+}
+
+/// Lowers bitcode, with the wrappers that the project's file names.
+pub fn lower_bitcode(bitcode: &[u8], locals: Locals) -> Result<unravel_code::Program, LoadError> {
+    let mut program = unravel_program::load_with(bitcode, locals)?;
+    if let Some(names) = WRAPPERS.get() {
+        for name in unravel_code::wrappers::mark_named(&mut program, names) {
+            warnln!("note: unravel.toml names the wrapper '{name}', which no function is called");
+        }
+    }
+    Ok(program)
 }
 
 /// What runs programs: races and the user's rules decide what fails.
@@ -95,7 +115,7 @@ pub fn lower(built: &Built, name: &str, input: &Input) -> Result<unravel_code::P
         unravel_program::probe(&built.bitcode)
             .map_err(|source| CliError::Damaged { program: file(), source })?;
     }
-    unravel_program::load_with(&built.bitcode, locals(input))
+    lower_bitcode(&built.bitcode, locals(input))
         .map_err(|source| CliError::Load { program: file(), source })
 }
 

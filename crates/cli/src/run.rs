@@ -1,12 +1,14 @@
 //! `unravel run`: one schedule, with the program's own output.
 
+use std::time::Instant;
+
 use unravel_execute::learn_apart;
 use unravel_explore::SearchError;
 use unravel_files::TraceFile;
 use unravel_strategies::Knowledge;
 use unravel_trace::{Detail, Executor, Input, Job, Note, Outcome, Run, VisibleSet, Want};
 
-use crate::budgets::{LEARNING, RUN_LENGTH};
+use crate::budgets::{LEARNING, LONG_RUN, RUN_LENGTH};
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -21,12 +23,21 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
     let visible = loaded.vm.sites().all().clone();
     let knowledge = Knowledge { longest: RUN_LENGTH, ..Knowledge::default() };
     let mut scheduler = flags.strategy.scheduler(flags.seed, 2, &knowledge, false);
-    let want = Want::only(Detail::Events);
+    // Events are for the file; a long run has more of them than there is memory for.
+    let want = Want::only(match &flags.output {
+        Some(_) => Detail::Events,
+        None => Detail::Outcome,
+    });
     let aside = Aside::begin(flags.json);
     let job = Job { input: &loaded.input, visible: &visible, want };
+    let started = Instant::now();
     let run = loaded.vm.run(&job, &mut *scheduler, &mut ())?;
+    let took = started.elapsed();
     show_output(&run);
     drop(aside);
+    if took >= LONG_RUN {
+        warnln!("note: {}", story::long_run(&run, took));
+    }
     if let Some(path) = &flags.output {
         let file = TraceFile {
             program: loaded.reference.clone(),

@@ -1,5 +1,7 @@
 //! Failures and runs in words for a person, and the same as JSON.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use unravel_report::{FileNames, deviations};
 use unravel_results::Needed;
@@ -72,6 +74,20 @@ fn events(run: &Run) -> u64 {
     }
 }
 
+/// `one run: 12.3 s, 41 million instructions; …`, of a run that makes a search slow.
+pub fn long_run(run: &Run, took: Duration) -> String {
+    let seconds = took.as_secs_f64();
+    let instructions = match run.steps {
+        few @ 0..1_000_000 => count(few, "instruction"),
+        many => format!("{} million instructions", many / 1_000_000),
+    };
+    format!(
+        "one run: {seconds:.1} s, {instructions}; a search makes about {:.0} schedules a minute with each worker, fewer with --races: \
+         a smaller input or a single test finds more",
+        (60.0 / seconds).max(1.0)
+    )
+}
+
 /// `1 thread`, `2 threads`.
 pub fn count(number: u64, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
@@ -79,8 +95,8 @@ pub fn count(number: u64, noun: &str) -> String {
 
 fn stack(places: &[Place], thread: Option<&ThreadName>, names: &FileNames) -> String {
     let mut text = String::new();
-    // What happens inside the libraries' headers says little; the call into them says where.
-    let skipped = places.iter().take_while(|p| p.is_system()).count();
+    // What happens inside the libraries' headers and in wrappers says little; the call into them says where.
+    let skipped = places.iter().take_while(|p| p.is_system() || p.wrapper).count();
     let places = if skipped < places.len() { &places[skipped..] } else { places };
     for (depth, place) in places.iter().take(FRAMES).enumerate() {
         let who = thread.filter(|_| depth == 0).map_or(String::new(), |t| format!(" ({t})"));

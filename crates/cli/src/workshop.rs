@@ -45,7 +45,7 @@ impl Workshop for Variants<'_> {
     type Machine = program::Machine;
 
     fn weave(&mut self, measures: &[weave::Measure]) -> Result<Self::Machine, String> {
-        let program = unravel_program::load_with(&self.built.bitcode, self.locals)
+        let program = program::lower_bitcode(&self.built.bitcode, self.locals)
             .map_err(|error| error.to_string())?;
         let woven = weave::weave(&program, measures).map_err(|error| error.to_string())?;
         program::machine_of(woven, self.built, &self.reference.name, self.rules)
@@ -79,7 +79,7 @@ impl Workshop for Variants<'_> {
             BuildError::Compile { stderr, .. } | BuildError::Link { stderr, .. } => stderr,
             other => other.to_string(),
         })?;
-        let program = unravel_program::load_with(&built.bitcode, self.locals)
+        let program = program::lower_bitcode(&built.bitcode, self.locals)
             .map_err(|error| error.to_string())?;
         // A check of the unpatched source would be worth nothing.
         for file in files {

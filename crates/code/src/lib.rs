@@ -3,7 +3,8 @@
 //!
 //! `code.rs` is the instructions, `model.rs` the program around them, `layout.rs` where things live in memory, `compiled.rs` what compiled code agrees on with whoever runs it, `names.rs` what places
 //! inside objects are called, `disassemble.rs` a function as text. `weave.rs` puts the measures of a repair into a program, as
-//! calls on the edges of its control flow. `dead.rs` knows which slots nobody will look at. `doom.rs` knows where it can only fail, and how far it is from there.
+//! calls on the edges of its control flow. `dead.rs` knows which slots nobody will look at. `doom.rs` knows where it can only fail, and how far it is from there. `wrappers.rs` finds
+//! the small functions around a lock or an atomic access that reports see through.
 
 pub mod code;
 pub mod compiled;
@@ -16,6 +17,7 @@ mod model;
 pub mod names;
 pub mod patch;
 pub mod weave;
+pub mod wrappers;
 
 pub use code::{CallId, FunctionId, Inst, Reg, Target};
 pub use dead::{Moment, dead_slots};

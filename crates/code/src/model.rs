@@ -33,6 +33,10 @@ pub struct Program {
     /// What is known of a site beyond its place: indexed by [`SiteId`], as `sites`.
     pub accesses: Vec<Access>,
     pub types: TypeTable,
+    /// What calls of the program's own functions hand over by pointer.
+    pub handed: FxHashMap<CallId, Box<[Handed]>>,
+    /// By call that returns a new object: what it will be, if the source says.
+    pub made: FxHashMap<SiteId, TypeId>,
     pub by_name: FxHashMap<String, FunctionId>,
     /// Hash of the bitcode this was made from.
     pub fingerprint: u64,
@@ -167,6 +171,17 @@ pub struct Arg {
     pub reg: Reg,
     pub slots: u32,
     pub abi: Abi,
+}
+
+/// An object whose address a call hands over, as the caller calls it.
+#[derive(Debug, Clone)]
+pub struct Handed {
+    /// Which of [`CallSite::args`].
+    pub position: u32,
+    pub text: String,
+    /// `text` is a pointer to the object, not the object.
+    pub pointer: bool,
+    pub ty: TypeId,
 }
 
 #[derive(Debug, Clone)]

@@ -73,6 +73,29 @@ impl TypeTable {
         self.select(id, offset, size).0
     }
 
+    /// The same, and no further than to a member of that size: what a class of one member wraps has no other name for who uses it.
+    pub fn member_object(&self, id: TypeId, offset: u64, size: u64) -> String {
+        self.select_until(id, offset, |ty, bytes, offset| {
+            bytes < size || bytes == size && offset == 0 || self.is_plain(ty)
+        })
+        .0
+    }
+
+    fn is_plain(&self, id: TypeId) -> bool {
+        matches!(self.get(id), Type::Base { .. } | Type::Pointer { .. })
+    }
+
+    /// The name of a structure, class or union that a programmer would say; what the library calls its own nodes is none.
+    pub fn class(&self, id: TypeId) -> Option<&str> {
+        match self.get(id) {
+            Type::Struct { name, .. } | Type::Union { name, .. } => {
+                let is_library = name.starts_with("std::") || name.starts_with("__");
+                (!name.is_empty() && !is_library).then_some(name)
+            }
+            _ => None,
+        }
+    }
+
     /// Where numbers are in an object of this type, and of how many bytes. What may be something else, in a union, or points
     /// somewhere is left out; of a long array the beginning is looked at.
     pub fn numbers(&self, id: TypeId) -> Vec<(u64, u64)> {
@@ -128,11 +151,22 @@ impl TypeTable {
     }
 
     fn select(&self, id: TypeId, offset: u64, size: u64) -> (String, TypeId) {
+        self.select_until(id, offset, |id, bytes, _| {
+            bytes < size || bytes == size && !self.wraps(id)
+        })
+    }
+
+    /// Descends to byte `offset` until this is enough: the type, its size, and what is left of the offset.
+    fn select_until(
+        &self,
+        id: TypeId,
+        offset: u64,
+        is_enough: impl Fn(TypeId, u64, u64) -> bool,
+    ) -> (String, TypeId) {
         let mut path = String::new();
         let (mut id, mut offset) = (id, offset);
         loop {
-            let bytes = self.bytes(id);
-            if bytes < size || bytes == size && !self.wraps(id) {
+            if is_enough(id, self.bytes(id), offset) {
                 break;
             }
             match self.get(id) {
@@ -166,6 +200,42 @@ impl TypeTable {
     }
 }
 
+/// Appends members to what names an object or a pointer to it.
+pub fn join(text: &str, pointer: bool, suffix: &str) -> String {
+    if !pointer {
+        return format!("{text}{suffix}");
+    }
+    match suffix.strip_prefix('.') {
+        Some(member) if text == "this" => member.to_owned(),
+        Some(member) => format!("{}->{member}", enclosed(text)),
+        None if suffix.is_empty() && text.starts_with('*') => format!("*{text}"),
+        None if suffix.is_empty() => format!("*{}", enclosed(text)),
+        None => format!("(*{text}){suffix}"),
+    }
+}
+
+/// Puts parentheses around a computed expression.
+pub fn enclosed(text: &str) -> String {
+    // In a qualified name angle brackets are those of templates, not shifts.
+    let qualified = text.contains("::");
+    let mut depth = 0;
+    let mut previous = ' ';
+    let computed = text.char_indices().any(|(i, c)| {
+        let arrow = c == '-' && text[i + 1..].starts_with('>') || c == '>' && previous == '-';
+        previous = c;
+        match c {
+            _ if arrow => return false,
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth -= 1,
+            '<' if qualified => depth += 1,
+            '>' if qualified => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && "+-*/%&|^<>".contains(c) && !(qualified && c == '>')
+    });
+    if computed { format!("({text})") } else { text.to_owned() }
+}
+
 /// By the name that compilers give the types of the language.
 fn base_shape(name: &str) -> Shape {
     match name {
@@ -175,5 +245,31 @@ fn base_shape(name: &str) -> Shape {
         _ if name.starts_with("unsigned") || name.starts_with("char") => Shape::Unsigned,
         "short" | "int" | "long" | "long long" => Shape::Signed,
         _ => Shape::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{enclosed, join};
+
+    #[test]
+    fn parentheses_only_where_needed() {
+        for simple in ["p", "a->b", "a->b[i+1].c", "ns::Box<int *>::last->next", "(*p)[3]"] {
+            assert_eq!(enclosed(simple), simple);
+        }
+        for computed in ["i+1", "a-b", "*p", "i<<2", "x->n*2"] {
+            assert_eq!(enclosed(computed), format!("({computed})"));
+        }
+    }
+
+    #[test]
+    fn members_are_written_as_in_c() {
+        assert_eq!(join("bank", false, ".accounts[2].id"), "bank.accounts[2].id");
+        assert_eq!(join("p", true, ".next"), "p->next");
+        assert_eq!(join("*p", true, ".next"), "(*p)->next");
+        assert_eq!(join("p", true, ""), "*p");
+        assert_eq!(join("*p", true, ""), "**p");
+        assert_eq!(join("p", true, "[3]"), "(*p)[3]");
+        assert_eq!(join("this", true, ".count"), "count");
     }
 }

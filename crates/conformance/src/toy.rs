@@ -64,6 +64,7 @@ impl Toy {
                     function: self.functions[thread].into(),
                     line: position as u32 + 1,
                     column: 1,
+                    wrapper: false,
                 };
                 let key = SiteKey {
                     module: "toy".into(),

@@ -84,10 +84,10 @@ impl Calls {
 }
 
 fn is_own(place: &Place) -> bool {
-    place.line != 0 && !place.is_system()
+    place.is_own()
 }
 
-/// The frame that an event is shown at: the innermost that is not in a header of the system.
+/// The frame that an event is shown at: the innermost that is in the user's own code.
 fn own_frame(stack: &[Place]) -> usize {
     stack.iter().position(is_own).unwrap_or(0)
 }
@@ -103,7 +103,7 @@ mod tests {
 
     fn place(function: &str, line: u32) -> Place {
         let file = if function.starts_with('/') { function } else { "a.c" };
-        Place { function: function.into(), file: file.into(), line, column: 1 }
+        Place { function: function.into(), file: file.into(), line, column: 1, wrapper: false }
     }
 
     fn calls(stacks: &[&[(&str, u32)]]) -> Calls {

@@ -335,6 +335,9 @@ pub fn diagnose(
         alternates = finish(vec![beside], &reference, Bound::default());
         alternates[0].usual_answers = true;
     }
+    if told_weakly(root_cause.as_ref()) {
+        notes.extend(race::missing_lock(lab, &failing.observed.schedule, &failing.failure));
+    }
     Ok(Diagnosis {
         program: program.to_owned(),
         failure: failing.failure,
@@ -347,6 +350,24 @@ pub fn diagnose(
         effort,
         notes,
         certified: None,
+    })
+}
+
+/// Whether a cause says an order, or nothing, where a lock may be what is missing.
+fn told_weakly(cause: Option<&RootCause>) -> bool {
+    use Pattern::{
+        AtomicityViolation, Compound, EarlyFree, EarlyPublication, EarlyUse, OrderViolation,
+    };
+    cause.is_none_or(|cause| {
+        matches!(
+            cause.pattern,
+            AtomicityViolation
+                | Compound
+                | EarlyFree
+                | EarlyPublication
+                | EarlyUse
+                | OrderViolation
+        )
     })
 }
 

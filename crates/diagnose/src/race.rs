@@ -38,6 +38,24 @@ pub fn tell(
     Some((race, RootCause { evidence: Some(Evidence::Shown), ..cause }))
 }
 
+/// Of a run that fails otherwise: its first data race, if a lock that others hold is missing there. Containers break in many ways
+/// where one lock is left out, and each way is an order of its own.
+pub fn missing_lock(
+    lab: &mut Laboratory<'_>,
+    schedule: &Schedule,
+    failure: &Failure,
+) -> Option<String> {
+    let (race, cause) = tell(lab, schedule, failure)?;
+    let is_locked = |access: &RaceAccess| !access.holds.is_empty();
+    let lacks_lock = race.guard.is_some() || race.accesses.iter().any(is_locked);
+    lacks_lock.then(|| {
+        format!(
+            "the failing run has a data race, which may be all there is to mend: {}; {}",
+            cause.sentence, cause.advice
+        )
+    })
+}
+
 /// Looks for the first race, and for what is accessed atomically.
 #[derive(Default)]
 struct Seen {

@@ -1,7 +1,9 @@
 //! Names for the events of a root cause.
 
 use unravel_results::{CausalOrder, Participant, RootCause};
-use unravel_trace::{EventKey, Key, Place, Role, SiteId, ThreadName, Trace, Verb, user_place};
+use unravel_trace::{
+    Event, EventKey, Key, Place, Role, SiteId, ThreadName, Trace, Verb, user_place,
+};
 
 use crate::failing::Failing;
 use crate::pattern::{self, Words};
@@ -77,11 +79,12 @@ impl Teller<'_> {
         let location = found.and_then(|e| e.kind.location());
         let object = location.map_or(String::new(), |l| trace.location(l).name.clone());
         let site = found.map_or(site, |e| e.site);
+        let waiting = thread.clone();
         let participant = Participant {
             key: EventKey { thread, site, occurrence },
             place: found
                 .and_then(|event| trace.place(event).cloned())
-                .unwrap_or_else(|| self.place(trace, site)),
+                .unwrap_or_else(|| self.place(trace, &waiting, site)),
             verb: found.map_or_else(|| self.verb(key), |e| e.kind.does()),
             called: event.and_then(|index| self.failing.calls.apart(index as usize, site).cloned()),
             event,
@@ -116,12 +119,16 @@ impl Teller<'_> {
             (Touch::Section(_), _) => true,
             (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b),
         };
-        let found = trace.events.iter().position(|e| {
-            e.site == site
-                && trace.thread_name(e.thread) == thread
-                && alike(Touch::of_event(trace, e))
-        });
-        found.map(|index| index as u32)
+        let is_it = |event: &Event| {
+            event.site == site
+                && trace.thread_name(event.thread) == thread
+                && alike(Touch::of_event(trace, event))
+        };
+        let (_, _, occurrence) = self.world.keys().parts(key);
+        let mut found = (0..).zip(&trace.events).filter(|(_, event)| is_it(event));
+        // Many go through one line of a wrapper: the same time of it, if the other run came that far.
+        let first = found.clone().next();
+        found.nth(occurrence as usize).or(first).map(|(index, _)| index)
     }
 
     /// What a point does whose event nobody recorded: one that a thread never got to.
@@ -140,17 +147,21 @@ impl Teller<'_> {
         }
     }
 
-    fn place(&self, trace: &Trace, site: SiteId) -> Place {
+    fn place(&self, trace: &Trace, thread: &ThreadName, site: SiteId) -> Place {
         let site = trace.site(site).or_else(|| self.failing.observed.trace.site(site));
-        let unknown = Place { function: "".into(), file: "".into(), line: 0, column: 0 };
+        let unknown =
+            Place { function: "".into(), file: "".into(), line: 0, column: 0, wrapper: false };
         let place = site.map_or(unknown, |s| s.place.clone());
-        if !place.is_system() {
+        if !place.is_system() && !place.wrapper {
             return place;
         }
-        // A thread that is stuck in a header of the system: the failure knows who called it.
+        // A thread that is stuck in a header of the system or in a wrapper: the failure knows who called it.
         let failed = self.failing.observed.outcome.failure();
-        let stacks = failed.into_iter().flat_map(|f| f.related.iter().map(|r| &r.stack));
-        let called = stacks.filter(|stack| stack.contains(&place)).find_map(|s| user_place(s));
+        let related = failed.into_iter().flat_map(|failure| &failure.related);
+        let there = related.filter(|related| related.stack.contains(&place));
+        let who = format!("{thread} ");
+        let called = there.clone().find(|related| related.message.starts_with(&who));
+        let called = called.or_else(|| there.clone().next()).and_then(|r| user_place(&r.stack));
         called.cloned().unwrap_or(place)
     }
 }

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn place(line: u32) -> Place {
-        Place { function: "put".into(), file: "queue.c".into(), line, column: 1 }
+        Place { function: "put".into(), file: "queue.c".into(), line, column: 1, wrapper: false }
     }
 
     fn kept_at(line: u32) -> Kept {

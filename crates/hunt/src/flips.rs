@@ -139,7 +139,8 @@ impl Flippable {
     /// For people.
     pub fn told(&self, combined: &Combined) -> Flip {
         let site = combined.trace.site(self.site);
-        let nowhere = Place { function: "?".into(), file: "?".into(), line: 0, column: 0 };
+        let nowhere =
+            Place { function: "?".into(), file: "?".into(), line: 0, column: 0, wrapper: false };
         Flip {
             thread: combined.trace.thread_name(self.thread).clone(),
             place: site.map_or(nowhere, |site| site.place.clone()),

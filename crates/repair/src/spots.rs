@@ -128,7 +128,7 @@ pub fn spots(cause: &Cause, analysis: &Analysis) -> Vec<Vec<Spot>> {
 /// An event as a spot; `None` if no code of the user's is on its stack.
 pub fn spot(participant: &Participant, stacks: &[EventStack]) -> Option<Spot> {
     let known = stacks.iter().find(|stack| stack.key == participant.key);
-    let is_own = |place: &&Place| place.line != 0 && !place.is_system();
+    let is_own = |place: &&Place| place.is_own();
     let mut frames: Vec<Place> =
         known.map_or_else(Vec::new, |s| s.stack.iter().filter(is_own).cloned().collect());
     if frames.is_empty() {

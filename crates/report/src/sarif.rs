@@ -106,7 +106,7 @@ fn place_of(explanation: &Explanation, known: &PutAside, sources: &Sources) -> O
     let site = &known.bug.site;
     let bare = || {
         let (file, line) = (site.file.as_str().into(), site.line?);
-        let place = Place { function: "".into(), file, line, column: 0 };
+        let place = Place { function: "".into(), file, line, column: 0, wrapper: false };
         sources.line(&place).map(|_| place)
     };
     site::resolve(explanation, site).or_else(bare)

@@ -17,7 +17,7 @@ pub fn resolve(explanation: &Explanation, site: &WrittenPlace) -> Option<Place> 
     });
     let mut files = files.into_iter();
     let file = files.next().filter(|_| files.next().is_none())?;
-    Some(Place { function: "".into(), file: file.into(), line, column: 0 })
+    Some(Place { function: "".into(), file: file.into(), line, column: 0, wrapper: false })
 }
 
 /// Every place that an explanation knows.

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn place(file: &str, line: u32) -> Place {
-        Place { function: "f".into(), file: file.into(), line, column: 1 }
+        Place { function: "f".into(), file: file.into(), line, column: 1, wrapper: false }
     }
 
     #[test]

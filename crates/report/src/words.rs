@@ -164,9 +164,9 @@ pub fn lines_to_look_at(
     places.retain(|place| place.line != 0);
     places.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     places.dedup_by(|a, b| a.file == b.file && a.line == b.line);
-    // Headers of the system are for those who have nothing else.
-    if places.iter().any(|place| !place.is_system()) {
-        places.retain(|place| !place.is_system());
+    // Headers of the system and wrappers are for those who have nothing else.
+    if places.iter().any(Place::is_own) {
+        places.retain(Place::is_own);
     }
     places
 }

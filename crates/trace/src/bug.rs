@@ -185,7 +185,7 @@ mod tests {
     use crate::{Failure, ThreadName};
 
     fn place(file: &str, line: u32, column: u32) -> Place {
-        Place { function: "check".into(), file: file.into(), line, column }
+        Place { function: "check".into(), file: file.into(), line, column, wrapper: false }
     }
 
     fn assertion(file: &str, line: u32, column: u32) -> BugId {

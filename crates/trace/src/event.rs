@@ -11,7 +11,7 @@ use crate::{LocationId, ObjectId, Place, Shape, Site, SiteId, ThreadId, ThreadNa
 pub struct Event {
     pub thread: ThreadId,
     pub site: SiteId,
-    /// If the site is in a header of the system: the innermost call from the user's own code.
+    /// If the site is in a header of the system or in a thin wrapper: the innermost call from other code of the user's.
     pub caller: Option<SiteId>,
     pub kind: EventKind,
 }
@@ -277,10 +277,10 @@ impl Trace {
         self.sites.binary_search_by_key(&id, |(i, _)| *i).ok().map(|i| &self.sites[i].1)
     }
 
-    /// Where an event is: in the user's own code, if a header of the system was called or inlined there.
+    /// Where an event is shown: in the user's own code, if a header of the system or a thin wrapper was called or inlined there.
     pub fn place(&self, event: &Event) -> Option<&Place> {
         let site = self.site(event.site)?;
-        let is_own = |place: &&Place| place.line != 0 && !place.is_system();
+        let is_own = |place: &&Place| place.is_own();
         let inlined = || user_place(&site.inlined_at).filter(is_own);
         let caller = || {
             let caller = self.site(event.caller?)?;

@@ -70,10 +70,9 @@ pub struct Site {
 }
 
 impl Site {
-    /// Whether it is in a header of the system, but was inlined into the user's own code.
+    /// Whether it is in a header of the system or in a wrapper, but was inlined into the user's own code.
     pub fn is_inlined_in_own_code(&self) -> bool {
-        let is_own = |place: &Place| place.line != 0 && !place.is_system();
-        !is_own(&self.place) && self.inlined_at.iter().any(is_own)
+        !self.place.is_own() && self.inlined_at.iter().any(Place::is_own)
     }
 }
 
@@ -90,7 +89,8 @@ pub struct SiteKey {
 }
 
 /// A place in the source. `line` 0 means that no debug information is there.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "StoredPlace", into = "StoredPlace")]
 pub struct Place {
     /// The function as the programmer wrote its name.
     pub function: Arc<str>,
@@ -98,6 +98,34 @@ pub struct Place {
     pub file: Arc<str>,
     pub line: u32,
     pub column: u32,
+    /// It is the one operation of a thin wrapper, which the reader knows under the line of the call.
+    pub wrapper: bool,
+}
+
+/// A place in files: whether it is a wrapper's is the highest bit of the column, so that files from before are read as they were.
+#[derive(Serialize, Deserialize)]
+struct StoredPlace {
+    function: Arc<str>,
+    file: Arc<str>,
+    line: u32,
+    column: u32,
+}
+
+const WRAPPER: u32 = 1 << 31;
+
+impl From<StoredPlace> for Place {
+    fn from(stored: StoredPlace) -> Place {
+        let StoredPlace { function, file, line, column } = stored;
+        Place { function, file, line, column: column & !WRAPPER, wrapper: column & WRAPPER != 0 }
+    }
+}
+
+impl From<Place> for StoredPlace {
+    fn from(place: Place) -> StoredPlace {
+        let Place { function, file, line, column, wrapper } = place;
+        let column = column & !WRAPPER | if wrapper { WRAPPER } else { 0 };
+        StoredPlace { function, file, line, column }
+    }
 }
 
 impl Place {
@@ -113,6 +141,11 @@ impl Place {
 }
 
 impl Place {
+    /// Whether reports show it: the user's own code, and not in a wrapper that is seen through.
+    pub fn is_own(&self) -> bool {
+        self.line != 0 && !self.is_system() && !self.wrapper
+    }
+
     /// Whether this is code of the compiler or the C and C++ libraries.
     pub fn is_system(&self) -> bool {
         is_system_file(&self.file)

@@ -141,10 +141,11 @@ impl fmt::Display for FailureKind {
     }
 }
 
-/// The innermost place that is not in a header of the system.
+/// The innermost place that is in the user's own code: not in a header of the system, and not in a wrapper unless nobody called it.
 pub fn user_place(stack: &[Place]) -> Option<&Place> {
-    let own = stack.iter().find(|p| p.line != 0 && !p.is_system());
-    own.or_else(|| stack.first())
+    let own = stack.iter().find(|place| place.is_own());
+    let written = || stack.iter().find(|place| place.line != 0 && !place.is_system());
+    own.or_else(written).or_else(|| stack.first())
 }
 
 impl Failure {

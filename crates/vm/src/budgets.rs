@@ -8,6 +8,9 @@ unravel_trace::budgets! {
     /// Native stack of one thread: the interpreter and the library functions it calls run on it.
     NATIVE_STACK: usize = 256 << 10;
 
+    /// Events of one run that are kept, if any are: about 1.5 GB. A run with more ends inconclusive.
+    MOST_EVENTS: usize = 20_000_000;
+
     /// Of a function's variables in memory so many bytes are made to look uninitialised: further ones hold what was there
     /// before, as natively, and cost nothing.
     FRESH: usize = 4096;

@@ -1,7 +1,7 @@
 //! From a failure inside the machine to an `Outcome` a person understands.
 
 use unravel_code::layout::{ARENA_BASE, FUNCTIONS};
-use unravel_code::{FunctionId, Inst};
+use unravel_code::{AccessKind, CallId, FunctionId, Inst};
 use unravel_trace::*;
 
 use crate::delivery::is_context;
@@ -96,6 +96,25 @@ impl Machine {
         calls.filter_map(|pair| self.site_at(pair[0].function, pair[1].caller.pc, 1))
     }
 
+    /// The same with what each calls, and the slots of the frame that does.
+    pub fn calls_of(
+        &self,
+        index: usize,
+    ) -> impl Iterator<Item = (SiteId, CallId, *const u64)> + '_ {
+        let frames = &self.threads[index].frames;
+        frames.windows(2).rev().filter_map(|pair| {
+            let caller = &pair[1].caller;
+            let site = self.site_at(pair[0].function, caller.pc, 1)?;
+            // SAFETY: a caller's position is behind its call, in the code of a function.
+            match unsafe { *caller.pc.sub(1) } {
+                Inst::Call { call, .. } | Inst::CallIndirect { call, .. } => {
+                    Some((site, call, caller.fp.cast_const()))
+                }
+                _ => None,
+            }
+        })
+    }
+
     fn site_at(&self, function: FunctionId, pc: *const Inst, behind: usize) -> Option<SiteId> {
         let body = self.program.function(function).body.as_ref()?;
         let offset =
@@ -111,7 +130,7 @@ impl Machine {
         }
         self.shadow_fault((address, bytes), write, fault);
         let verb = if write { "write" } else { "read" };
-        let what = self.describe(address);
+        let what = self.describe_access(address, bytes);
         let (kind, message) = match fault {
             Fault::Null if address == 0 => (
                 FailureKind::NullDereference,
@@ -207,6 +226,22 @@ impl Machine {
             stack: place(object.allocated_at),
         });
         related
+    }
+
+    /// What the current thread accesses, in words: `job->next, byte 56 of heap object 2 of T0 (64 bytes)`.
+    fn describe_access(&self, address: u64, bytes: u64) -> String {
+        let what = self.describe(address);
+        if self.memory.heap_object(address).is_none() {
+            return what;
+        }
+        let site = self.sites_of(self.current).first().copied();
+        let access = site.and_then(|site| self.program.accesses.get(site.index()));
+        let own = site.is_some_and(|site| self.program.sites[site.index()].place.is_own());
+        // What a call is made on need not be what it accesses.
+        let plain = access.filter(|access| own && access.kind != AccessKind::Call);
+        let name = plain.and_then(|access| access.path.clone());
+        let name = name.or_else(|| Some(self.typed_name(address, bytes)?.0));
+        name.map_or(what.clone(), |name| format!("{name}, {what}"))
     }
 
     /// An address in words: `accounts[3].balance`, `byte 8 of heap object 2 of T0 (24 bytes)`.
@@ -331,7 +366,7 @@ impl Machine {
             && let Some((thread, what)) =
                 stuck.iter().find_map(|t| Some((*t, self.waits_for_outside(*t)?)))
         {
-            let at = self.stack_of(thread).iter().find(|place| !place.is_system()).cloned();
+            let at = self.stack_of(thread).iter().find(|place| place.is_own()).cloned();
             let name = &self.names[thread];
             let reason = format!(
                 "{name} waits for somebody outside of the process, at {what}, and no thread of its own comes there"

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use rustc_hash::FxHashMap;
 use unravel_code::layout::*;
+use unravel_code::names::TypeId;
 use unravel_trace::SiteId;
 
 use crate::error::VmError;
@@ -32,6 +33,8 @@ pub(crate) struct HeapObject {
     pub address: u64,
     pub bytes: u64,
     pub allocated_at: SiteId,
+    /// What it is, if the source says.
+    pub ty: Option<TypeId>,
     /// Who freed it, and where.
     pub freed: Option<(u32, SiteId)>,
 }
@@ -281,7 +284,13 @@ impl Memory {
     }
 
     /// Allocates from a slot's region; 0 if it is full.
-    pub fn allocate(&mut self, slot: usize, bytes: u64, align: u64, site: SiteId) -> u64 {
+    pub fn allocate(
+        &mut self,
+        slot: usize,
+        bytes: u64,
+        align: u64,
+        (site, ty): (SiteId, Option<TypeId>),
+    ) -> u64 {
         let end = HEAPS + (slot as u64 + 1) * HEAP_SIZE;
         let rounded = bytes.max(1).next_multiple_of(16);
         let region = &mut self.regions[slot];
@@ -293,7 +302,8 @@ impl Memory {
             && let Some(address) = list.pop_front()
         {
             let index = region.objects.partition_point(|o| o.address < address);
-            region.objects[index] = HeapObject { address, bytes, allocated_at: site, freed: None };
+            region.objects[index] =
+                HeapObject { address, bytes, allocated_at: site, ty, freed: None };
             // SAFETY: the memory of a freed object of the same rounded size.
             unsafe { (address as *mut u8).write_bytes(0, rounded as usize) };
             self.mark(address, bytes);
@@ -303,7 +313,7 @@ impl Memory {
             return 0;
         }
         region.top = address + rounded + RED_ZONE;
-        region.objects.push(HeapObject { address, bytes, allocated_at: site, freed: None });
+        region.objects.push(HeapObject { address, bytes, allocated_at: site, ty, freed: None });
         self.mark(address, bytes);
         address
     }
@@ -345,6 +355,12 @@ impl Memory {
     pub fn heap_object(&self, address: u64) -> Option<(usize, usize, HeapObject)> {
         let (slot, index) = self.heap_index(address)?;
         Some((slot, index, self.regions[slot].objects[index]))
+    }
+
+    /// How many objects of this type a slot has allocated up to this one, which counts.
+    pub fn rank(&self, slot: usize, index: usize, ty: TypeId) -> usize {
+        let before = &self.regions[slot].objects[..=index];
+        before.iter().filter(|object| object.ty == Some(ty)).count()
     }
 
     /// Heap objects that nobody has freed.

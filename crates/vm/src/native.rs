@@ -608,13 +608,14 @@ impl Machine {
             self.natives.args().iter().filter_map(|a| CString::new(a.as_str()).ok()).collect();
         self.memory.claim(ARGUMENTS_SLOT);
         let site = unravel_trace::SiteId(0);
-        let table = self.memory.allocate(ARGUMENTS_SLOT, (args.len() as u64 + 2) * 8, 16, site);
+        let table =
+            self.memory.allocate(ARGUMENTS_SLOT, (args.len() as u64 + 2) * 8, 16, (site, None));
         self.natives.arguments_at.clear();
         // SAFETY: memory just allocated, large enough.
         unsafe {
             for (i, arg) in args.iter().enumerate() {
                 let bytes = arg.as_bytes_with_nul();
-                let at = self.memory.allocate(ARGUMENTS_SLOT, bytes.len() as u64, 16, site);
+                let at = self.memory.allocate(ARGUMENTS_SLOT, bytes.len() as u64, 16, (site, None));
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len());
                 *(table as *mut u64).add(i) = at;
                 self.natives.arguments_at.push(at);

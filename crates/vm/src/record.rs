@@ -1,9 +1,11 @@
 //! Keeping events: addresses become objects and locations with names.
 
 use rustc_hash::FxHashMap;
-use unravel_code::Program;
+use unravel_code::names::{self, TypeId};
+use unravel_code::{CallId, Program};
 use unravel_trace::*;
 
+use crate::budgets::MOST_EVENTS;
 use crate::machine::Machine;
 use crate::memory::stack_slot;
 use crate::site_tables::RECORD;
@@ -72,22 +74,25 @@ impl Machine {
                 let state = &mut **self;
                 state.concolic.recorded(state.current, state.recorder.events());
             }
+            if self.recorder.events() >= MOST_EVENTS {
+                self.finish_inconclusive(format!(
+                    "the run has more than {MOST_EVENTS} events, and no more are kept"
+                ));
+            }
             let caller = self.caller_of(site, self.current);
             self.recorder.trace.events.push(Event { thread, site, caller, kind });
         }
     }
 
-    /// The site that a user would name for this one: the call from their own code, if it is in a header of the system.
+    /// The site that a user would name for this one: the call from their own code, if it is in a header of the system or in a
+    /// wrapper.
     pub fn own_site(&self, site: SiteId) -> SiteId {
         self.caller_of(site, self.current).unwrap_or(site)
     }
 
-    /// Who called a header of the system, if the site is in one: the innermost site outside on the thread's stack.
+    /// Who called a header of the system or a wrapper, if the site is in one: the innermost site outside on the thread's stack.
     fn caller_of(&self, site: SiteId, thread: usize) -> Option<SiteId> {
-        let is_own = |id: SiteId| {
-            let place = &self.program.sites[id.index()].place;
-            place.line != 0 && !place.is_system()
-        };
+        let is_own = |id: SiteId| self.program.sites[id.index()].place.is_own();
         if is_own(site) {
             return None;
         }
@@ -218,17 +223,95 @@ impl Machine {
             let access = self.program.accesses.get(site.index())?;
             Some((access.path.clone()?, access.shape, access.bytes))
         };
-        let unnamed = || (self.describe(address), Shape::Unknown);
+        let unnamed = || {
+            let typed = self.typed_name(address, bytes);
+            typed.unwrap_or_else(|| (self.describe(address), Shape::Unknown))
+        };
         let Some(caller) = self.caller_of(site, thread) else {
             let own = path(site).map(|(name, shape, _)| (name, shape));
             return own.or_else(|| self.local_name(address, bytes)).unwrap_or_else(unnamed);
         };
-        // The names inside a header of the system are not the programmer's. What the call was made on may be it, if
+        // The names inside a header of the system or a wrapper are not the caller's. What the call was made on may be it, if
         // it has the right size.
         let called = || path(caller).filter(|(.., size)| *size == bytes);
         self.local_name(address, bytes)
+            .or_else(|| self.handed_name(address, bytes, caller, thread))
             .or_else(|| called().map(|(name, shape, _)| (name, shape)))
             .unwrap_or_else(unnamed)
+    }
+
+    /// The name of a location by what the call that is at `caller` was handed, and around it.
+    fn handed_name(
+        &self,
+        address: u64,
+        bytes: u64,
+        caller: SiteId,
+        thread: usize,
+    ) -> Option<(String, Shape)> {
+        let types = &self.program.types;
+        let is_it = |(site, ..): &(SiteId, CallId, *const u64)| *site == caller;
+        let (_, call, fp) = self.calls_of(thread).find(is_it)?;
+        let args = &self.program.call(call).args;
+        self.program.handed.get(&call)?.iter().find_map(|handed| {
+            let reg = args.get(handed.position as usize)?.reg;
+            // SAFETY: a slot of the caller's frame, which is there while what it calls is.
+            let object = unsafe { *fp.add(reg as usize) };
+            let offset = address.checked_sub(object)?;
+            if offset + bytes > types.bytes(handed.ty) {
+                return None;
+            }
+            let member = types.member_object(handed.ty, offset, bytes);
+            // Who hands over a pointer calls what it points to by it.
+            let name = match member.is_empty() {
+                true => handed.text.clone(),
+                false => names::join(&handed.text, handed.pointer, &member),
+            };
+            Some((name, types.shape_at(handed.ty, offset, bytes)))
+        })
+    }
+
+    /// What an object is that a call at this site allocates for the current thread: what the call that gets its address makes
+    /// of it, inside of a header or a wrapper or outside.
+    pub fn made_at(&self, site: SiteId) -> Option<TypeId> {
+        let made = &self.program.made;
+        if made.is_empty() {
+            return None;
+        }
+        let mut sites = std::iter::once(site).chain(self.callers_of(self.current));
+        let mut outside = false;
+        sites.find_map(|site| {
+            let found = made.get(&site).copied().filter(|_| !outside);
+            outside |= self.program.sites[site.index()].place.is_own();
+            found
+        })
+    }
+
+    /// The name of a heap object's part by its type: `Account::owner`, of the second one `Account #2::owner`.
+    pub fn typed_name(&self, address: u64, bytes: u64) -> Option<(String, Shape)> {
+        let (slot, index, object) = self.memory.heap_object(address)?;
+        let (ty, types) = (object.ty?, &self.program.types);
+        let (class, size) = (types.class(ty)?, types.bytes(ty).max(1));
+        let offset = address.checked_sub(object.address)?;
+        if offset + bytes > object.bytes || size > object.bytes {
+            return None;
+        }
+        let mut name = class.to_owned();
+        let (rank, owner) = (self.memory.rank(slot, index, ty), self.slot_owner(slot));
+        if rank > 1 || owner != ThreadName::main() {
+            name += &format!(" #{rank}");
+        }
+        if owner != ThreadName::main() {
+            name += &format!(" of {owner}");
+        }
+        if object.bytes >= 2 * size {
+            name += &format!("[{}]", offset / size);
+        }
+        let member = types.member_object(ty, offset % size, bytes);
+        name += &match member.strip_prefix('.') {
+            Some(member) => format!("::{member}"),
+            None => member,
+        };
+        Some((name, types.shape_at(ty, offset % size, bytes)))
     }
 
     /// The name of a sync object that a thread uses at a site, for messages.

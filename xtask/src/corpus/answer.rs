@@ -87,6 +87,8 @@ pub struct Outcome {
     #[serde(default)]
     pub message: String,
     #[serde(default)]
+    pub at: Option<At>,
+    #[serde(default)]
     pub stack: Vec<Frame>,
     /// Other places that matter; of a deadlock, where each thread is blocked.
     #[serde(default)]
@@ -95,7 +97,26 @@ pub struct Outcome {
 
 #[derive(Debug, Deserialize, PartialEq, Eq)]
 pub struct Related {
+    #[serde(default)]
+    pub at: Option<At>,
     pub stack: Vec<Frame>,
+}
+
+/// Where reports show something: the call of a wrapper, if that is what the innermost frame is in.
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+#[serde(untagged)]
+pub enum At {
+    Name(String),
+    Frame(Frame),
+}
+
+impl At {
+    fn name(&self) -> Option<String> {
+        match self {
+            At::Name(name) => Some(name.clone()),
+            At::Frame(frame) => frame.name(),
+        }
+    }
 }
 
 #[derive(Debug, Deserialize, PartialEq, Eq)]
@@ -116,15 +137,20 @@ impl Outcome {
     /// The places, as `file:line`, of which one must be expected: where the failure shows, or where
     /// threads are blocked. Frames in headers of libraries are passed over.
     pub fn places(&self, case: &Case) -> Vec<String> {
-        let innermost = |stack: &[Frame]| stack.iter().find(|frame| case.owns(&frame.file))?.name();
+        let shown = |at: &Option<At>, stack: &[Frame]| {
+            let mut own = stack.iter().filter(|frame| case.owns(&frame.file)).map(Frame::name);
+            let innermost = own.clone().next()?;
+            let at = at.as_ref().and_then(At::name);
+            own.find(|name| *name == at).unwrap_or(innermost)
+        };
         match self.kind.as_str() {
             "deadlock" | "livelock" => {
                 let mut places: Vec<String> =
-                    self.related.iter().filter_map(|r| innermost(&r.stack)).collect();
+                    self.related.iter().filter_map(|r| shown(&r.at, &r.stack)).collect();
                 places.dedup();
                 places
             }
-            _ => innermost(&self.stack).into_iter().collect(),
+            _ => shown(&self.at, &self.stack).into_iter().collect(),
         }
     }
 

@@ -19,7 +19,13 @@ pub fn program() -> ProgramRef {
 /// What this thread does if it goes so: a read and a branch for each way, and its end.
 pub fn part(thread: u32, path: &[u32]) -> ThreadTrace {
     let (thread, main) = (ThreadId(thread), ThreadName::main());
-    let place = Place { function: Arc::from("f"), file: Arc::from("loop.c"), line: 3, column: 1 };
+    let place = Place {
+        function: Arc::from("f"),
+        file: Arc::from("loop.c"),
+        line: 3,
+        column: 1,
+        wrapper: false,
+    };
     let (site, at) = (SiteId(5), LocationId(0));
     let event = |kind| Event { thread, site, caller: None, kind };
     let mut trace = Trace {

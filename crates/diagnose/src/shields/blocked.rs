@@ -58,7 +58,7 @@ fn blocked_at(failing: &Failing, request: &Request) -> Option<Place> {
     let own = trace.site(request.site).map(|site| &site.place);
     let who = format!("{} ", trace.thread_name(request.thread));
     let related = failing.failure.related.iter().find(|related| related.message.starts_with(&who));
-    own.filter(|place| !place.is_system())
+    own.filter(|place| place.is_own())
         .or_else(|| user_place(&related?.stack))
         .filter(|place| place.line != 0)
         .cloned()

@@ -17,6 +17,7 @@ pub fn sample() -> TraceFile {
         file: Arc::from("src/bank.c"),
         line,
         column: 5,
+        wrapper: false,
     };
     let at = LocationId(0);
     let event = |thread, site, kind| Event {
@@ -170,6 +171,7 @@ fn place() -> impl Strategy<Value = Place> {
         file: file.into(),
         line,
         column,
+        wrapper: false,
     })
 }
 

@@ -6,7 +6,7 @@
 //! name of either.)
 
 use llvm_sys::LLVMOpcode as Op;
-use unravel_code::names::{Type, TypeId};
+use unravel_code::names::{Type, TypeId, enclosed, join};
 use unravel_trace::Shape;
 
 use super::DebugInfo;
@@ -62,6 +62,48 @@ impl<'m> DebugInfo<'m> {
         let shape = ty.map_or(Shape::Unknown, |ty| self.types.table.shape(ty));
         let bytes = ty.map_or(0, |ty| self.types.table.bytes(ty));
         (text.len() <= LONGEST).then_some(Named { text, shape, bytes })
+    }
+
+    /// The object whose address a call hands over: its name, whether that is a pointer to it, and its type. `bytes` is how much of
+    /// it the callee asks for.
+    pub(crate) fn handed(
+        &mut self,
+        names: &Names<'m>,
+        pointer: Value<'m>,
+        at: Value<'m>,
+        bytes: u64,
+    ) -> Option<(String, bool, TypeId)> {
+        let target = self.target(names, pointer, at, STEPS)?;
+        let is_pointer = target.pointer;
+        let before = target.text.clone();
+        let (text, ty) = finish(&self.types, target, Spot::Object(Some(bytes)))?;
+        let ty = ty.filter(|ty| self.types.table.bytes(*ty) > 0)?;
+        let is_pointer = is_pointer && text == before;
+        (text.len() <= LONGEST).then_some((text, is_pointer, ty))
+    }
+
+    /// What the object is whose address a call returns: what a constructor makes of it, or what the variable or member points to that
+    /// takes the address.
+    pub(crate) fn made(&mut self, names: &Names<'m>, call: Value<'m>) -> Option<TypeId> {
+        let mut found = None;
+        for user in call.users() {
+            if user.is_call() && user.arguments().first() == Some(&call) {
+                let callee = user.callee();
+                let name = if callee.is_function() { callee.name() } else { String::new() };
+                if name.starts_with("_ZN") && ["C1E", "C2E"].iter().any(|mark| name.contains(mark))
+                {
+                    found = self.parameter(callee, 0);
+                    break;
+                }
+            } else if user.opcode() == Some(Op::LLVMStore) && user.operand(0) == call {
+                let slot = self.target(names, user.operand(1), user, STEPS);
+                let ty = slot.and_then(|slot| finish(&self.types, slot, Spot::Bytes(8))?.1);
+                found = found.or_else(|| self.types.pointee(ty?));
+            }
+        }
+        let variable = || self.types.pointee(names.of_value(call, call)?.ty?);
+        let ty = found.or_else(variable)?;
+        self.types.table.class(ty).is_some().then_some(ty)
     }
 
     fn target(
@@ -334,67 +376,5 @@ fn finish(types: &TypeBuilder<'_>, target: Target, spot: Spot) -> Option<(String
     match offset {
         0 => Some((text, Some(ty))),
         _ => Some((format!("{text}+{offset}"), None)),
-    }
-}
-
-/// Appends members to what names an object or a pointer to it.
-fn join(text: &str, pointer: bool, suffix: &str) -> String {
-    if !pointer {
-        return format!("{text}{suffix}");
-    }
-    match suffix.strip_prefix('.') {
-        Some(member) if text == "this" => member.to_owned(),
-        Some(member) => format!("{}->{member}", enclosed(text)),
-        None if suffix.is_empty() && text.starts_with('*') => format!("*{text}"),
-        None if suffix.is_empty() => format!("*{}", enclosed(text)),
-        None => format!("(*{text}){suffix}"),
-    }
-}
-
-/// Puts parentheses around a computed expression.
-fn enclosed(text: &str) -> String {
-    // In a qualified name angle brackets are those of templates, not shifts.
-    let qualified = text.contains("::");
-    let mut depth = 0;
-    let mut previous = ' ';
-    let computed = text.char_indices().any(|(i, c)| {
-        let arrow = c == '-' && text[i + 1..].starts_with('>') || c == '>' && previous == '-';
-        previous = c;
-        match c {
-            _ if arrow => return false,
-            '[' | '(' => depth += 1,
-            ']' | ')' => depth -= 1,
-            '<' if qualified => depth += 1,
-            '>' if qualified => depth -= 1,
-            _ => {}
-        }
-        depth == 0 && "+-*/%&|^<>".contains(c) && !(qualified && c == '>')
-    });
-    if computed { format!("({text})") } else { text.to_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{enclosed, join};
-
-    #[test]
-    fn parentheses_only_where_needed() {
-        for simple in ["p", "a->b", "a->b[i+1].c", "ns::Box<int *>::last->next", "(*p)[3]"] {
-            assert_eq!(enclosed(simple), simple);
-        }
-        for computed in ["i+1", "a-b", "*p", "i<<2", "x->n*2"] {
-            assert_eq!(enclosed(computed), format!("({computed})"));
-        }
-    }
-
-    #[test]
-    fn members_are_written_as_in_c() {
-        assert_eq!(join("bank", false, ".accounts[2].id"), "bank.accounts[2].id");
-        assert_eq!(join("p", true, ".next"), "p->next");
-        assert_eq!(join("*p", true, ".next"), "(*p)->next");
-        assert_eq!(join("p", true, ""), "*p");
-        assert_eq!(join("*p", true, ""), "**p");
-        assert_eq!(join("p", true, "[3]"), "(*p)[3]");
-        assert_eq!(join("this", true, ".count"), "count");
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use llvm_sys::debuginfo::LLVMMetadataKind as Kind;
+use unravel_code::names::TypeId;
 use unravel_trace::{Place, Site};
 
 use super::DebugInfo;
@@ -44,15 +45,24 @@ impl<'m> DebugInfo<'m> {
 
     /// The size of what the first parameter of a function points to.
     pub(crate) fn first_parameter_bytes(&mut self, function: Value<'m>) -> Option<u64> {
+        let pointee = self.parameter(function, 0)?;
+        Some(self.types.table.bytes(pointee)).filter(|bytes| *bytes > 0)
+    }
+
+    pub(crate) fn type_bytes(&self, ty: TypeId) -> Option<u64> {
+        Some(self.types.table.bytes(ty)).filter(|bytes| *bytes > 0)
+    }
+
+    /// What a parameter of a function points to.
+    pub(crate) fn parameter(&mut self, function: Value<'m>, position: usize) -> Option<TypeId> {
         // Operands of a function: …, type; of a function's type: …, the result and the parameters.
         const TYPE: usize = 4;
         const SIGNATURE: usize = 3;
         let subprogram = function.is_function().then(|| function.subprogram())??;
         let signature = subprogram.operand(self.module, TYPE)?.operand(self.module, SIGNATURE)?;
-        let first = signature.operand(self.module, 1)?;
-        let ty = self.types.intern(first);
-        let pointee = self.types.pointee(ty)?;
-        Some(self.types.table.bytes(pointee)).filter(|bytes| *bytes > 0)
+        let parameter = signature.operand(self.module, position + 1)?;
+        let ty = self.types.intern(parameter);
+        self.types.pointee(ty)
     }
 
     fn subprogram_name(&mut self, subprogram: Node<'m>) -> Arc<str> {
@@ -127,13 +137,20 @@ impl<'m> DebugInfo<'m> {
             file: self.file(file),
             line: subprogram.subprogram_line(),
             column: 0,
+            wrapper: false,
         };
         Site { place, inlined_at: Vec::new(), key: None }
     }
 
     /// A place without debug information.
     pub(crate) fn unknown(&self, function: &str) -> Site {
-        let place = Place { function: function.into(), file: "".into(), line: 0, column: 0 };
+        let place = Place {
+            function: function.into(),
+            file: "".into(),
+            line: 0,
+            column: 0,
+            wrapper: false,
+        };
         Site { place, inlined_at: Vec::new(), key: None }
     }
 
@@ -166,6 +183,7 @@ impl<'m> DebugInfo<'m> {
             file: self.file(file),
             line,
             column,
+            wrapper: false,
         })
     }
 }

@@ -1,6 +1,8 @@
 //! Calls.
 
-use unravel_code::{Abi, AccessKind, Arg, Body, CallId, CallSite, FunctionId, Inst, Reg, Target};
+use unravel_code::{
+    Abi, AccessKind, Arg, Body, CallId, CallSite, FunctionId, Handed, Inst, Reg, Target,
+};
 
 use super::function::FunctionLowering;
 use super::{ModuleLowering, types};
@@ -130,6 +132,18 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
             let label = self.edge(block, unwind);
             self.unwind.push((self.code.len() as Target, label));
         }
+        let defined = match callee {
+            Callee::Function(function) => self.lowering.has_body(function).then_some(function),
+            Callee::Pointer(_) => None,
+        };
+        if defined.is_some() {
+            self.note_handed(inst, id);
+        }
+        if inst.ty().is_pointer()
+            && let Some(ty) = self.lowering.debug.made(&self.names, inst)
+        {
+            self.lowering.program.made.insert(site, ty);
+        }
         let lowered = match callee {
             Callee::Pointer(ptr) => Inst::CallIndirect { dst, ptr, call: id },
             Callee::Function(function) if self.lowering.has_body(function) => {
@@ -138,6 +152,29 @@ impl<'l, 'm> FunctionLowering<'l, 'm> {
             Callee::Function(function) => Inst::CallExternal { dst, function, call: id },
         };
         self.emit_at(lowered, site);
+    }
+
+    /// Takes note of the objects whose addresses a call hands over. Wrappers take the object first, or after the guard that holds it.
+    fn note_handed(&mut self, inst: Value<'m>, id: CallId) {
+        const MOST: usize = 3;
+        if inst.call_has_attribute(1, self.lowering.attributes.sret) {
+            return;
+        }
+        let mut handed = Vec::new();
+        for (position, value) in inst.arguments().into_iter().enumerate().take(MOST) {
+            if !value.ty().is_pointer() || value.is_zero() {
+                continue;
+            }
+            let debug = &mut self.lowering.debug;
+            let Some(declared) = debug.parameter(inst.callee(), position) else { continue };
+            let Some(bytes) = debug.type_bytes(declared) else { continue };
+            if let Some((text, pointer, ty)) = debug.handed(&self.names, value, inst, bytes) {
+                handed.push(Handed { position: position as u32, text, pointer, ty });
+            }
+        }
+        if !handed.is_empty() {
+            self.lowering.program.handed.insert(id, handed.into_boxed_slice());
+        }
     }
 
     /// What the first argument points to, as the programmer calls it: the mutex that is locked.

@@ -120,6 +120,7 @@ fn lower_with<'m>(
     let main = program.function_named("main");
     program.main = main.filter(|id| program.function(*id).body.is_some());
     program.types = lowering.debug.into_types();
+    unravel_code::wrappers::mark(&mut program);
     let plain = |(global, number): (&Value<'m>, &Number)| {
         let is_plain = global.is_global_variable() && matches!(number.symbol, Symbol::None);
         is_plain.then_some((*global, number.value as u64))

@@ -112,8 +112,9 @@ pub fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>, names: &FileNames
 }
 
 fn frames(stack: &[Place], thread: Option<&ThreadName>, names: &FileNames) -> Markup {
-    // What happens inside the libraries' headers says little.
-    let own: Vec<&Place> = stack.iter().filter(|place| !place.is_system()).collect();
+    // What happens inside the libraries' headers and in wrappers says little.
+    let own: Vec<&Place> =
+        stack.iter().filter(|place| !place.is_system() && !place.wrapper).collect();
     let frames = if own.is_empty() { stack.iter().collect() } else { own };
     html! {
         ul.stack {

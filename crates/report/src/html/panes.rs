@@ -120,7 +120,7 @@ fn is_near(line: u32, marks: &Marks, around: usize) -> bool {
 }
 
 fn code(timeline: &Timeline<'_>, file: &Arc<str>, line: u32, text: &str, marks: &Marks) -> Markup {
-    let place = Place { function: "".into(), file: file.clone(), line, column: 0 };
+    let place = Place { function: "".into(), file: file.clone(), line, column: 0, wrapper: false };
     let mark = marks.get(&line);
     let near = is_near(line, marks, AROUND_ON_PAPER).then_some("near");
     let text = text.replace('\t', "    ");

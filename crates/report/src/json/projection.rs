@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unravel_trace::{EventKind, Location, Shape, Trace, Value};
 
-use super::run::Place;
+use super::run::{Place, wrapped};
 use crate::words;
 
 /// What differs between the failing run and an alternate.
@@ -41,8 +41,10 @@ pub struct Event {
     pub value: Option<String>,
     /// The value before an atomic update.
     pub old_value: Option<String>,
-    /// Where it is, in the user's own code if a library's header was inlined there.
+    /// Where it is, in the user's own code if a library's header or a thin wrapper was called or inlined there.
     pub place: Option<Place>,
+    /// The operation itself, if `place` is the call of a thin wrapper around it; else null.
+    pub wrapped: Option<Place>,
 }
 
 /// Where a read took its value from in each run.
@@ -129,6 +131,7 @@ fn event(trace: &Trace, index: u32) -> Option<Event> {
         value: value.map(|value| text(value, location)),
         old_value: old.map(|value| text(value, location)),
         place: words::place(trace, event).map(Place::from),
+        wrapped: wrapped(trace.site(event.site).map(|site| &site.place)),
     })
 }
 

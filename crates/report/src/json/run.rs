@@ -30,6 +30,11 @@ impl From<&trace::Place> for Place {
     }
 }
 
+/// The innermost place, if it is a wrapper's.
+pub(super) fn wrapped(innermost: Option<&trace::Place>) -> Option<Place> {
+    innermost.filter(|place| place.wrapper).map(Place::from)
+}
+
 pub(super) fn places(places: &[trace::Place]) -> Vec<Place> {
     places.iter().map(Place::from).collect()
 }

@@ -72,7 +72,8 @@ impl Stepper<'_> {
     }
 
     fn text(&self, file: &str, line: u32) -> Option<String> {
-        let place = Place { function: "".into(), file: file.into(), line, column: 0 };
+        let place =
+            Place { function: "".into(), file: file.into(), line, column: 0, wrapper: false };
         self.sources.whole_line(&place)
     }
 

@@ -44,7 +44,9 @@ pub fn failure(page: &mut Page, failure: &Failure, program: &str, diagnosis: Opt
 
 /// The calls that led to the innermost place of a stack.
 fn calls(page: &mut Page, stack: &[Place]) {
-    for place in stack.iter().filter(|place| !place.is_system()).skip(1).take(MOST_CALLS) {
+    for place in
+        stack.iter().filter(|place| !place.is_system() && !place.wrapper).skip(1).take(MOST_CALLS)
+    {
         let text = format!("called at {}", whereabouts(page, place));
         page.prose("    ", &text, Tone::Plain);
     }

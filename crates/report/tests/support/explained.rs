@@ -121,7 +121,13 @@ pub fn all_inconclusive() -> Explanation {
 pub fn hostile_explanation() -> (Explanation, Sources) {
     let (mut diagnosis, _) = hostile();
     let bad = "x\n::error::a%0A{0}[b](javascript:1),c:\u{202e}\x1b[2J";
-    let place = Place { function: bad.into(), file: "a b/ü#?%,:\n.c".into(), line: 3, column: 7 };
+    let place = Place {
+        function: bad.into(),
+        file: "a b/ü#?%,:\n.c".into(),
+        line: 3,
+        column: 7,
+        wrapper: false,
+    };
     diagnosis.failure.message = bad.into();
     diagnosis.failure.stack = vec![place.clone()];
     diagnosis.failure.related = vec![Related { message: bad.into(), stack: vec![place.clone()] }];

@@ -45,7 +45,13 @@ pub fn exposed(how: How) -> (Exposed, Sources) {
         How::ByPath => vec![
             flip("T0.1", 12, FlipKind::Branch),
             Flip {
-                place: Place { function: "".into(), file: "".into(), line: 0, column: 0 },
+                place: Place {
+                    function: "".into(),
+                    file: "".into(),
+                    line: 0,
+                    column: 0,
+                    wrapper: false,
+                },
                 ..flip("T0.2", 0, FlipKind::Answer)
             },
         ],

@@ -18,7 +18,7 @@ pub fn thread(name: &str) -> ThreadName {
 }
 
 pub fn place(line: u32) -> Place {
-    Place { function: "worker".into(), file: FILE.into(), line, column: 5 }
+    Place { function: "worker".into(), file: FILE.into(), line, column: 5, wrapper: false }
 }
 
 /// Builds a run event by event. A site is a line and a kind of event, so that runs have the same ones.

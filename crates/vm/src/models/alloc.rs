@@ -75,7 +75,8 @@ impl Machine {
             (false, true) => {
                 let slot = self.threads[self.current].slot;
                 let own_site = self.own_site(site);
-                match self.memory.allocate(slot, bytes, align, own_site) {
+                let ty = self.made_at(site);
+                match self.memory.allocate(slot, bytes, align, (own_site, ty)) {
                     0 => self.finish_inconclusive(format!(
                         "there is no room for {bytes} more bytes of heap in one thread"
                     )),

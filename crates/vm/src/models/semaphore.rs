@@ -87,7 +87,7 @@ fn open(m: &mut Machine, a: Args) -> Flow {
     }
     let address = known.unwrap_or_else(|| {
         let slot = m.threads[m.current].slot;
-        let address = m.memory.allocate(slot, BYTES, 16, a.site());
+        let address = m.memory.allocate(slot, BYTES, 16, (a.site(), None));
         semaphore::set_value(address, a.word(3) as u32);
         semaphore::set_state(address, MAGIC);
         m.sem_names.insert(name, address);

@@ -88,7 +88,7 @@ fn of_silent<'f>(thread: &Member<'f>) -> Vec<Item<'f>> {
 }
 
 fn nowhere() -> Place {
-    Place { function: "".into(), file: "".into(), line: 0, column: 0 }
+    Place { function: "".into(), file: "".into(), line: 0, column: 0, wrapper: false }
 }
 
 fn of_file<'f>(

@@ -183,8 +183,13 @@ fn outcomes(file: &mut ThreadFile, number: usize, line: &str) {
 fn split(line: &str) -> Option<(Place, &str)> {
     let (file, rest) = line.split_once('@')?;
     let (at, what) = rest.split_once(':')?;
-    let place =
-        Place { function: Arc::from(""), file: Arc::from(file), line: number(at)?, column: 0 };
+    let place = Place {
+        function: Arc::from(""),
+        file: Arc::from(file),
+        line: number(at)?,
+        column: 0,
+        wrapper: false,
+    };
     Some((place, what))
 }
 
