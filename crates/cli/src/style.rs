@@ -9,16 +9,24 @@ use crate::show::terminal_width;
 /// Columns of a report where nobody says how many there are.
 const WIDTH: usize = 100;
 
+/// What a shell, or whoever reads our output, says of its width.
+fn columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0)
+}
+
 /// The style of standard output.
 pub fn style() -> Style {
     let out = std::io::stdout();
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    let is_forced =
+        is_set("CLICOLOR_FORCE") && std::env::var_os("CLICOLOR_FORCE") != Some("0".into());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
     Style {
-        color: out.is_terminal() && !no_color,
-        width: terminal_width().unwrap_or(WIDTH),
+        // Who says NO_COLOR means it; else who asks for colour gets it, also through a pipe.
+        color: !is_set("NO_COLOR") && (is_forced || out.is_terminal()),
+        width: terminal_width().or_else(columns).unwrap_or(WIDTH),
         brief: false,
         // Without any locale somebody reads a log; those are UTF-8.
         unicode: locale.is_none_or(|l| l.to_uppercase().replace('-', "").contains("UTF8")),

@@ -42,7 +42,7 @@ fn assert_told(directory: &Path, source: &str, text: &str) -> Value {
     assert_eq!(fix["artifactChanges"][0]["artifactLocation"]["uri"], source, "{fix}");
 
     let apply = format!("  apply      patch -p1 < unravel-out/{program}-repair-1.diff\n");
-    for words in ["  complete: all ", "\n  +", &apply] {
+    for words in [" interleavings fail", " +", &apply] {
         assert!(text.contains(words), "{words} is missing in:\n{text}");
     }
     let (repair, found) = (text.find("\nRepair: "), text.find(": 1 bug found in "));

@@ -82,6 +82,8 @@ unravel_trace::budgets! {
     SEQUENTIAL_BEFORE: u64 = 16;
     /// So many of them have to pass, or nothing is known of what the program does.
     FEWEST_BEFORE: u64 = 4;
+    /// Runs of a repaired program in which the check that failed is looked for.
+    RUNS_TO_CHECK: u64 = 64;
     /// What has more values than this differs from run to run.
     MOST_VALUES: usize = 12;
 

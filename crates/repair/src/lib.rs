@@ -24,6 +24,7 @@ mod measures;
 mod moved;
 mod propose;
 mod rank;
+mod reached;
 mod repair;
 mod rewrite;
 pub mod source;

@@ -10,6 +10,7 @@ mod lock_order;
 mod moved;
 mod signalling;
 mod unlocks;
+mod unsignalled;
 mod updates;
 
 use unravel_causes::Analysis;
@@ -51,6 +52,7 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
         }
     }
     candidates.extend(signalling::signalling(classes, analysis, files));
+    candidates.extend(unsignalled::unsignalled(classes, analysis, files));
     candidates.sort_by_key(|candidate| candidate.cost);
     let mut distinct: Vec<Proposal> = Vec::new();
     for candidate in candidates {

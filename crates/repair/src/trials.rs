@@ -21,6 +21,7 @@ use crate::meaning::Before;
 use crate::measures::Measure;
 use crate::propose::Proposal;
 use crate::rank::{Fit, Stood};
+use crate::reached;
 use crate::repair::{Task, Workshop};
 use crate::spots::{Files, Stretch};
 
@@ -35,6 +36,8 @@ pub struct Trials<'b, W: Workshop> {
     first: &'b Input,
     /// Where the program found out that all is not well.
     checks: Vec<Place>,
+    /// Whether runs of the program as it is are seen to come there; not asked yet.
+    is_seen: Option<bool>,
     /// Of the classes of causes that were known from the beginning, whether keeping threads apart is enough.
     interleaved: Vec<bool>,
     inputs: Vec<Checked>,
@@ -74,6 +77,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
             visible: &analysis.visible,
             passing: analysis.passing.iter().copied().collect(),
             checks: checks(analysis),
+            is_seen: None,
             interleaved: analysis.causes.classes.iter().map(is_interleaved).collect(),
             first: analysis.inputs.first().unwrap_or(request.input),
             inputs,
@@ -101,7 +105,11 @@ impl<'b, W: Workshop> Trials<'b, W> {
         match self.checked(cover, files) {
             Ok(repair) => {
                 let (repair, cover) = self.leaner(repair, cover, files);
-                if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
+                if self.avoids_check(&repair, files) {
+                    let reason =
+                        "no run comes to the check that fails any more: it is avoided, not mended";
+                    self.rejected.push(Rejected { title, reason: reason.to_owned() });
+                } else if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
                     let price = cover.iter().map(|candidate| candidate.cost).sum();
                     let (fit, is_narrow) = (self.fit(&cover), is_narrow(&cover, files));
                     self.found.push(Stood { repair, price, fit, is_narrow });
@@ -123,6 +131,29 @@ impl<'b, W: Workshop> Trials<'b, W> {
             _ => Fit::Fits,
         });
         each.max().unwrap_or(Fit::Fits)
+    }
+
+    /// Whether runs came to the check that failed, and come there no more.
+    fn avoids_check(&mut self, repair: &Repair, files: &Files) -> bool {
+        if self.checks.is_empty() || !self.limit.may_go_on() {
+            return false;
+        }
+        if self.is_seen.is_none() {
+            let lines = reached::lines(&self.checks, files, &[]);
+            let machine = self.workshop.weave(&[]).ok();
+            let is_seen = machine.map(|mut machine| {
+                reached::is_reached(&mut machine, self.first, &lines, self.limit)
+            });
+            self.is_seen = Some(is_seen.unwrap_or(false));
+        }
+        if self.is_seen == Some(false) {
+            return false;
+        }
+        let changed: Vec<(&str, &str)> =
+            repair.files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
+        let lines = reached::lines(&self.checks, files, &changed);
+        let Ok(mut machine) = self.workshop.compile(&repair.files) else { return false };
+        !reached::is_reached(&mut machine, self.first, &lines, self.limit) && self.limit.may_go_on()
     }
 
     /// The same repair without measures that it does not need: a measure may do more than its cause asks for.

@@ -11,6 +11,7 @@ use unravel_results::{ExplainedBug, Explanation, Participant, PutAside, Stopped}
 use unravel_trace::Place;
 
 use crate::escape::visible;
+use crate::summary::summary;
 use crate::words::{self, count};
 use crate::{FileNames, file_names, searched, site};
 
@@ -60,7 +61,8 @@ fn failure(bug: &ExplainedBug) -> Annotation {
     let mut message = visible(&words::failure(&bug.failure)).into_owned();
     match (cause, words::undiagnosed(bug)) {
         (Some(cause), _) => {
-            write!(message, "\nRoot cause: {}", visible(&cause.sentence)).expect("a String");
+            let summary = diagnosis.and_then(summary).unwrap_or_default();
+            write!(message, "\nRoot cause: {}", visible(&summary)).expect("a String");
             if !cause.advice.is_empty() {
                 write!(message, "\n{}", visible(&cause.advice)).expect("a String");
             }

@@ -2,8 +2,8 @@
 //!
 //! The numbers are those of ConcBugAssist's table 5.2.
 
-use unravel_results::{CausalOrder, Cause, CauseClass, Causes, CausesVerdict, Extent};
-use unravel_trace::{Failure, SourceLine, ThreadName};
+use unravel_results::{CausalOrder, Cause, CauseClass, Causes, CausesVerdict, Extent, Participant};
+use unravel_trace::{Failure, SourceLine, ThreadName, Verb};
 
 use crate::words::{count, grouped, listed};
 use crate::{FileNames, file_names, inputs, notes};
@@ -41,6 +41,38 @@ pub fn headline(causes: &Causes) -> String {
             ),
         },
     }
+}
+
+/// The headline without the word for a class: `28 of all 53 interleavings fail (with this input)`.
+pub fn in_short(causes: &Causes) -> String {
+    let extent = &causes.extent;
+    let all = grouped(extent.passing + extent.failing);
+    let fail = if extent.failing == 1 { "fails" } else { "fail" };
+    let failing = grouped(extent.failing);
+    if causes.verdict != CausesVerdict::Concurrent || causes.classes.is_empty() {
+        return headline(causes);
+    }
+    let several = match causes.classes.len() {
+        1 => String::new(),
+        some => format!(", by {some} causes"),
+    };
+    let known = match causes.inputs.len() {
+        0 => "with this input".to_owned(),
+        some => format!("with the {} tried", count(some as u64, "input")),
+    };
+    let usual = match extent.could_deviate {
+        true => format!(", {}", crate::deviations::at_most(extent.deviations)),
+        false => String::new(),
+    };
+    match extent.is_complete() {
+        true => format!("{failing} of all {all} interleavings {fail}{several} ({known}{usual})"),
+        false => format!("{failing} of {all} interleavings seen {fail}{several}; there are more"),
+    }
+}
+
+/// The command that tells all causes, for those who had them from a command that repairs.
+pub fn causes_command(command: &str) -> Option<String> {
+    Some(format!("unravel causes {}", command.strip_prefix("unravel repair ")?))
 }
 
 fn nothing_fails(causes: &Causes) -> String {
@@ -251,7 +283,25 @@ fn same_regions(causes: &Causes, class: &CauseClass) -> Option<String> {
 
 /// The orders of a class between lines, in words.
 pub fn shown_lines(class: &CauseClass, names: &FileNames) -> Vec<(String, String)> {
-    lines(class).iter().map(|(first, second)| (names.line(first), names.line(second))).collect()
+    let mut shown = Vec::new();
+    for order in class.causes.first().map_or(&[][..], |cause| &cause.orders) {
+        let pair = (line(&order.first, names), line(&order.second, names));
+        if !shown.contains(&pair) {
+            shown.push(pair);
+        }
+    }
+    shown
+}
+
+/// `bank.c:31`. A function that ends has no line: it is `the end of main`.
+fn line(who: &Participant, names: &FileNames) -> String {
+    let SourceLine { line, function, .. } = &(&who.place).into();
+    match (line, who.verb) {
+        (0, Verb::Exits | Verb::EndsProcess) if !function.is_empty() => {
+            format!("the end of {function}")
+        }
+        _ => names.line(&(&who.place).into()),
+    }
 }
 
 /// The orders of a class between lines.

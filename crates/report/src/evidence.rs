@@ -1,6 +1,6 @@
 //! What a root cause rests on, in words, the same in all reports.
 
-use unravel_results::{Diagnosis, Evidence, ExplainedBug, RootCause, Status};
+use unravel_results::{Diagnosis, Evidence, ExplainedBug, Pattern, RootCause, Status};
 
 /// Why the orders are enough, and what keeps the failure away; where nothing is known to, why each order is needed.
 pub fn sentences(diagnosis: &Diagnosis, cause: &RootCause) -> Vec<String> {
@@ -35,8 +35,23 @@ pub fn sentences(diagnosis: &Diagnosis, cause: &RootCause) -> Vec<String> {
         .collect()
 }
 
+/// The most telling of them, in few words.
+pub fn in_short(diagnosis: &Diagnosis, cause: &RootCause) -> Option<String> {
+    match cause.evidence.as_ref() {
+        // There is nothing that should hold instead.
+        _ if cause.pattern == Pattern::NeverHolds => None,
+        Some(Evidence::Shielded { tried, failed_without, .. }) => Some(format!(
+            "if that holds, none of {tried} schedules fails so; if not, {failed_without} of them do"
+        )),
+        _ => sentences(diagnosis, cause).pop(),
+    }
+}
+
 /// What came of keeping what should hold.
 fn kept(cause: &RootCause) -> Option<String> {
+    if cause.pattern == Pattern::NeverHolds {
+        return None;
+    }
     match cause.evidence.as_ref()? {
         Evidence::Shielded { tried, failed_without, .. } => Some(format!(
             "with what should hold, none of {tried} schedules fails so; without it, {failed_without} of the same do"

@@ -45,9 +45,10 @@ pub fn explanation(explanation: &Explanation, sources: &Sources) -> String {
             @if let Some(repairs) = &explanation.repairs {
                 (causes::verdict(&repairs.causes))
                 (causes::graphs(&repairs.causes, sources))
-                (repairs::sections(repairs, &explanation.patches))
+                (repairs::others(repairs, &explanation.patches))
             }
             (summary::put_aside(explanation))
+            (summary::search(explanation))
         }
         (help())
     };

@@ -5,7 +5,7 @@
 //! selection (which events a person should see), layout, and the text of source lines. Everything that comes from the
 //! program under test (names, messages, source lines) is data: what a terminal or Graphviz would obey is escaped.
 //!
-//! `side.rs` selects what a person should see, `cause_graph.rs` makes a cause a small graph; `words.rs`, `names.rs`, `evidence.rs`,
+//! `side.rs` selects what a person should see, `cause_graph.rs` makes a cause a small graph; `summary.rs`, `words.rs`, `names.rs`, `evidence.rs`,
 //! `numbers.rs`, `differences.rs`, `searched.rs`, `causes.rs`, `repairs.rs` and `hunts.rs` are the words that all reports share.
 //! `terminal/`, `html/` (Rust makes the text and the data, `html/page/` is the script and the style), `json/` (typed documents, schemas in
 //! `docs/schema`), `sarif/`, `annotations.rs` and `dot.rs` are the reports; `stepper/` is `replay --step` without its terminal.
@@ -34,6 +34,7 @@ mod side;
 mod site;
 mod source;
 pub mod stepper;
+mod summary;
 pub mod terminal;
 pub mod words;
 

@@ -70,22 +70,23 @@ pub fn threads(sides: &[&Side<'_>], failed: &ThreadName) -> Vec<ThreadName> {
     names.into_iter().collect()
 }
 
-/// What threads run, as far as the run tells: `T0.1 and T0.2 run producer, T0.3 runs consumer`. Threads that a library starts
-/// (`std::thread`) begin in its code, which says nothing.
+/// The function that a thread runs. Threads that a library starts (`std::thread`) begin in its code, which says nothing.
+pub fn role<'t>(run: &'t Trace, thread: &ThreadName) -> Option<&'t str> {
+    let is_start = |event: &&Event| {
+        event.kind == EventKind::Start && run.threads.get(event.thread.index()) == Some(thread)
+    };
+    let place = words::place(run, run.events.iter().find(is_start)?)?;
+    (!place.is_system() && !place.function.is_empty()).then_some(&*place.function)
+}
+
+/// What threads run, as far as the run tells: `T0.1 and T0.2 run producer, T0.3 runs consumer`.
 pub fn roles(run: &Trace, threads: &[ThreadName]) -> Option<String> {
     let mut roles: Vec<(&str, Vec<String>)> = Vec::new();
     for name in threads {
-        let is_start = |event: &&Event| {
-            event.kind == EventKind::Start && run.threads.get(event.thread.index()) == Some(name)
-        };
-        let start = run.events.iter().find(is_start);
-        let place = start.and_then(|event| words::place(run, event));
-        let Some(place) = place.filter(|p| !p.is_system() && !p.function.is_empty()) else {
-            continue;
-        };
-        match roles.iter_mut().find(|(function, _)| *function == &*place.function) {
+        let Some(role) = role(run, name) else { continue };
+        match roles.iter_mut().find(|(function, _)| *function == role) {
             Some((_, names)) => names.push(name.to_string()),
-            None => roles.push((&place.function, vec![name.to_string()])),
+            None => roles.push((role, vec![name.to_string()])),
         }
     }
     let said = |(function, names): &(&str, Vec<String>)| {

@@ -88,6 +88,97 @@ pub fn cost(cost: &RepairCost) -> String {
     parts.join("; ")
 }
 
+/// The same for those who do not want the numbers: `4 lines added; all interleavings that passed are left`.
+pub fn cost_in_short(cost: &RepairCost) -> String {
+    let lines = match (cost.lines_added, cost.lines_removed) {
+        (added, 0) => format!("{} added", count(added, "line")),
+        (added, removed) => format!("{} added, {removed} removed", count(added, "line")),
+    };
+    let kept = match cost.classes_kept {
+        Some((kept, all)) if kept == all => "; all interleavings that passed are left".to_owned(),
+        Some((kept, all)) => {
+            format!("; {} of {} interleavings that passed are left", grouped(kept), grouped(all))
+        }
+        None => String::new(),
+    };
+    format!("{lines}{kept}")
+}
+
+/// What came of the last check: `all 25 interleavings pass`.
+pub fn checked_in_short(causes: &Causes, check: &Check) -> String {
+    if !check.complete || check.how != CheckedAs::Patched || !check.inputs.is_empty() {
+        return checked(causes, check);
+    }
+    match check.classes {
+        1 => "the only interleaving left passes".to_owned(),
+        all => format!("all {} interleavings pass", grouped(all)),
+    }
+}
+
+/// A line of a diff with its number, of the new file but for lines that are removed. A file's name and a gap
+/// ([`DiffLine::Hunk`]) have none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Changed {
+    pub kind: DiffLine,
+    pub number: u32,
+    pub text: String,
+}
+
+/// The changed lines of a diff and so many around each; files are named where there are several.
+pub fn changed_lines(diff: &str, around: usize) -> Vec<Changed> {
+    let lines = diff_lines(diff);
+    let is_new = |line: &&(DiffLine, String)| line.0 == DiffLine::File && line.1.starts_with("+++");
+    let several = lines.iter().filter(is_new).count() > 1;
+    let is_change = |index: usize| {
+        lines.get(index).is_some_and(|l| matches!(l.0, DiffLine::Added | DiffLine::Removed))
+    };
+    // Blank lines tell nobody where they are.
+    let is_near = |index: usize| {
+        let text = lines[index].1.trim();
+        !text.is_empty() && (index.saturating_sub(around)..=index + around).any(is_change)
+    };
+    let (mut old, mut new) = (0, 0);
+    let mut shown: Vec<Changed> = Vec::new();
+    let mut is_gap = false;
+    for (index, (kind, text)) in lines.iter().enumerate() {
+        let number = if *kind == DiffLine::Removed { old } else { new };
+        match kind {
+            DiffLine::File => {
+                let name = text.strip_prefix("+++ b/").filter(|_| several);
+                let name = name.map(|name| name.trim_end().to_owned());
+                shown.extend(name.map(|text| Changed { kind: *kind, number: 0, text }));
+                is_gap = false;
+                continue;
+            }
+            DiffLine::Hunk => {
+                (old, new) = starts(text).unwrap_or_default();
+                is_gap = !shown.is_empty() && shown.last().is_none_or(|l| l.kind != DiffLine::File);
+                continue;
+            }
+            DiffLine::Added => new += 1,
+            DiffLine::Removed => old += 1,
+            DiffLine::Context if text.starts_with('\\') => continue,
+            DiffLine::Context => (old, new) = (old + 1, new + 1),
+        }
+        if !is_change(index) && !is_near(index) {
+            is_gap |= shown.last().is_some_and(|l| l.kind != DiffLine::File);
+            continue;
+        }
+        if std::mem::take(&mut is_gap) {
+            shown.push(Changed { kind: DiffLine::Hunk, number: 0, text: String::new() });
+        }
+        shown.push(Changed { kind: *kind, number, text: text.clone() });
+    }
+    shown
+}
+
+/// Where a hunk starts in the old and the new file.
+fn starts(line: &str) -> Option<(u32, u32)> {
+    let mut parts = line.strip_prefix("@@ -")?.split(' ');
+    let start = |range: &str| range.split(',').next()?.trim_start_matches('+').parse().ok();
+    Some((start(parts.next()?)?, start(parts.next()?)?))
+}
+
 /// `cause 1`, `causes 1 and 3`, `all 4 causes`; nothing if there is one cause only.
 pub fn rules_out(repairs: &Repairs, repair: &Repair) -> Option<String> {
     let all = repairs.causes.classes.len();
@@ -158,6 +249,15 @@ pub fn apply_command(repair: &Repair, patch: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_is_shown_with_its_numbers_and_a_line_around_it() {
+        let diff = "--- a/x.c\n+++ b/x.c\n@@ -3,6 +3,7 @@\n three\n four\n+new\n-five\n+5\n six\n seven\n\\ No newline\n";
+        let rows: Vec<(u32, String)> =
+            changed_lines(diff, 1).into_iter().map(|row| (row.number, row.text)).collect();
+        let expected = [(4, " four"), (5, "+new"), (5, "-five"), (6, "+5"), (7, " six")];
+        assert_eq!(rows, expected.map(|(number, text)| (number, text.to_owned())));
+    }
 
     #[test]
     fn lines_that_look_like_names_of_files_are_told_from_them() {

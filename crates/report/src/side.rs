@@ -5,15 +5,18 @@
 //! to the root cause and to the data flows that differ is shown, and the gaps say how much of the projection they hide.
 //! A brief report shows nothing but these from the start.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use unravel_results::{
     Alternate, BranchChange, CausalOrder, Diagnosis, Flow, Observed, Participant, Projection,
 };
-use unravel_trace::{Place, SiteId, ThreadId, ThreadName};
+use unravel_trace::{Event, EventKind, Place, SiteId, ThreadId, ThreadName};
 
 use crate::words;
 
+/// Events of a root cause that are shown whatever the limit.
+const MOST_NAMED: usize = 8;
 /// Events of the failing run that are shown if there is nothing to project.
 const LAST_EVENTS: usize = 8;
 
@@ -121,6 +124,9 @@ pub fn failing<'d>(
         picked.last = last.map(|event| event as u32);
         picked.last.into_iter().for_each(|event| picked.mark(event));
     }
+    picked.is_failing = true;
+    picked.decisive = decisive(diagnosis);
+    picked.decisive.clone().into_iter().for_each(|event| picked.mark(event));
     if projection.is_none() && diagnosis.root_cause.is_none() {
         let events = run.trace.events.len();
         (events.saturating_sub(LAST_EVENTS)..events).for_each(|e| picked.mark(e as u32));
@@ -129,6 +135,31 @@ pub fn failing<'d>(
         .filter(|remedy| remedy.kind == RegionKind::Atomic)
         .and_then(|r| Some(Region { kind: r.kind, start: r.start.event?, end: r.end.event }));
     Side { run, items: picked.items(run, extent), missing, region }
+}
+
+/// What the line that fails reads, and who has written that: without them a value in a sentence is not seen in the run.
+fn decisive(diagnosis: &Diagnosis) -> BTreeSet<u32> {
+    let trace = &diagnosis.failing.trace;
+    let failure = &diagnosis.failure;
+    let Some(place) = failure.place() else { return BTreeSet::new() };
+    let is_there = |event: &Event| {
+        trace.threads.get(event.thread.index()) == Some(&failure.thread)
+            && matches!(event.kind, EventKind::Read { .. } | EventKind::ReadModifyWrite { .. })
+            && words::place(trace, event)
+                .is_some_and(|p| p.file == place.file && p.line == place.line)
+    };
+    let numbered = || trace.events.iter().enumerate().rev();
+    let Some((read, event)) = numbered().find(|(_, event)| is_there(event)) else {
+        return BTreeSet::new();
+    };
+    let writes = |other: &Event| {
+        matches!(other.kind, EventKind::Write { .. } | EventKind::ReadModifyWrite { .. })
+            && other.kind.location() == event.kind.location()
+    };
+    let writer = numbered().find(|(index, other)| *index < read && writes(other));
+    // Its own write says nothing of the others.
+    let writer = writer.filter(|(_, other)| other.thread != event.thread).map(|(index, _)| index);
+    [Some(read), writer].into_iter().flatten().map(|index| index as u32).collect()
 }
 
 /// A passing run.
@@ -258,6 +289,10 @@ struct Picked {
     marked: BTreeSet<u32>,
     /// The last event of the thread that failed: without it nobody sees why.
     last: Option<u32>,
+    /// What it failed by, and who wrote that.
+    decisive: BTreeSet<u32>,
+    /// Whether this is the run that a sentence tells of.
+    is_failing: bool,
 }
 
 impl Picked {
@@ -343,6 +378,12 @@ impl Picked {
 
     /// Drops what matters least until at most `most` are left.
     fn limit(&mut self, most: usize) {
+        // What the root cause names is why the run is shown at all.
+        let named = self.steps.values().filter(|step| step.causal).count();
+        let most = match self.is_failing {
+            true => most.max((named + self.decisive.len()).min(MOST_NAMED)),
+            false => most,
+        };
         if self.steps.len() <= most {
             return;
         }
@@ -353,12 +394,18 @@ impl Picked {
             let after = marks.range(event..).next().map(|mark| mark - event);
             before.into_iter().chain(after).min().unwrap_or(u32::MAX)
         };
-        let must = |s: &Step| s.causal || self.last == Some(s.event);
+        let rank = |s: &Step| match s {
+            s if self.decisive.contains(&s.event) => 0,
+            s if s.causal => 1,
+            s if self.last == Some(s.event) => 2,
+            _ => 3,
+        };
+        // Of what is as near, the last: it is nearer to the failure.
         let mut ranked: Vec<_> =
-            self.steps.values().map(|s| (!must(s), distance(s.event), s.event)).collect();
+            (self.steps.values()).map(|s| (rank(s), distance(s.event), Reverse(s.event))).collect();
         ranked.sort_unstable();
         let kept: BTreeSet<u32> =
-            ranked.into_iter().take(most).map(|(_, _, event)| event).collect();
+            ranked.into_iter().take(most).map(|(_, _, event)| event.0).collect();
         self.steps.retain(|event, _| kept.contains(event));
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod line;
 mod numbers;
 mod page;
 mod race;
+mod repair_in_short;
 mod repairs;
 mod schedules;
 
@@ -24,8 +25,10 @@ use unravel_results::{
 use crate::searched::searched;
 use crate::source::Sources;
 use crate::{FileNames, escape, file_names, hunts};
-use page::Page;
+use page::{Limits, Page};
 
+/// Lines of a brief report of one bug.
+const ONE_SCREEN: usize = 60;
 /// Narrower terminals get lines that their terminal breaks.
 const NARROWEST: usize = 40;
 
@@ -73,9 +76,21 @@ pub fn explanation(
     style: Style,
     html: Option<&str>,
 ) -> String {
-    let bugs = explanation.bugs.iter().map(|bug| &bug.failure);
-    let mut page = Page::new(style, FileNames::of_failures(bugs));
-    explanation::write(&mut page, explanation, sources, html);
+    let names = FileNames::of_failures(explanation.bugs.iter().map(|bug| &bug.failure));
+    let told = explanation.bugs.iter().filter(|bug| bug.same_cause_as.is_none()).count();
+    let written = |limits: Limits| {
+        let mut page = Page::new(style, names.clone());
+        page.limits = limits;
+        explanation::write(&mut page, explanation, sources, html);
+        page
+    };
+    let mut page = written(Limits::ALL[0]);
+    for limits in &Limits::ALL[1..] {
+        if !style.brief || page.lines() <= ONE_SCREEN * told.max(1) {
+            break;
+        }
+        page = written(*limits);
+    }
     page.finish()
 }
 

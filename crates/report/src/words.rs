@@ -109,6 +109,18 @@ pub fn at_called(who: &Participant) -> String {
     }
 }
 
+/// `at bank.c:12`; of what has no line, the function: `in main`.
+pub fn at_or_in(who: &Participant) -> String {
+    match (who.place.line, who.place.function.is_empty()) {
+        (0, true) => String::new(),
+        (0, false) => format!("in {}", who.place.function),
+        _ => match &who.called {
+            Some(call) => format!("at {} (called at {})", at(&who.place), at(call)),
+            None => format!("at {}", at(&who.place)),
+        },
+    }
+}
+
 /// What is said of an event that a thread waits for in vain.
 pub const WAITS: &str = "waits here for ever";
 /// What is said of an event that a run lacks.

@@ -14,7 +14,7 @@ fn a_bug_is_an_error_its_root_cause_a_warning_a_known_bug_a_notice() {
         lines[0],
         "::error file=src/bank.c,line=31,col=5,title=unravel%3A assertion (lost update)::assertion 'total == 300' \
          failed%0ARoot cause: T0.1 and T0.2 both read total (bank.c:12 and bank.c:12) before either writes it back \
-         (bank.c:13 and bank.c:13): one update is lost%0Areading and writing total should be one atomic step: from \
+         (bank.c:13 and bank.c:13): one update is lost.%0Areading and writing total should be one atomic step: from \
          bank.c:12 to bank.c:13%0AReplay: unravel replay unravel-out/bank-1.trace"
     );
     assert!(lines[1].starts_with("::error file=src/bank.c,line=33,"), "{text}");

@@ -29,8 +29,8 @@ fn a_brief_report_shows_what_the_cause_names_and_what_differs() {
     assert_has(
         &text,
         "
-  1  T0.1 reads total bank.c:12 before T0.2 writes total bank.c:13
-  2  T0.2 reads total bank.c:12 before T0.1 writes total bank.c:13
+  1  T0.1 reads total at bank.c:12 before T0.2 writes it at bank.c:13
+  2  T0.2 reads total at bank.c:12 before T0.1 writes it at bank.c:13
 ",
     );
     // A row an event, and nothing that neither the cause names nor the runs differ in.

@@ -24,10 +24,10 @@ const WAITS: [&str; 4] =
     ["pthread_cond_wait", "pthread_cond_timedwait", "cnd_wait", "cnd_timedwait"];
 
 /// A call about a condition variable.
-struct Signal {
+pub(super) struct Signal {
     /// The last part of its name: `is_set` of `&f->is_set`.
-    condition: String,
-    call: Call,
+    pub(super) condition: String,
+    pub(super) call: Call,
 }
 
 /// What is written instead, and where; `None` if nothing is.
@@ -171,7 +171,7 @@ fn tests_again(source: &Source, call: &Call) -> Rewording {
 }
 
 /// The calls about condition variables in a stretch.
-fn signals(source: &Source, bytes: std::ops::Range<usize>) -> Vec<Signal> {
+pub(super) fn signals(source: &Source, bytes: std::ops::Range<usize>) -> Vec<Signal> {
     let calls = source.calls(bytes).into_iter();
     let about = |call: Call| {
         let is_signal =
@@ -188,14 +188,14 @@ fn signals(source: &Source, bytes: std::ops::Range<usize>) -> Vec<Signal> {
     calls.filter_map(about).collect()
 }
 
-fn waits(call: &Call) -> bool {
+pub(super) fn waits(call: &Call) -> bool {
     WAITS.contains(&call.name.as_str())
         || call.name.ends_with(".wait")
         || call.name.ends_with("->wait")
 }
 
 /// `notify_one` of `q->changed.notify_one`.
-fn last_name(name: &str) -> &str {
+pub(super) fn last_name(name: &str) -> &str {
     name.rsplit(['.', '>']).next().unwrap_or(name)
 }
 

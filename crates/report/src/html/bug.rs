@@ -8,7 +8,7 @@ use super::every::Every;
 use super::shown::{Shown, watched};
 use super::timeline::Timeline;
 use super::values::Changes;
-use super::{cause, embed, facts, panes, row};
+use super::{cause, embed, facts, panes, repairs, row};
 use crate::escape::visible;
 use crate::source::Sources;
 use crate::stepper::history::History;
@@ -20,23 +20,37 @@ const MOST_FRAMES: usize = 8;
 pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &Sources) -> Markup {
     let diagnosis = bug.verdict.diagnosis();
     let names = FileNames::of_failures(all.bugs.iter().map(|bug| &bug.failure));
+    let told = all.bugs.iter().position(|bug| bug.same_cause_as.is_none());
+    let repairs = all.repairs.as_ref().filter(|_| told == Some(index));
+    let head = html! {
+        header {
+            @if all.bugs.len() > 1 { p.which { "Bug " (index + 1) " of " (all.bugs.len()) } }
+            h2 { span.sign aria-hidden="true" { "✗" } " " (visible(&words::failure(&bug.failure))) }
+            (trust(&bug.verdict))
+        }
+    };
+    // What another bug tells is not told again with its threads swapped.
+    if let Some(earlier) = bug.same_cause_as {
+        return html! {
+            article.card.bug.again id=(format!("bug-{}", index + 1)) {
+                (head)
+                (stack(&bug.failure, diagnosis, &names))
+                p.same-cause {
+                    "Its root cause is that of "
+                    a href=(format!("#bug-{}", earlier + 1)) { "bug " (earlier + 1) } "."
+                    @if bug.vanished.is_some() { " " (evidence::vanished(bug, earlier)) "." }
+                }
+                (facts::replay(bug))
+                (facts::suppress(bug, &file_names::of_explanation(all)))
+            }
+        };
+    }
     html! {
         article.card.bug id=(format!("bug-{}", index + 1)) {
-            header {
-                @if all.bugs.len() > 1 { p.which { "Bug " (index + 1) " of " (all.bugs.len()) } }
-                h2 { span.sign aria-hidden="true" { "✗" } " " (visible(&words::failure(&bug.failure))) }
-                (trust(&bug.verdict))
-            }
+            (head)
             div.story {
                 div.why {
                     (stack(&bug.failure, diagnosis, &names))
-                    @if let Some(earlier) = bug.same_cause_as {
-                        p.same-cause {
-                            "Its root cause is that of "
-                            a href=(format!("#bug-{}", earlier + 1)) { "bug " (earlier + 1) } "."
-                            @if bug.vanished.is_some() { " " (evidence::vanished(bug, earlier)) "." }
-                        }
-                    }
                     @if let Some((diagnosis, cause)) = diagnosis.and_then(|d| Some((d, d.root_cause.as_ref()?))) {
                         (cause::root_cause(diagnosis, cause, sources))
                     }
@@ -47,6 +61,7 @@ pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &So
                     (facts::found(all, bug))
                 }
             }
+            @if let Some(repairs) = repairs { (repairs::best(repairs, &all.patches)) }
             @if let Some(diagnosis) = diagnosis {
                 @let timeline = Timeline::of(diagnosis);
                 (explorer(&timeline, sources))

@@ -7,6 +7,7 @@ use unravel_trace::Place;
 use crate::escape::visible;
 use crate::side::{self, RegionKind};
 use crate::source::Sources;
+use crate::summary::summary;
 use crate::{evidence, races, words};
 
 /// Lines of a region that are shown in full; of a longer one the ends.
@@ -16,7 +17,7 @@ pub fn root_cause(diagnosis: &Diagnosis, cause: &RootCause, sources: &Sources) -
     html! {
         section.cause {
             h3 { "Root cause: " (cause.pattern) }
-            p.sentence { (visible(&cause.sentence)) "." }
+            p.sentence { (visible(&summary(diagnosis).unwrap_or_default())) }
             @if !cause.orders.is_empty() {
                 table.orders {
                     thead { tr { th scope="col" { "Order" } th scope="col" { "first" } th {} th scope="col" { "then" } } }

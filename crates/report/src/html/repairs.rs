@@ -7,6 +7,41 @@ use super::facts;
 use crate::escape::visible;
 use crate::repairs::{self as said, DiffLine};
 
+/// The best repair within the card of a bug: what it changes, how that was checked, how to apply it.
+pub fn best(repairs: &Repairs, patches: &[String]) -> Markup {
+    let Some(repair) = repairs.repairs.first() else { return html! {} };
+    html! {
+        section.best-repair id="repair-1" {
+            h3 { "Repair: " (visible(&repair.title)) }
+            (diff(&repair.diff))
+            p.evidence {
+                @if let Some(check) = repair.checks.last() {
+                    "Checked: " (visible(&said::checked_in_short(&repairs.causes, check))) "; "
+                }
+                @if repair.meaning.is_some() { "thread by thread it does as before; " }
+                (said::cost_in_short(&repair.cost)) "."
+            }
+            @for note in &repair.notes { p.evidence { "Note: " (visible(note)) "." } }
+            @if let Some(patch) = patches.first() { (facts::command(&said::apply_command(repair, patch))) }
+        }
+    }
+}
+
+/// The repairs after the best, and what was tried and is none.
+pub fn others(repairs: &Repairs, patches: &[String]) -> Markup {
+    html! {
+        section.overview.repairs-found aria-label="Repairs" {
+            p.verdict { (visible(&said::headline(repairs))) }
+            @if !repairs.repairs.is_empty() { p { a href="#repair-1" { "The best" } " stands beside its bug." } }
+            @if !repairs.notes.is_empty() { ul.notes { @for note in &repairs.notes { li { (visible(note)) } } } }
+        }
+        @for (index, repair) in repairs.repairs.iter().enumerate().skip(1) {
+            (section(repairs, index, repair, patches.get(index)))
+        }
+        (rejected(repairs))
+    }
+}
+
 pub fn sections(repairs: &Repairs, patches: &[String]) -> Markup {
     html! {
         section.overview.repairs-found aria-label="Repairs" {

@@ -28,18 +28,36 @@ pub fn overview(all: &Explanation) -> Markup {
     html! {
         section.overview aria-label="Summary" {
             p.verdict.(if all.bugs.is_empty() { "nothing" } else { "found" }) { (visible(&said.headline)) }
-            p.command-line { span { "Made by" } " " code { (visible(&all.command)) } }
+            @if all.bugs.is_empty() { (made_by(all)) }
             @if all.bugs.len() > 1 {
                 ol.bugs {
                     @for (index, bug) in all.bugs.iter().enumerate() { li { (link(index, bug, &names)) } }
                 }
             }
-            @let notes: Vec<&String> = said.notes.iter().chain(&all.notes).collect();
-            @if !notes.is_empty() {
-                ul.notes { @for note in notes { li { (visible(note)) } } }
-            }
+            @if all.bugs.is_empty() { (notes(all)) }
         }
         @if all.bugs.is_empty() { (nothing(&all.explored, said.advice.as_deref())) }
+    }
+}
+
+/// The end of a page with bugs: the command that made it, and what is to be known of the search.
+pub fn search(all: &Explanation) -> Markup {
+    html! {
+        @if !all.bugs.is_empty() {
+            section.overview.search aria-label="How this page was made" { (made_by(all)) (notes(all)) }
+        }
+    }
+}
+
+fn made_by(all: &Explanation) -> Markup {
+    html! { p.command-line { span { "Made by" } " " code { (visible(&all.command)) } } }
+}
+
+fn notes(all: &Explanation) -> Markup {
+    let said = searched(&all.program, &all.explored, all.bugs.len());
+    let notes: Vec<&String> = said.notes.iter().chain(&all.notes).collect();
+    html! {
+        @if !notes.is_empty() { ul.notes { @for note in notes { li { (visible(note)) } } } }
     }
 }
 

@@ -13,6 +13,7 @@ use super::diagnosis::DiagnosisDocument;
 use super::repairs::Repair;
 use super::run::Failure;
 use super::{EXPLANATION, MEMORY_MODEL};
+use crate::summary::summary;
 use crate::{FileNames, file_names, notes};
 
 /// What a search explored, the bugs it found, why they happen, and what repairs them. Within version 1 fields are added,
@@ -112,6 +113,9 @@ pub struct Bug {
     pub trace: String,
     /// The command that makes the failure happen again.
     pub replay: String,
+    /// The root cause in one or two sentences, as every report has them; null if it is not known.
+    #[serde(default)]
+    pub summary: Option<String>,
     /// Why it happens; null if that is not known, which `undiagnosed` explains.
     pub diagnosis: Option<DiagnosisDocument>,
     /// Why there is no diagnosis; null if there is one.
@@ -277,6 +281,7 @@ impl Bug {
                 .collect(),
             trace: bug.trace.clone(),
             replay: bug.replay.clone(),
+            summary: bug.verdict.diagnosis().and_then(summary),
             diagnosis,
             undiagnosed,
             same_cause_as: bug.same_cause_as.map(|number| number as u64),

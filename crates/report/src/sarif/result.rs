@@ -11,6 +11,7 @@ use super::log::{
 use super::place::{Places, uri};
 use super::{fingerprint, fix, flow, message, sentence};
 use crate::escape::visible;
+use crate::summary::summary;
 use crate::{FileNames, words};
 
 /// A bug that was found.
@@ -113,9 +114,11 @@ fn finding(kind: FailureKind, place: Option<&Place>, places: &mut Places<'_>) ->
 /// The failure; why it happens; what to do; how to see it.
 fn text(explanation: &Explanation, bug: &ExplainedBug, names: &FileNames) -> String {
     let mut parts = vec![sentence(&words::failure(&bug.failure))];
-    let cause = bug.verdict.diagnosis().and_then(|diagnosis| diagnosis.root_cause.as_ref());
-    if let Some(cause) = cause {
-        parts.push(sentence(&format!("Root cause: {}", cause.sentence)));
+    let diagnosis = bug.verdict.diagnosis();
+    let summary = diagnosis.and_then(summary);
+    let cause = diagnosis.and_then(|diagnosis| diagnosis.root_cause.as_ref());
+    if let Some((cause, summary)) = cause.zip(summary) {
+        parts.push(sentence(&format!("Root cause: {summary}")));
         if !cause.advice.is_empty() {
             parts.push(sentence(&format!("Advice: {}", cause.advice)));
         }

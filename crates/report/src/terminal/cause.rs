@@ -1,6 +1,6 @@
 //! The root cause: its pattern, one sentence, the orders with their source lines, and what should hold instead.
 
-use unravel_results::{CausalOrder, Diagnosis, Participant, RootCause};
+use unravel_results::{CausalOrder, Diagnosis, Evidence, Participant, Pattern, RootCause};
 use unravel_trace::{Failure, Place};
 
 use super::line::{Line, Tone, columns};
@@ -8,21 +8,25 @@ use super::page::Page;
 use super::race;
 use crate::side::{self, RegionKind};
 use crate::source::Sources;
+use crate::summary::summary;
 use crate::words::count;
 use crate::{escape, evidence, words};
 
-/// Orders of a brief report.
+/// Orders of a brief report where nothing else can be said.
 const FEW_ORDERS: usize = 3;
 /// Lines of a region that are shown in full; of a longer one the ends.
 const LONGEST_REGION: u32 = 12;
 
 pub fn write(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause, sources: &Sources) {
     page.section(&format!("Root cause: {}", cause.pattern));
-    page.prose("  ", &cause.sentence, Tone::Plain);
-    if !cause.orders.is_empty() {
+    let summary = summary(diagnosis).filter(|_| page.style.brief);
+    page.prose("  ", summary.as_ref().unwrap_or(&cause.sentence), Tone::Plain);
+    let shown = if page.style.brief { page.limits.orders } else { cause.orders.len() };
+    // Where several orders have to come together they are all that there is to say.
+    let shown = if cause.pattern == Pattern::Compound { shown.max(FEW_ORDERS) } else { shown };
+    if !cause.orders.is_empty() && shown > 0 {
         page.blank();
     }
-    let shown = if page.style.brief { FEW_ORDERS } else { cause.orders.len() };
     for (index, order) in cause.orders.iter().take(shown).enumerate() {
         let lead = format!("  {}  ", index + 1);
         match page.style.brief {
@@ -30,28 +34,42 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause, sources:
             false => write_order(page, &lead, Some(&diagnosis.failure), order, sources),
         }
     }
-    if let Some(more) = cause.orders.len().checked_sub(shown).filter(|more| *more > 0) {
+    let more = cause.orders.len().checked_sub(shown).filter(|more| *more > 0 && shown > 0);
+    if let Some(more) = more {
         let more = count(more as u64, "more order");
         page.line(Line::new().with(&format!("     {more} of the same run"), Tone::Dim));
     }
     if let Some(race) = &diagnosis.race {
         race::write(page, race, sources);
     }
-    evidence(page, diagnosis, cause);
+    if !page.style.brief {
+        evidence(page, diagnosis, cause);
+    }
     if !cause.advice.is_empty() {
         page.section("What should hold");
         page.prose("  ", &cause.advice, Tone::Good);
         remedy(page, diagnosis, sources);
     }
+    let is_about_orders = !matches!(cause.evidence, Some(Evidence::Shielded { .. }));
+    let evidence = evidence::in_short(diagnosis, cause).filter(|_| page.style.brief);
+    // What is said of orders that are not shown is said of nothing.
+    if let Some(text) = evidence.filter(|_| !is_about_orders || page.limits.orders > 0) {
+        page.prose("  ", &text, Tone::Dim);
+    }
 }
 
-/// An order as a clause: `T0.1 reads x  bank.c:12 before T0.2 writes x  bank.c:14`.
+/// An order as a clause: `T0.1 reads x at bank.c:12 before T0.2 writes it at bank.c:14`.
 fn in_short(failure: &Failure, order: &CausalOrder) -> String {
-    let side = |who: &Participant| match who.event {
-        Some(_) => clause(who, &order.object),
-        None => format!("{} ({})", clause(who, &order.object), words::absent(who, Some(failure))),
+    let side = |who: &Participant, object: &str| {
+        let object = if object.is_empty() { String::new() } else { format!(" {object}") };
+        let text = format!("{} {}{object} {}", who.key.thread, who.verb, words::at_or_in(who));
+        match who.event {
+            Some(_) => text,
+            None => format!("{text} ({})", words::absent(who, Some(failure))),
+        }
     };
-    format!("{}   before   {}", side(&order.first), side(&order.second))
+    let again = if order.object.is_empty() { "" } else { "it" };
+    format!("{} before {}", side(&order.first, &order.object), side(&order.second, again))
 }
 
 /// What an order says of one of its events: the event, its source line, why the failing run lacks it.

@@ -250,8 +250,10 @@ impl Writer<'_, '_> {
         let lines = self.details(step, label, room, Tone::Plain, true);
         let single = lines.len() == 1;
         for mut line in lines {
-            if single && !source.is_empty() {
-                line.push(&format!("   {}", escape::visible(source)), Tone::Dim);
+            // Half a line of source tells less than none.
+            let source = format!("   {}", escape::visible(source));
+            if single && line.columns() + columns(&source) <= room {
+                line.push(&source, Tone::Dim);
             }
             self.row(rows, thread, sign, line, step.causal && sign == self.glyphs.causal);
             sign = self.glyphs.idle;
@@ -295,6 +297,7 @@ impl Writer<'_, '_> {
             let (rest, below) = if together { (rest, None) } else { (String::new(), Some(rest)) };
             let text = words::Phrase { name, rest, ..phrase }.text();
             lines.push(Line::new().with(indent, tone).with(&text, tone));
+            let below = below.map(|rest| rest.trim_start_matches([',', ' ']).to_owned());
             lines.extend(below.map(|rest| Line::new().with(&format!("{blanks} {rest}"), tone)));
         }
         for flow in &step.flows {
@@ -313,7 +316,7 @@ impl Writer<'_, '_> {
         if step.other_path {
             let text = format!("{} other path", self.glyphs.other_path);
             match lines.last_mut() {
-                Some(line) if self.columns.brief => {
+                Some(line) if self.columns.brief && line.columns() + 1 + columns(&text) <= room => {
                     line.push(&format!(" {text}"), self.verdict.tone);
                 }
                 _ => lines.push(Line::new().with(&format!("{blanks}{text}"), self.verdict.tone)),
@@ -366,8 +369,11 @@ impl Writer<'_, '_> {
             let label = self.columns.names.label(&who.place);
             let source = self.columns.sources.line(&who.place);
             if self.columns.brief {
-                let text = format!("{label} {why}   {}", source.unwrap_or_default());
-                let text = Line::new().with(&escape::visible(&text), self.verdict.tone);
+                let said = format!("{label} {why}");
+                let source = format!("   {}", source.unwrap_or_default());
+                let fits = columns(&said) + columns(&source) <= self.text_room(thread);
+                let text = if fits { said + &source } else { said };
+                let text = Line::new().with(&escape::visible(text.trim_end()), self.verdict.tone);
                 self.row(rows, thread, self.glyphs.missing, text, false);
                 continue;
             }

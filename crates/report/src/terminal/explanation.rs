@@ -3,7 +3,7 @@
 //! What a person sees last in a terminal is what they see first, so the summary and the commands end the report. A repair
 //! is against the causes of all bugs, so it follows the last of them.
 
-use unravel_results::{Diagnosis, ExplainedBug, Explanation, PutAside, Verdict};
+use unravel_results::{Diagnosis, ExplainedBug, Explanation, PutAside, Status, Verdict};
 
 use super::line::Tone;
 use super::page::Page;
@@ -26,8 +26,9 @@ pub fn write(page: &mut Page, all: &Explanation, sources: &Sources, html: Option
         }
         section(page, all, bug, sources);
     }
+    let told = all.bugs.iter().filter(|bug| bug.same_cause_as.is_none()).count();
     if let Some(repairs) = &all.repairs {
-        if several {
+        if several && (told > 1 || !page.style.brief) {
             page.blank();
             page.rule("All bugs");
         }
@@ -46,11 +47,27 @@ fn section(page: &mut Page, all: &Explanation, bug: &ExplainedBug, sources: &Sou
     let found = found(all, bug);
     match &bug.verdict {
         Verdict::Diagnosed(diagnosis) => {
-            page.prose("  ", &found, Tone::Plain);
-            headline::status(page, &diagnosis.status);
+            let is_sure = diagnosis.status == Status::Confirmed && diagnosis.root_cause.is_some();
+            let brief = page.style.brief && is_sure;
+            if brief {
+                let needs = deviations::sentence(&bug.needs);
+                needs.iter().for_each(|needs| page.prose("  ", needs, Tone::Strong));
+            } else {
+                page.prose("  ", &found, Tone::Plain);
+                headline::status(page, &diagnosis.status);
+            }
             match bug.same_cause_as {
                 Some(earlier) => again(page, diagnosis, earlier, bug),
                 None => told(page, diagnosis, sources),
+            }
+            if brief && bug.same_cause_as.is_none() {
+                let (times, all) = (bug.found.times, all.explored.tally.schedules);
+                let trust = headline::trust(&diagnosis.status);
+                page.prose(
+                    "  ",
+                    &format!("{times} of {all} schedules fail so; {trust}"),
+                    Tone::Dim,
+                );
             }
         }
         Verdict::Undiagnosed { reason } => {
@@ -68,18 +85,22 @@ fn section(page: &mut Page, all: &Explanation, bug: &ExplainedBug, sources: &Sou
 
 /// `found in schedule 47 (mix, seed 1); 63 of 1046 schedules fail so`.
 fn found(all: &Explanation, bug: &ExplainedBug) -> String {
+    let often = often(all, bug);
+    match deviations::sentence(&bug.needs) {
+        Some(needs) => format!("{often}; {needs}"),
+        None => often,
+    }
+}
+
+fn often(all: &Explanation, bug: &ExplainedBug) -> String {
     let explored = &all.explored;
     let first = format!(
         "found in schedule {} ({}, seed {})",
         bug.found.schedule, explored.strategy, explored.seed
     );
-    let often = match bug.found.times {
+    match bug.found.times {
         1 => first,
         times => format!("{first}; {times} of {} schedules fail so", explored.tally.schedules),
-    };
-    match deviations::sentence(&bug.needs) {
-        Some(needs) => format!("{often}; {needs}"),
-        None => often,
     }
 }
 
@@ -93,6 +114,12 @@ fn replayed(bug: &ExplainedBug) -> &'static str {
 
 /// A bug whose cause another one tells.
 fn again(page: &mut Page, diagnosis: &Diagnosis, other: usize, bug: &ExplainedBug) {
+    if page.style.brief {
+        let evidence = bug.vanished.map(|_| format!(": {}", evidence::vanished(bug, other)));
+        let evidence = evidence.unwrap_or_default();
+        let text = format!("the root cause is that of bug {}{evidence}", other + 1);
+        return page.prose("  ", &text, Tone::Strong);
+    }
     if bug.vanished.is_some() {
         page.section(&format!("Root cause: that of bug {}", other + 1));
         page.prose("  ", &evidence::vanished(bug, other), Tone::Plain);
@@ -107,13 +134,27 @@ fn again(page: &mut Page, diagnosis: &Diagnosis, other: usize, bug: &ExplainedBu
 fn summary(page: &mut Page, all: &Explanation) {
     let said = searched(&all.program, &all.explored, all.bugs.len());
     let tone = if all.bugs.is_empty() { Tone::Plain } else { Tone::Strong };
-    page.prose("", &said.headline, tone);
-    for note in said.notes.iter().chain(&all.notes) {
+    let headline = match page.style.brief && !all.bugs.is_empty() {
+        true => found_in_short(all),
+        false => said.headline,
+    };
+    page.prose("", &headline, tone);
+    // Who has a bug to look at does not ask how complete the search was.
+    let of_search = if page.style.brief && !all.bugs.is_empty() { &[][..] } else { &said.notes };
+    for note in of_search.iter().chain(&all.notes) {
         page.prose("note: ", note, Tone::Plain);
     }
     if let Some(advice) = said.advice {
         page.prose("", &advice, Tone::Plain);
     }
+}
+
+/// `bank: 2 bugs found in 892 schedules, 0.1 s`.
+fn found_in_short(all: &Explanation) -> String {
+    let bugs = count(all.bugs.len() as u64, "bug");
+    let schedules = count(all.explored.tally.schedules, "schedule");
+    let seconds = all.explored.elapsed.as_secs_f64();
+    format!("{}: {bugs} found in {schedules}, {seconds:.1} s", all.program)
 }
 
 fn put_aside(page: &mut Page, known: &[PutAside]) {
@@ -127,10 +168,11 @@ fn put_aside(page: &mut Page, known: &[PutAside]) {
 }
 
 fn next(page: &mut Page, all: &Explanation, html: Option<&str>) {
+    let step = if page.style.brief { "   (--step: event by event)" } else { "" };
     for bug in &all.bugs {
-        page.row("replay", &bug.replay);
+        page.row("replay", &format!("{}{step}", bug.replay));
     }
-    if let [bug] = all.bugs.as_slice() {
+    if let ([bug], false) = (all.bugs.as_slice(), page.style.brief) {
         page.row("step", &format!("{} --step", bug.replay));
     }
     if let ([bug], true) = (all.bugs.as_slice(), page.style.brief) {

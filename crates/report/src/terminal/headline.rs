@@ -24,7 +24,12 @@ pub fn failure(page: &mut Page, failure: &Failure, program: &str, diagnosis: Opt
     if is_race {
         calls(page, &failure.stack);
     }
-    // The root cause of a deadlock says who waits for what.
+    // The root cause of a deadlock says who waits for what, as far as that matters.
+    use FailureKind::{Deadlock, Livelock};
+    let is_told = diagnosis.is_some_and(|d| d.root_cause.is_some());
+    if page.style.brief && is_told && matches!(failure.kind, Deadlock | Livelock) {
+        return;
+    }
     let cause = diagnosis.and_then(|d| d.root_cause.as_ref()).map_or("", |cause| &cause.sentence);
     let related: Vec<_> = (failure.related.iter())
         .filter(|related| related.message.is_empty() || !cause.contains(&related.message))
@@ -58,7 +63,11 @@ pub fn status(page: &mut Page, status: &Status) {
         Status::Confirmed => Tone::Good,
         Status::Modelled | Status::Inconclusive { .. } => Tone::Strong,
     };
-    page.prose("  ", &format!("{status}; sequential consistency"), tone);
+    page.prose("  ", &trust(status), tone);
+}
+
+pub fn trust(status: &Status) -> String {
+    format!("{status}; sequential consistency")
 }
 
 /// `bank.c:31 in main`.

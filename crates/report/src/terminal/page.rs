@@ -78,8 +78,33 @@ const PLAIN: Glyphs = Glyphs {
 /// Columns of the names before commands and files.
 const NAMES: usize = 11;
 
+/// How much a brief report shows of what can be long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Events of each run.
+    pub events: usize,
+    /// Rows of a repair's diff.
+    pub diff: usize,
+    /// Orders of a root cause, which its sentence has told for the most part.
+    pub orders: usize,
+}
+
+impl Limits {
+    /// From the most generous on: a report takes the first by which it is short enough.
+    pub const ALL: [Limits; 7] = [
+        Limits { events: 8, diff: 24, orders: 3 },
+        Limits { events: 6, diff: 24, orders: 3 },
+        Limits { events: 6, diff: 18, orders: 2 },
+        Limits { events: 5, diff: 18, orders: 1 },
+        Limits { events: 5, diff: 14, orders: 0 },
+        Limits { events: 4, diff: 11, orders: 0 },
+        Limits { events: 3, diff: 7, orders: 0 },
+    ];
+}
+
 pub struct Page {
     pub style: Style,
+    pub limits: Limits,
     pub glyphs: Glyphs,
     /// How the files of the failures on this page are called.
     pub names: FileNames,
@@ -90,7 +115,7 @@ impl Page {
     pub fn new(style: Style, names: FileNames) -> Page {
         let style = Style { width: style.width.max(NARROWEST), ..style };
         let glyphs = if style.unicode { DRAWN } else { PLAIN };
-        Page { style, glyphs, names, text: String::new() }
+        Page { style, limits: Limits::ALL[0], glyphs, names, text: String::new() }
     }
 
     pub fn width(&self) -> usize {
@@ -145,6 +170,11 @@ impl Page {
     pub fn whole(&mut self, line: Line) {
         self.text += &line.paint(self.style.color);
         self.text.push('\n');
+    }
+
+    /// Lines written so far.
+    pub fn lines(&self) -> usize {
+        self.text.lines().count()
     }
 
     pub fn finish(self) -> String {

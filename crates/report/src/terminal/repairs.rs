@@ -5,15 +5,13 @@ use unravel_results::{Causes, CausesVerdict, Repair, Repairs};
 
 use super::line::{Line, Tone};
 use super::page::Page;
-use super::{causes, notes};
+use super::{causes, notes, repair_in_short};
 use crate::repairs::{self as said, DiffLine};
 use crate::words::count;
 use crate::{causes as all_causes, file_names};
 
 /// Causes that are named, and candidates that are told of.
 const MOST_LISTED: usize = 8;
-/// The same of a brief report.
-const FEW_LISTED: usize = 3;
 /// Columns of the names before what is said of a repair.
 const NAMES: usize = 11;
 
@@ -39,10 +37,12 @@ pub fn write(page: &mut Page, repairs: &Repairs, patches: &[String], html: Optio
 /// What an explanation says of them: all causes in short, the best repair, and how to see the others.
 pub fn of_an_explanation(page: &mut Page, repairs: &Repairs, patches: &[String]) {
     let Repairs { causes, repairs: found, .. } = repairs;
+    if page.style.brief {
+        return repair_in_short::write(page, repairs, patches);
+    }
     page.section(&capitalised(&all_causes::headline(causes)));
     listed(page, causes);
-    let tone = if causes.extent.is_complete() { Tone::Good } else { Tone::Strong };
-    page.prose("  ", &all_causes::extent(causes), tone);
+    extent(page, causes);
     match found.split_first() {
         Some((best, others)) => {
             page.section(&format!("Repair: {}", best.kind));
@@ -65,6 +65,12 @@ pub fn of_an_explanation(page: &mut Page, repairs: &Repairs, patches: &[String])
     }
 }
 
+/// How far causes are complete.
+fn extent(page: &mut Page, causes: &Causes) {
+    let tone = if causes.extent.is_complete() { Tone::Good } else { Tone::Strong };
+    page.prose("  ", &all_causes::extent(causes), tone);
+}
+
 fn in_short(page: &mut Page, causes: &Causes) {
     if !causes.classes.is_empty() {
         page.section("Causes");
@@ -76,27 +82,20 @@ fn in_short(page: &mut Page, causes: &Causes) {
 fn listed(page: &mut Page, causes: &Causes) {
     let arrow = page.glyphs.before;
     let names = file_names::of_orders(causes);
-    let most = if page.style.brief { FEW_LISTED } else { MOST_LISTED };
-    for (index, class) in causes.classes.iter().take(most).enumerate() {
+    for (index, class) in causes.classes.iter().take(MOST_LISTED).enumerate() {
         let orders = all_causes::shown_lines(class, &names);
         let orders: Vec<String> = orders.iter().map(|(a, b)| format!("{a} {arrow} {b}")).collect();
         let text = format!("{}: {}", class.pattern, orders.join(", "));
         page.prose(&format!("  {}  ", index + 1), &text, Tone::Plain);
     }
-    more(page, causes.classes.len(), most);
+    more(page, causes.classes.len(), MOST_LISTED);
 }
 
 fn section(page: &mut Page, all: &Repairs, repair: &Repair, patch: Option<&String>) {
     page.prose("", &repair.title, Tone::Strong);
     page.blank();
     for (kind, text) in said::diff_lines(&repair.diff) {
-        let tone = match kind {
-            DiffLine::File => Tone::Strong,
-            DiffLine::Hunk => Tone::Place,
-            DiffLine::Added => Tone::Good,
-            DiffLine::Removed => Tone::Bad,
-            DiffLine::Context => Tone::Plain,
-        };
+        let tone = tone(kind);
         page.whole(Line::new().with("  ", Tone::Plain).with(&text, tone));
     }
     page.blank();
@@ -118,7 +117,17 @@ fn section(page: &mut Page, all: &Repairs, repair: &Repair, patch: Option<&Strin
     }
 }
 
-fn said_of(page: &mut Page, name: &str, text: &str, tone: Tone) {
+pub fn tone(line: DiffLine) -> Tone {
+    match line {
+        DiffLine::File => Tone::Strong,
+        DiffLine::Hunk => Tone::Place,
+        DiffLine::Added => Tone::Good,
+        DiffLine::Removed => Tone::Bad,
+        DiffLine::Context => Tone::Plain,
+    }
+}
+
+pub fn said_of(page: &mut Page, name: &str, text: &str, tone: Tone) {
     page.prose(&format!("  {name:NAMES$}"), text, tone);
 }
 
@@ -134,13 +143,13 @@ fn rejected(page: &mut Page, repairs: &Repairs) {
     more(page, repairs.rejected.len(), MOST_LISTED);
 }
 
-fn more(page: &mut Page, all: usize, shown: usize) {
+pub fn more(page: &mut Page, all: usize, shown: usize) {
     if let Some(more) = all.checked_sub(shown).filter(|more| *more > 0) {
         page.line(Line::new().with(&format!("  {more} more"), Tone::Dim));
     }
 }
 
-fn capitalised(text: &str) -> String {
+pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

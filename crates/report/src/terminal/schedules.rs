@@ -11,10 +11,9 @@ use crate::source::Sources;
 use crate::words::{self, count};
 use crate::{differences, numbers};
 
-/// Events shown of each run; of a brief report's runs with a cause, and without one.
+/// Events shown of each run; of a brief report's runs without a cause, how many more than with one.
 const MOST_EVENTS: usize = 60;
-const FEW_EVENTS: usize = 8;
-const SOME_EVENTS: usize = 14;
+const MORE_EVENTS: usize = 6;
 /// Alternates told of besides the first.
 const MOST_OTHERS: usize = 5;
 /// Branches told of.
@@ -33,9 +32,9 @@ pub fn beside(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources, heading
     let first = diagnosis.alternates.first();
     let told = diagnosis.root_cause.is_some() || diagnosis.race.is_some();
     let extent = match (page.style.brief, told) {
-        (true, true) => Extent::Told(FEW_EVENTS),
+        (true, true) => Extent::Told(page.limits.events),
         // Where no cause is named, what differs is all there is to see.
-        (true, false) => Extent::Projection(SOME_EVENTS),
+        (true, false) => Extent::Projection(page.limits.events + MORE_EVENTS),
         (false, _) => Extent::Projection(MOST_EVENTS),
     };
     let failing = side::failing(diagnosis, first.map(|a| &a.projection), extent);
@@ -63,7 +62,9 @@ pub fn beside(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources, heading
         thread: None,
     });
     let threads = names::threads(&sides, &diagnosis.failure.thread);
-    if let Some(roles) = names::roles(&diagnosis.failing.trace, &threads) {
+    let roles = names::roles(&diagnosis.failing.trace, &threads);
+    // The summary of a root cause has said what its threads run.
+    if let Some(roles) = roles.filter(|_| !page.style.brief || diagnosis.root_cause.is_none()) {
         page.prose("  ", &roles, Tone::Dim);
     }
     let columns = Columns { names: &names, sources, threads, brief: page.style.brief };
@@ -74,13 +75,13 @@ pub fn beside(page: &mut Page, diagnosis: &Diagnosis, sources: &Sources, heading
 }
 
 fn title(page: &Page, side: &Side<'_>, sign: &str, what: &str, path: &str) -> String {
+    if page.style.brief {
+        let shown = side.items.iter().filter(|item| matches!(item, Item::Event(_))).count();
+        let all = side.run.trace.events.len();
+        return format!("{sign} {what}{path} ({shown} of {all} events)");
+    }
     let switches = count(side.run.schedule.context_switches() as u64, "context switch");
-    let shown = side.items.iter().filter(|item| matches!(item, Item::Event(_))).count();
-    let of = match page.style.brief {
-        true => format!(", {shown} of {}", count(side.run.trace.events.len() as u64, "event")),
-        false => String::new(),
-    };
-    format!("{sign} {what}: {switches}{path}{of}")
+    format!("{sign} {what}: {switches}{path}")
 }
 
 fn path(alternate: &Alternate) -> &'static str {
@@ -101,7 +102,11 @@ fn legend(page: &mut Page, sides: &[&Side<'_>]) {
         signs.push(format!("{} root cause", glyphs.causal));
     }
     if steps().any(|step| !step.flows.is_empty()) {
-        signs.push(format!("{} takes its value from elsewhere than in the other run", glyphs.from));
+        let text = match page.style.brief {
+            true => "not what the other run reads",
+            false => "takes its value from elsewhere than in the other run",
+        };
+        signs.push(format!("{} {text}", glyphs.from));
     }
     if !page.style.brief && steps().any(|step| step.other_path) {
         signs.push(format!("{} the other run takes another path", glyphs.other_path));
