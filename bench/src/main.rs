@@ -105,6 +105,9 @@ enum Subject {
         /// And so many seconds.
         #[arg(long, value_name = "SECONDS", default_value_t = 60)]
         seconds: u64,
+        /// Keep programs and logs here, a folder a case.
+        #[arg(long, value_name = "DIR")]
+        keep: Option<PathBuf>,
     },
     /// Our own solver and Z3 on the same instances: time, conflicts, memory, growth.
     Solve(solve::SolveFlags),
@@ -184,9 +187,9 @@ fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
         Subject::Causes { filter, repairs: true } => causes::repairs::run(filter.as_deref()),
         Subject::Hunt { filter } => hunt::run(filter.as_deref()),
         Subject::Coop { filter, draws } => coop::run(filter.as_deref(), draws, scale),
-        Subject::Rebuild { filter, runs, seconds } => {
+        Subject::Rebuild { filter, runs, seconds, keep } => {
             let time = std::time::Duration::from_secs(seconds);
-            rebuild::run(filter.as_deref(), rebuild::Extent { runs, time })
+            rebuild::run(filter.as_deref(), rebuild::Extent { runs, time }, keep.as_deref())
         }
         Subject::Solve(flags) => solve::run(&flags, scale),
         Subject::Record => record::run(scale).map(|()| true),

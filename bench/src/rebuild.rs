@@ -53,16 +53,16 @@ enum Became {
     Not(String),
 }
 
-pub fn run(filter: Option<&str>, extent: Extent) -> Result<bool, Error> {
-    let tool = workspace::build_tool(Profile::Release)?;
+pub fn run(filter: Option<&str>, extent: Extent, keep: Option<&Path>) -> Result<bool, Error> {
     let scratch =
         tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
+    let tool = copy(&workspace::build_tool(Profile::Release)?, scratch.path())?;
     let noise = noise(scratch.path())?;
     let (mut failed, mut same, mut other) = (0, 0, 0);
     println!("{:34} {:>6}  what became of it", "program", "runs");
     for folder in corpus::cases(filter)? {
         let name = corpus::name(&folder);
-        let place = scratch.path().join(name.replace('/', "-"));
+        let place = keep.unwrap_or(scratch.path()).join(name.replace('/', "-"));
         let row = match Case::read(&folder) {
             Ok(case) => measure(&tool, &case, &noise, &place, extent),
             Err(problem) => Row::Left(problem),
@@ -95,6 +95,13 @@ impl fmt::Display for Row {
             }
         }
     }
+}
+
+/// The tool as it is now: a table takes an hour, and builds go on beside it.
+fn copy(tool: &Path, folder: &Path) -> Result<PathBuf, Error> {
+    let copy = folder.join("unravel");
+    std::fs::copy(tool, &copy).map_err(|source| Error::File { path: copy.clone(), source })?;
+    Ok(copy)
 }
 
 /// The library with random delays.

@@ -47,6 +47,12 @@ pub fn say_recorded(path: &Path, log: &LogFile, status: ExitStatus, json: bool) 
     warnln!("look at it with: unravel log show {}", path.display());
 }
 
+/// As the program was started, if that was kept.
+fn arguments(log: &LogFile) -> Vec<String> {
+    let all = log.inputs.arguments.iter();
+    all.map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
+}
+
 fn ending_words(ending: &Ending) -> String {
     match ending {
         Ending::Exited { code } => format!("exited with {code}"),
@@ -126,6 +132,8 @@ fn show(flags: &LogShowFlags) -> Result<Exit, CliError> {
                 "build": format!("{:016x}", log.build.0),
                 "mode": mode(log.file.mode),
                 "ending": ending_words(&ending),
+                "arguments": arguments(&log.file),
+                "stdin_bytes": log.file.inputs.stdin.as_ref().map(Vec::len),
                 "threads": threads,
                 "unrecorded": log.unrecorded().iter().map(unrecorded_words).collect::<Vec<_>>(),
             })
@@ -134,6 +142,12 @@ fn show(flags: &LogShowFlags) -> Result<Exit, CliError> {
     }
     sayln!("{}, build {:016x}", mode(log.file.mode), log.build.0);
     sayln!("{}", ending_words(&ending));
+    if !log.file.inputs.arguments.is_empty() {
+        sayln!("started as: {}", arguments(&log.file).join(" "));
+    }
+    if let Some(stdin) = &log.file.inputs.stdin {
+        sayln!("standard input: {} bytes", stdin.len());
+    }
     for thread in &threads {
         sayln!("");
         sayln!(

@@ -81,7 +81,8 @@ pub fn open(path: &Path, log: &Log, wanted: &Wanted<'_>) -> Result<Opened, CliEr
     std::fs::write(&module, &log.program).map_err(write)?;
     let flags = wanted.libraries.iter().map(|library| format!("-l{library}")).collect();
     let (built, mut program) = program::open(&[module], flags)?;
-    program.name = name.into_owned();
+    // The program may go by its own name.
+    program.name = if log.name.is_empty() { name.into_owned() } else { log.name.clone() };
     let rules = match &task.expected {
         Expected::Exit { code } if code & 0xff != 0 => {
             Rules { fail_on_exit: true, ..Rules::default() }
@@ -95,8 +96,9 @@ pub fn open(path: &Path, log: &Log, wanted: &Wanted<'_>) -> Result<Opened, CliEr
 
 fn input(log: &Log, wanted: &Wanted<'_>) -> Result<Input, CliError> {
     let stdin = wanted.stdin.map(program::read_file).transpose()?;
-    let recorded =
-        log.arguments.iter().skip(1).map(|arg| String::from_utf8_lossy(arg).into_owned());
+    let stdin = stdin.or_else(|| log.inputs.stdin.clone());
+    let recorded = log.inputs.arguments.iter().skip(1);
+    let recorded = recorded.map(|arg| String::from_utf8_lossy(arg).into_owned());
     let args = if wanted.args.is_empty() { recorded.collect() } else { wanted.args.to_vec() };
     // A log says how long the run is.
     let branches = log.branches() as u64;

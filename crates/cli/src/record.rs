@@ -1,5 +1,8 @@
 //! `unravel record`.
 
+use std::fs::File;
+use std::io::{IsTerminal, Seek};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -26,6 +29,17 @@ pub fn record(flags: &RecordFlags) -> Result<Exit, CliError> {
         Some(time) => command.env("UNRAVEL_HANG_AFTER_MS", time.as_millis().to_string()),
         None => command.env_remove("UNRAVEL_HANG_AFTER_MS"),
     };
+    match flags.inputs {
+        true => {
+            command.env("UNRAVEL_INPUTS", "1");
+            if let Some(file) = spooled().map_err(CliError::Stdin)? {
+                command.stdin(file);
+            }
+        }
+        false => {
+            command.env_remove("UNRAVEL_INPUTS");
+        }
+    }
     // An interrupt from the terminal is the program's; we wait for it and tell what is in the log.
     // SAFETY: between fork and exec only this one call is made.
     unsafe {
@@ -38,8 +52,26 @@ pub fn record(flags: &RecordFlags) -> Result<Exit, CliError> {
     let status = command.spawn().and_then(|mut child| child.wait()).map_err(read)?;
     let log = LogFile::open(&flags.output).map_err(CliError::Log)?;
     log::say_recorded(&flags.output, &log, status, flags.json);
+    if flags.inputs && log.inputs.stdin.is_none() {
+        warnln!("note: the standard input is not in the log: it is a terminal, or too long");
+    }
     let failed = !matches!(log::ending_of(&log), Ending::Exited { code: 0 } | Ending::Replaced);
     Ok(if failed { Exit::Finding } else { Exit::Clean })
+}
+
+/// What comes through a pipe, in a file without a name: the runtime can keep only what can be read twice. `None` for files, which it
+/// reads itself, and for terminals, where somebody waits for what the program says first.
+fn spooled() -> std::io::Result<Option<File>> {
+    let mut stdin = std::io::stdin();
+    // SAFETY: asks where the descriptor stands.
+    let is_file = unsafe { libc::lseek(stdin.as_raw_fd(), 0, libc::SEEK_CUR) } >= 0;
+    if is_file || stdin.is_terminal() {
+        return Ok(None);
+    }
+    let mut file = tempfile::tempfile()?;
+    std::io::copy(&mut stdin, &mut file)?;
+    file.rewind()?;
+    Ok(Some(file))
 }
 
 /// A program without recorded modules would run, and write nothing.

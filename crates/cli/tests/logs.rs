@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use unravel_execute::{Laboratory, Lesson, Replay};
 use unravel_recording::{
-    Begin, BlockId, BuildId, End, Ending, Function, FunctionId, Log, Mode, Object, Record, Sync,
-    SyncKind, Thread,
+    Begin, BlockId, BuildId, End, Ending, Function, FunctionId, Inputs, Log, Mode, Object, Record,
+    Sync, SyncKind, Thread,
 };
 use unravel_strategies::Random;
 use unravel_trace::{
@@ -197,7 +197,8 @@ fn log(source: &str, wanted: impl Fn(&Outcome) -> bool, seed: u64) -> Log {
         build: BuildId(unravel_code::fingerprint(source.as_bytes())),
         mode: Mode::Whole,
         functions: route.functions.iter().map(function).collect(),
-        arguments: Vec::new(),
+        name: "program".to_owned(),
+        inputs: Inputs::default(),
         threads: Arc::clone(&route).legs.iter().enumerate().map(thread).collect(),
         ending: ending(&run),
         unrecorded: Vec::new(),

@@ -221,6 +221,73 @@ fn a_log_is_the_users_own_and_holds_no_values() {
     assert!(!contains(&bytes, secret.as_bytes()), "an argument or a variable is in the log");
 }
 
+/// Fails only with what it was given.
+const GIVEN: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+static pthread_barrier_t both;
+static volatile int total;
+static void *add(void *u) {
+    int seen = total;
+    pthread_barrier_wait(&both);
+    total = seen + 1;
+    return u;
+}
+int main(int argc, char **argv) {
+    char word[32] = "";
+    pthread_t t;
+    if (argc != 2 || strcmp(argv[1], "sesame-4711") || !fgets(word, sizeof word, stdin)) return 2;
+    if (strcmp(word, "open-0815\n")) return 3;
+    pthread_barrier_init(&both, 0, 2);
+    pthread_create(&t, 0, add, 0);
+    add(0);
+    pthread_join(t, 0);
+    assert(total == 2);
+    return 0;
+}
+"#;
+
+#[test]
+fn what_a_program_is_given_is_kept_only_on_request() {
+    let place = Place::new();
+    place.build(GIVEN);
+    let texts = ["sesame-4711", "open-0815"];
+    std::fs::write(place.path("words"), "open-0815\n").expect("it is written");
+    let record = |log: &str, wanted: &[&str], piped: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unravel"));
+        command.arg("record").args(wanted).args(["-o", log, "--", "./program", texts[0]]);
+        command.current_dir(place.0.path()).stderr(Stdio::piped()).stdout(Stdio::piped());
+        let mut source = Command::new("cat");
+        source.arg("words").current_dir(place.0.path()).stdout(Stdio::piped());
+        let mut source = source.spawn().expect("cat starts");
+        let pipe = source.stdout.take().expect("a pipe");
+        match piped {
+            true => command.stdin(pipe),
+            false => command.stdin(std::fs::File::open(place.path("words")).expect("a file")),
+        };
+        let recorded = command.output().expect("unravel starts");
+        source.wait().expect("cat ends");
+        assert_eq!(code(&recorded), FINDING, "{}", text(&recorded));
+        read_sparse(&place.path(log))
+    };
+    for piped in [false, true] {
+        let bytes = record("silent.log", &[], piped);
+        assert!(texts.iter().all(|text| !contains(&bytes, text.as_bytes())), "piped: {piped}");
+        let bytes = record("asked.log", &["--inputs"], piped);
+        assert!(texts.iter().all(|text| contains(&bytes, text.as_bytes())), "piped: {piped}");
+        // Nothing needs to be said of the inputs any more.
+        let diagnosed = place.unravel(&["diagnose", "asked.log", "--json"]);
+        let answer: Value = serde_json::from_slice(&diagnosed.stdout).expect("JSON");
+        assert_eq!(answer["status"]["kind"], "confirmed", "{}", text(&diagnosed));
+        std::fs::remove_file(place.path("silent.log")).expect("it was there");
+    }
+    let shown = text(&place.unravel(&["log", "show", "asked.log"]));
+    assert!(shown.contains("started as: ./program sesame-4711"), "{shown}");
+    assert!(shown.contains("standard input: 10 bytes"), "{shown}");
+}
+
 /// The parts of a log that are not holes would do; it is small enough to read whole.
 fn read_sparse(path: &Path) -> Vec<u8> {
     std::fs::read(path).expect("the log is read")

@@ -6,9 +6,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use support::{Built, build_plain, clang, source};
+use support::{Built, build, build_plain, clang, source};
 use unravel_instrument::{OpenError, open_log};
-use unravel_recording::{Begin, End, Ending, Log, Lost, SyncKind, Unrecorded};
+use unravel_recording::{Begin, End, Ending, Log, Lost, Record, SyncKind, Unrecorded};
 
 fn recorded(built: &Built, arguments: &[&str]) -> Log {
     built.run(arguments, 0);
@@ -83,6 +83,51 @@ fn hangs_are_closed_from_inside_and_outside() {
     std::process::Command::new("kill").args(["-QUIT", &pid]).status().expect("kill runs");
     child.wait().expect("it ends");
     assert_deadlock(&open_log(&built.log()).expect("the log opens"));
+}
+
+/// `<threads.h>` is recorded as pthreads are: threads have names, operations stamps, and a hang says who waits.
+#[test]
+fn threads_and_locks_of_c11() {
+    let built = build(&["-O2", &source("c11.c")]);
+    assert_eq!(built.output(&["3"]), "42 1\n");
+    built.assert_exact("c11");
+    let log = open_log(&built.log()).expect("the log opens");
+    let names: Vec<String> = log.threads.iter().map(|thread| thread.name.to_string()).collect();
+    assert_eq!(names, ["T0", "T0.1"]);
+    let kinds = |thread: usize| -> Vec<SyncKind> {
+        let syncs = log.threads[thread].records.iter().filter_map(|record| match record {
+            Record::Sync(sync) => Some(sync.kind),
+            _ => None,
+        });
+        syncs.collect()
+    };
+    let main = kinds(0);
+    for kind in [
+        SyncKind::Create,
+        SyncKind::Once,
+        SyncKind::Lock,
+        SyncKind::Broadcast,
+        SyncKind::Unlock,
+        SyncKind::TryLock { acquired: true },
+        SyncKind::TryLock { acquired: false },
+        SyncKind::Wake { timed_out: true },
+        SyncKind::Join,
+    ] {
+        assert!(main.contains(&kind), "{kind:?} in {main:?}");
+    }
+    assert_eq!(main.iter().filter(|kind| **kind == SyncKind::Lock).count(), 4);
+    assert_eq!(kinds(1).first(), Some(&SyncKind::Begin));
+    assert_eq!(kinds(1).last(), Some(&SyncKind::Exit));
+
+    let mut command = built.command(&["3", "silent"], 0);
+    command.env("UNRAVEL_HANG_AFTER_MS", "500").status().expect("it runs");
+    let log = open_log(&built.log()).expect("the log opens");
+    assert_eq!(log.ending, Ending::Hang);
+    let pending = |thread: usize| match &log.threads[thread].end {
+        End::Pending { kind, .. } => *kind,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((pending(0), pending(1)), (SyncKind::Join, SyncKind::Wait));
 }
 
 #[test]

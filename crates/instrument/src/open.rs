@@ -109,19 +109,14 @@ impl OpenedLog {
             return Err(OpenError::Empty);
         }
         let ending = ending_of(&self.file, &stacks);
+        // The program is the first of the loaded files.
+        let image = self.file.images.first().and_then(|(_, path)| path.file_name());
+        let name = image.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let inputs = self.file.inputs.clone();
         let unrecorded = self.unrecorded();
         let mode = self.file.mode;
         let (build, program, functions) = (self.build, self.program, self.functions);
-        Ok(Log {
-            build,
-            mode,
-            program,
-            functions,
-            arguments: Vec::new(),
-            threads,
-            ending,
-            unrecorded,
-        })
+        Ok(Log { build, mode, program, functions, name, inputs, threads, ending, unrecorded })
     }
 
     /// What the runtime itself gave up.

@@ -5,7 +5,7 @@
 
 use crate::log::{Log, Record};
 
-const MAGIC: [u8; 8] = *b"unravdec";
+const MAGIC: [u8; 8] = *b"unravde2";
 
 impl Log {
     pub fn to_bytes(&self) -> Vec<u8> {

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use unravel_trace::ThreadName;
 
-use crate::layout::{self, EndingEntry, Header, Image, ModuleEntry, SlotMeta, ThreadEntry};
-use crate::log::Mode;
+use crate::layout::{
+    self, EndingEntry, Header, Image, InputsEntry, ModuleEntry, SlotMeta, ThreadEntry,
+};
+use crate::log::{Inputs, Mode};
 
 /// Why a file is no log.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +87,7 @@ pub struct LogFile {
     pub modules: Vec<(u64, u32, u32)>,
     pub streams: Vec<Stream>,
     pub unrecorded_threads: u32,
+    pub inputs: Inputs,
 }
 
 /// Bytes of one of the layout's structures, taken field by field.
@@ -181,6 +184,9 @@ impl LogFile {
             }
         }
         streams.iter_mut().for_each(keep_last_run);
+        let room = read(layout::INPUTS, size_of::<InputsEntry>()).map_err(io)?;
+        let texts = |bytes| read(layout::INPUTS + size_of::<InputsEntry>() as u64, bytes);
+        let inputs = inputs(&room, texts).map_err(io)?;
         let unrecorded_threads = header.word(at!(Header, unrecorded_threads));
         let (pid, sync) = (header.word(at!(Header, pid)), header.word(at!(Header, sync)) != 0);
         let path = path.to_path_buf();
@@ -196,6 +202,7 @@ impl LogFile {
             modules,
             streams,
             unrecorded_threads,
+            inputs,
         })
     }
 
@@ -232,6 +239,24 @@ fn path_of(bytes: &[u8]) -> PathBuf {
 
 fn image(bytes: &[u8]) -> (u64, PathBuf) {
     (Fields(bytes).long(at!(Image, base)), path_of(&bytes[at!(Image, path)..]))
+}
+
+/// What the program was given; `texts` reads so many bytes of what follows the entry.
+fn inputs<E>(entry: &[u8], texts: impl FnOnce(usize) -> Result<Vec<u8>, E>) -> Result<Inputs, E> {
+    let entry = Fields(entry);
+    let kept = entry.word(at!(InputsEntry, kept));
+    let room = (layout::INPUTS_BYTES - size_of::<InputsEntry>()) as u64;
+    let length = |at, bit| if kept & bit != 0 { entry.long(at).min(room) as usize } else { 0 };
+    let arguments = length(at!(InputsEntry, arguments), layout::INPUTS_ARGUMENTS);
+    let standard_input = length(at!(InputsEntry, standard_input), layout::INPUTS_STANDARD_INPUT);
+    let all = texts((arguments + standard_input).min(room as usize))?;
+    let (texts, rest) = all.split_at(arguments);
+    let ends = texts.iter().enumerate().filter(|(_, byte)| **byte == 0).map(|(at, _)| at);
+    let begins = std::iter::once(0).chain(ends.clone().map(|end| end + 1));
+    Ok(Inputs {
+        arguments: begins.zip(ends).map(|(begin, end)| texts[begin..end].to_vec()).collect(),
+        stdin: (kept & layout::INPUTS_STANDARD_INPUT != 0).then(|| rest.to_vec()),
+    })
 }
 
 fn stream(number: u32, bytes: &[u8]) -> Stream {

@@ -9,6 +9,7 @@
 //! 64 KB    images   IMAGES  × Image
 //! 1 MB     modules  MODULES × ModuleEntry
 //! 2 MB     threads  THREADS × ThreadEntry
+//! 8 MB     inputs   InputsEntry, then the arguments, each with a zero after it, then the standard input
 //! 16 MB    slots: each META bytes (SlotMeta, then the frames of its restart point), then the segment
 //! ```
 
@@ -19,6 +20,7 @@ pub const ENDING: u64 = 4 << 10;
 pub const IMAGE_TABLE: u64 = 64 << 10;
 pub const MODULE_TABLE: u64 = 1 << 20;
 pub const THREAD_TABLE: u64 = 2 << 20;
+pub const INPUTS: u64 = 8 << 20;
 pub const SLOTS: u64 = 16 << 20;
 
 pub const IMAGES: u32 = 1024;
@@ -31,6 +33,8 @@ pub const FRAMES: usize = 1000;
 /// Frames of the failing thread.
 pub const ENDING_FRAMES: usize = 512;
 pub const MESSAGE: usize = 1024;
+/// Of [`InputsEntry`] and all that follows it.
+pub const INPUTS_BYTES: usize = (SLOTS - INPUTS) as usize;
 
 pub const MODE_WHOLE: u32 = 1;
 pub const MODE_FLIGHT: u32 = 2;
@@ -87,6 +91,22 @@ pub struct Image {
     pub base: u64,
     pub path: [u8; 504],
 }
+
+/// What the program was given, if the recording was asked for it; else all of it is zero.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct InputsEntry {
+    /// Bits `INPUTS_*`.
+    pub kept: u32,
+    pub reserved: u32,
+    /// Bytes of them.
+    pub arguments: u64,
+    pub standard_input: u64,
+}
+
+pub const INPUTS_ARGUMENTS: u32 = 1;
+/// It was a file, and all of it is there.
+pub const INPUTS_STANDARD_INPUT: u32 = 2;
 
 /// A recorded module: its content's hash, and the lowest half of where its identifiers begin.
 #[repr(C)]

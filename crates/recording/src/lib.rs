@@ -44,7 +44,7 @@ pub use code::{Code, CodeError, CodeRef, FunctionIds};
 pub use decode::{Decoded, Decoder};
 pub use file::{LogError, LogFile, NativeFrame, RawEnding, Segment, Stream};
 pub use log::{
-    Begin, BlockId, BuildId, End, Ending, Frame, Function, FunctionId, Log, Lost, Mode, Object,
-    Record, Stack, Sync, SyncKind, Thread, Unrecorded,
+    Begin, BlockId, BuildId, End, Ending, Frame, Function, FunctionId, Inputs, Log, Lost, Mode,
+    Object, Record, Stack, Sync, SyncKind, Thread, Unrecorded,
 };
 pub use sync::{Objects, sync_kind};

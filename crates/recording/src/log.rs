@@ -24,8 +24,9 @@ pub struct Log {
     pub program: Vec<u8>,
     /// Functions with a body in `program`, in its order.
     pub functions: Vec<Function>,
-    /// The program's arguments, its name first; empty unless the recording was asked for inputs.
-    pub arguments: Vec<Vec<u8>>,
+    /// The name of the file that ran, without its folders.
+    pub name: String,
+    pub inputs: Inputs,
     /// By birth: the main thread first, then in the order in which threads started.
     pub threads: Vec<Thread>,
     pub ending: Ending,
@@ -42,6 +43,15 @@ impl Log {
         let branch = |r: &&Record| matches!(r, Record::Branch { .. });
         self.threads.iter().map(|t| t.records.iter().filter(branch).count()).sum()
     }
+}
+
+/// What the program was given; nothing unless the recording was asked for it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Inputs {
+    /// Its arguments, its name first.
+    pub arguments: Vec<Vec<u8>>,
+    /// Its standard input, if that was a file.
+    pub stdin: Option<Vec<u8>>,
 }
 
 /// How much of a thread is kept.

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_int};
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
-use crate::layout::{self, EndingEntry, Header, Image, ModuleEntry, ThreadEntry};
+use crate::layout::{self, EndingEntry, Header, Image, InputsEntry, ModuleEntry, ThreadEntry};
 use crate::sys;
 
 /// The mapped tables; null if nothing is recorded.
@@ -40,6 +40,11 @@ pub fn header() -> *mut Header {
 pub fn ending() -> *mut EndingEntry {
     // SAFETY: the tables are as large as the layout says.
     unsafe { tables().add(layout::ENDING as usize).cast() }
+}
+
+pub fn inputs() -> *mut InputsEntry {
+    // SAFETY: as above.
+    unsafe { tables().add(layout::INPUTS as usize).cast() }
 }
 
 /// # Safety

@@ -13,7 +13,8 @@
 //!
 //! Without `UNRAVEL_LOG` in the environment nothing is kept: all threads write into a small private buffer, over and over.
 //!
-//! It holds no values of the program: branches, names of places, addresses of sync objects, the text of a failed assertion.
+//! It holds no values of the program: branches, names of places, addresses of sync objects, the text of a failed assertion; unless it
+//! was asked for what the program was given (`inputs.rs`).
 
 #![no_std]
 
@@ -30,6 +31,7 @@ mod ending;
 mod fault;
 mod file;
 mod hot;
+mod inputs;
 mod objects;
 mod process;
 mod signals;

@@ -7,7 +7,7 @@ use crate::layout;
 use crate::stack::Stack;
 use crate::sys::{self, ImageInfo, Real};
 use crate::thread::Stream;
-use crate::{ending, signals, threads};
+use crate::{ending, inputs, signals, threads};
 
 const SEGMENT: u32 = 1 << 20;
 
@@ -28,7 +28,11 @@ static BEGIN: extern "C" fn(c_int, *const *const c_char, *const *const c_char) =
 /// The C library does not know the environment yet: the loader passes it.
 static mut ENVIRONMENT: *const *const c_char = core::ptr::null();
 
-extern "C" fn begin(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
+extern "C" fn begin(
+    count: c_int,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+) {
     const AT_SECURE: u64 = 23;
     // SAFETY: nobody else runs yet. A program with more rights than its caller writes no file that the caller names.
     unsafe {
@@ -40,6 +44,9 @@ extern "C" fn begin(_: c_int, _: *const *const c_char, environment: *const *cons
         read_environment(wanted);
         if !wanted.path.is_null() {
             file::start(wanted);
+        }
+        if file::recording() && number(c"UNRAVEL_INPUTS", 0) != 0 {
+            inputs::note(count, arguments);
         }
     }
     threads::start();
@@ -91,7 +98,7 @@ pub fn log_path() -> *const c_char {
     unsafe { (*(&raw const WANTED)).path }
 }
 
-/// `UNRAVEL_LOG`: the file. `UNRAVEL_FLIGHT`: megabytes a thread, and a whole log without it. `UNRAVEL_SYNC=0`: paths alone.
+/// `UNRAVEL_LOG`: the file. `UNRAVEL_INPUTS=1`: with what the program was given. `UNRAVEL_FLIGHT`: megabytes a thread, and a whole log without it. `UNRAVEL_SYNC=0`: paths alone.
 unsafe fn read_environment(wanted: &mut Wanted) {
     let path = variable(c"UNRAVEL_LOG");
     if path.is_null() {

@@ -93,6 +93,13 @@ pub fn after<const MARKED: bool>(stream: &mut Stream, object: Object, kind: Kind
     }
 }
 
+/// Those of `<threads.h>` have one name only: their calls are marked as returned like any other.
+macro_rules! operations_of_c11 {
+    ($($name:ident($($argument:ident: $kind:ty),*) = $text:literal, $records:expr;)*) => {$(
+        operations!(@one $name, false, ($($argument: $kind),*), new, $text, $records);
+    )*};
+}
+
 macro_rules! operations {
     ($($name:ident, $marked:ident($($argument:ident: $kind:ty),*) $real:ident = $text:literal, $records:expr;)*) => {$(
         operations!(@one $name, false, ($($argument: $kind),*), $real, $text, $records);
@@ -154,6 +161,15 @@ operations! {
     sem_post, __unravel_sem_post() new = c"sem_post", gives(layout::SYNC_SEM_POST);
 }
 
+operations_of_c11! {
+    mtx_lock() = c"mtx_lock", takes(layout::SYNC_LOCK, 0, true);
+    mtx_trylock() = c"mtx_trylock", takes(layout::SYNC_TRY_LOCK, layout::SYNC_TRY_LOCK_FAILED, false);
+    mtx_timedlock(until: Time) = c"mtx_timedlock", takes(layout::SYNC_TRY_LOCK, layout::SYNC_TRY_LOCK_FAILED, true);
+    mtx_unlock() = c"mtx_unlock", gives(layout::SYNC_UNLOCK);
+    cnd_signal() = c"cnd_signal", gives(layout::SYNC_SIGNAL);
+    cnd_broadcast() = c"cnd_broadcast", gives(layout::SYNC_BROADCAST);
+}
+
 /// A wait gives the mutex away and takes it again: the records say so of the mutex, in this order: wait and unlock, lock and wake.
 #[inline(always)]
 fn wait<const MARKED: bool>(condition: u64, mutex: u64, real: impl FnOnce() -> c_int) -> c_int {
@@ -168,7 +184,7 @@ fn wait<const MARKED: bool>(condition: u64, mutex: u64, real: impl FnOnce() -> c
     let result = real();
     stream.pending(0, 0);
     let wake = match result {
-        sys::ETIMEDOUT => layout::SYNC_WAKE_TIMED_OUT,
+        sys::ETIMEDOUT | sys::THRD_TIMED_OUT => layout::SYNC_WAKE_TIMED_OUT,
         _ => layout::SYNC_WAKE,
     };
     if stream.kept {
@@ -209,6 +225,9 @@ waits! {
     pthread_cond_clockwait, __unravel_pthread_cond_clockwait(clock: c_int, until: Time) new = c"pthread_cond_clockwait";
 }
 
+waits!(@one cnd_wait, false, (), new, c"cnd_wait");
+waits!(@one cnd_timedwait, false, (until: Time), new, c"cnd_timedwait");
+
 #[inline(always)]
 fn barrier<const MARKED: bool>(barrier: *mut c_void) -> c_int {
     static REAL: Real = Real::new(c"pthread_barrier_wait");
@@ -246,19 +265,20 @@ pub unsafe extern "C" fn __unravel_pthread_barrier_wait(object: *mut c_void) -> 
     barrier::<true>(object)
 }
 
+const ONCE: Kind = Kind {
+    before: layout::SYNC_ONCE,
+    done: layout::SYNC_ONCE_DONE,
+    failed: 0,
+    waits: layout::SYNC_ONCE,
+    alone: false,
+};
+
 /// # Safety
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_once(control: *mut c_void, function: extern "C" fn()) -> c_int {
     static REAL: Real = Real::new(c"pthread_once");
-    let kind = Kind {
-        before: layout::SYNC_ONCE,
-        done: layout::SYNC_ONCE_DONE,
-        failed: 0,
-        waits: layout::SYNC_ONCE,
-        alone: false,
-    };
-    operate::<false>(control as u64, kind, || {
+    operate::<false>(control as u64, ONCE, || {
         // SAFETY: the same function.
         unsafe {
             let real: extern "C" fn(*mut c_void, extern "C" fn()) -> c_int =
@@ -266,4 +286,20 @@ pub unsafe extern "C" fn pthread_once(control: *mut c_void, function: extern "C"
             real(control, function)
         }
     })
+}
+
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn call_once(control: *mut c_void, function: extern "C" fn()) {
+    static REAL: Real = Real::new(c"call_once");
+    operate::<false>(control as u64, ONCE, || {
+        // SAFETY: the same function.
+        unsafe {
+            let real: extern "C" fn(*mut c_void, extern "C" fn()) =
+                core::mem::transmute(REAL.get());
+            real(control, function);
+        }
+        0
+    });
 }

@@ -20,6 +20,8 @@ pub const O_CLOEXEC: c_int = 0o2000000;
 pub const EEXIST: c_int = 17;
 pub const ETIMEDOUT: c_int = 110;
 pub const EOWNERDEAD: c_int = 130;
+/// `thrd_timedout`, which no error number of a wait is (4 is EINTR).
+pub const THRD_TIMED_OUT: c_int = 4;
 pub const SYS_GETTID: c_long = 186;
 const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 

@@ -132,20 +132,19 @@ extern "C" fn run(birth: *mut c_void) -> *mut c_void {
     }
 }
 
+/// Starts a thread by `real`, which gets the function and its argument that the new thread is to begin with.
+///
 /// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_create(
+/// As the C library's; `thread` is where `real` writes the handle.
+unsafe fn create(
     thread: *mut u64,
-    attributes: *const c_void,
     function: Start,
     argument: *mut c_void,
+    no_room: c_int,
+    real: impl FnOnce(Start, *mut c_void) -> c_int,
 ) -> c_int {
-    static REAL: Real = Real::new(c"pthread_create");
     // SAFETY: the birth is handed to the new thread, or freed if there is none.
     unsafe {
-        let real: extern "C" fn(*mut u64, *const c_void, Start, *mut c_void) -> c_int =
-            core::mem::transmute(REAL.get());
         let stream = Stream::current();
         let mut number = u32::MAX;
         if !stream.is_null() && (*stream).kept {
@@ -155,10 +154,10 @@ pub unsafe extern "C" fn pthread_create(
         }
         let birth = sys::malloc(size_of::<Birth>()).cast::<Birth>();
         if birth.is_null() {
-            return 11; // EAGAIN, as if there were no room for the thread itself.
+            return no_room; // As if there were none for the thread itself.
         }
         birth.write(Birth { function, argument, number, spare: sys::pages(SPARE) });
-        let result = real(thread, attributes, run, birth.cast());
+        let result = real(run, birth.cast());
         if result == 0 {
             if !stream.is_null() && number != u32::MAX {
                 // Who joins may come before the thread itself has said who it is.
@@ -182,6 +181,49 @@ pub unsafe extern "C" fn pthread_create(
     }
 }
 
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_create(
+    thread: *mut u64,
+    attributes: *const c_void,
+    function: Start,
+    argument: *mut c_void,
+) -> c_int {
+    static REAL: Real = Real::new(c"pthread_create");
+    const EAGAIN: c_int = 11;
+    // SAFETY: the same function.
+    unsafe {
+        let real: extern "C" fn(*mut u64, *const c_void, Start, *mut c_void) -> c_int =
+            core::mem::transmute(REAL.get());
+        create(thread, function, argument, EAGAIN, |function, argument| {
+            real(thread, attributes, function, argument)
+        })
+    }
+}
+
+/// The function returns an `int`, which is the lower half of the register that a pointer is returned in: both pass through `run`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thrd_create(
+    thread: *mut u64,
+    function: Start,
+    argument: *mut c_void,
+) -> c_int {
+    static REAL: Real = Real::new(c"thrd_create");
+    const NO_MEMORY: c_int = 3;
+    // SAFETY: the same function.
+    unsafe {
+        let real: extern "C" fn(*mut u64, Start, *mut c_void) -> c_int =
+            core::mem::transmute(REAL.get());
+        create(thread, function, argument, NO_MEMORY, |function, argument| {
+            real(thread, function, argument)
+        })
+    }
+}
+
 /// The number of a thread by its handle; the newest one, for handles are used again.
 fn number_of(handle: u64) -> u64 {
     // SAFETY: entries below the header's count are mapped.
@@ -198,25 +240,42 @@ fn number_of(handle: u64) -> u64 {
     u64::from(u32::MAX)
 }
 
-/// # Safety
-/// As the C library's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_join(thread: u64, result: *mut *mut c_void) -> c_int {
-    static REAL: Real = Real::new(c"pthread_join");
-    // SAFETY: the same function.
+/// Waits for a thread by `real`.
+fn join(thread: u64, real: impl FnOnce() -> c_int) -> c_int {
+    let stream = Stream::current();
+    // SAFETY: the stream is this thread's own.
     unsafe {
-        let real: extern "C" fn(u64, *mut *mut c_void) -> c_int = core::mem::transmute(REAL.get());
-        let stream = Stream::current();
         if stream.is_null() || !(*stream).kept {
-            return real(thread, result);
+            return real();
         }
         let number = number_of(thread);
         (*stream).pending(layout::SYNC_JOIN, number);
-        let done = real(thread, result);
+        let done = real();
         (*stream).pending(0, 0);
         if done == 0 {
             (*stream).write_thread(layout::SYNC_JOIN, objects::stamp_of_thread(number), number);
         }
         done
     }
+}
+
+macro_rules! joins {
+    ($($name:ident($result:ty) = $text:literal;)*) => {$(
+        /// # Safety
+        /// As the C library's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(thread: u64, result: *mut $result) -> c_int {
+            static REAL: Real = Real::new($text);
+            // SAFETY: the same function.
+            join(thread, || unsafe {
+                let real: extern "C" fn(u64, *mut $result) -> c_int = core::mem::transmute(REAL.get());
+                real(thread, result)
+            })
+        }
+    )*};
+}
+
+joins! {
+    pthread_join(*mut c_void) = c"pthread_join";
+    thrd_join(c_int) = c"thrd_join";
 }

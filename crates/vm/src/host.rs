@@ -255,7 +255,6 @@ pub(crate) fn is_irreversible(name: &str) -> bool {
         "hcreate",
         "setrlimit",
         "setrlimit64",
-        "prctl",
         "setuid",
         "setgid",
         "setsid",

@@ -18,6 +18,9 @@ pub struct RecordFlags {
     /// Record paths alone, without sync operations.
     #[arg(long)]
     pub no_sync: bool,
+    /// Keep what the program is given, too: its arguments and its standard input.
+    #[arg(long)]
+    pub inputs: bool,
     /// Close the log as a hang, and end the program, if it still runs after this time.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub hang_after: Option<Duration>,

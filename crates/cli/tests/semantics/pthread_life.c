@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static pthread_key_t key, chained;
@@ -67,6 +68,7 @@ int main(void) {
     int data[100]; for (int i = 0; i < 100; i++) data[i] = i; pthread_create(&t[0], NULL, sums, data); pthread_join(t[0], &r); printf("%ld\n", (long)r);
     errno = 3; pthread_create(&t[0], NULL, fails, (void *)77L); pthread_join(t[0], &r); printf("%d %d\n", (long)r == EBADF, errno);
     printf("%d %s\n", pthread_join(pthread_self(), NULL) == EDEADLK, pthread_setname_np(pthread_self(), "renamed") == 0 ? "named" : "not"); char thread_name[16]; pthread_getname_np(pthread_self(), thread_name, 16); printf("%s\n", thread_name);
+    printf("%d\n", prctl(PR_SET_NAME, "a name that is too long")); pthread_getname_np(pthread_self(), thread_name, 16); printf("%s\n", thread_name); pthread_setname_np(pthread_self(), "again"); printf("%d %s\n", prctl(PR_GET_NAME, thread_name), thread_name);
     printf("%d %d\n", pthread_key_delete(key), pthread_setspecific(key, &key) == EINVAL); printf("%d %d\n", pthread_atfork(prepare, NULL, NULL), pthread_getconcurrency());
     pthread_create(&t[0], NULL, square, (void *)2L); while (pthread_tryjoin_np(t[0], &r) == EBUSY) usleep(100); printf("%ld\n", (long)r);
     pthread_attr_t mine_attr; void *stack; if (pthread_getattr_np(pthread_self(), &mine_attr) == 0) { pthread_attr_getstack(&mine_attr, &stack, &size); printf("%d\n", (char *)&t > (char *)stack && (char *)&t < (char *)stack + size); pthread_attr_destroy(&mine_attr); }

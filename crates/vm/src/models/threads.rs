@@ -62,6 +62,7 @@ pub(crate) const MODELS: Family = &[
     ("sched_setaffinity", |_, _| OK),
     ("pthread_setname_np", set_name),
     ("pthread_getname_np", get_name),
+    ("prctl", prctl),
     ("pthread_getattr_np", get_attributes),
     ("pthread_atfork", |_, _| OK),
     ("sched_yield", yield_now),
@@ -367,13 +368,35 @@ fn get_name(m: &mut Machine, a: Args) -> Flow {
     if a.word(2) < NAME_BYTES as u64 {
         return error(libc::ERANGE);
     }
-    m.check_sync(a.word(1), NAME_BYTES as u64, true);
+    write_name(m, thread, a.word(1))
+}
+
+fn write_name(m: &mut Machine, thread: usize, to: u64) -> Flow {
+    m.check_sync(to, NAME_BYTES as u64, true);
     let mut name = [0u8; NAME_BYTES];
     let label = m.threads[thread].label.as_ref().unwrap_or(&m.options.program_name);
     name.iter_mut().zip(label.bytes().take(NAME_BYTES - 1)).for_each(|(to, from)| *to = from);
     // SAFETY: checked.
-    unsafe { (a.word(1) as *mut [u8; NAME_BYTES]).write_unaligned(name) };
+    unsafe { (to as *mut [u8; NAME_BYTES]).write_unaligned(name) };
     OK
+}
+
+/// Names of threads are the program's own affair. All else changes this process, and a later run would see it.
+fn prctl(m: &mut Machine, a: Args) -> Flow {
+    let thread = m.current;
+    match a.int(0) {
+        libc::PR_SET_NAME => {
+            // A longer one is cut off.
+            let name = m.c_string(a.word(1)).chars().take(NAME_BYTES - 1).collect();
+            m.threads[thread].label = Some(name);
+            OK
+        }
+        libc::PR_GET_NAME => write_name(m, thread, a.word(1)),
+        _ => {
+            m.stained = true;
+            m.call_outside(a, "prctl")
+        }
+    }
 }
 
 fn get_attributes(m: &mut Machine, a: Args) -> Flow {

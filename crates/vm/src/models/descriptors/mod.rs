@@ -212,7 +212,7 @@ impl Machine {
     }
 
     /// Calls the native function of a name: the descriptor is none of ours.
-    fn call_outside(&mut self, a: Args, name: &str) -> Flow {
+    pub(crate) fn call_outside(&mut self, a: Args, name: &str) -> Flow {
         let Some(address) = native_address(name) else {
             self.finish_inconclusive(format!("the function '{name}' is not known"));
         };
