@@ -206,7 +206,7 @@ fn place(program: &Program, file: &str, line: u32) -> Place {
     };
     let known = program.sites.iter().map(|site| &site.place).find(|place| same(&place.file));
     let file = known.map_or_else(|| file.into(), |place| place.file.clone());
-    Place { function: "".into(), file, line, column: 0 }
+    Place { function: "".into(), file, line, column: 0, wrapper: false }
 }
 
 /// The file of vectors. Nothing of it is trusted.
