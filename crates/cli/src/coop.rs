@@ -14,8 +14,8 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::flags::{
-    CoopAnalyseFlags, CoopBuildFlags, CoopCommand, CoopDemoFlags, CoopIngestFlags, CoopProfileFlags,
-    CoopRecordFlags, CoopReplayFlags, Engine,
+    CoopAnalyseFlags, CoopBuildFlags, CoopCommand, CoopDemoFlags, CoopIngestFlags,
+    CoopProfileFlags, CoopRecordFlags, CoopReplayFlags, Engine,
 };
 use crate::output::put;
 use crate::{interrupt, program};

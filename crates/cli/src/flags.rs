@@ -13,8 +13,9 @@ use clap::{Args, Parser, Subcommand};
 
 pub use causes::{CausesFlags, ExtentFlags, RepairFlags};
 pub use coop::{
-    AttemptFlags, CoopAnalyseFlags, CoopBuildFlags, CoopCommand, CoopDemoFlags, CoopFlags, CoopIngestFlags,
-    CoopProfileFlags, CoopRecordFlags, CoopReplayFlags, Engine, MergeHow, ShareFlags,
+    AttemptFlags, CoopAnalyseFlags, CoopBuildFlags, CoopCommand, CoopDemoFlags, CoopFlags,
+    CoopIngestFlags, CoopProfileFlags, CoopRecordFlags, CoopReplayFlags, Engine, MergeHow,
+    ShareFlags,
 };
 pub use database::{DbCommand, DbFlags, DbMergeFlags, DbRecordFlags, DbStatsFlags};
 pub use hunt::HuntFlags;

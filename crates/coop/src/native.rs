@@ -309,8 +309,7 @@ impl VectorFile {
             }
             let Some(site) = site.checked_sub(1) else { return Ok(None) };
             let Some(site) = program.sites.get(site as usize) else { return Ok(None) };
-            let stack: Vec<&Place> =
-                std::iter::once(&site.place).chain(&site.inlined_at).collect();
+            let stack: Vec<&Place> = std::iter::once(&site.place).chain(&site.inlined_at).collect();
             let own = stack.iter().find(|place| place.line != 0 && !place.is_system());
             places.extend(own.or(stack.first()).map(|place| SourceLine::from(*place)));
         }

@@ -289,11 +289,7 @@ impl Pass<'_, '_> {
         let name = vectors::MARK;
         // SAFETY: the name is passed with its length.
         unsafe {
-            LLVMGetMDKindIDInContext(
-                self.module.context,
-                name.as_ptr().cast(),
-                name.len() as u32,
-            )
+            LLVMGetMDKindIDInContext(self.module.context, name.as_ptr().cast(), name.len() as u32)
         }
     }
 
@@ -428,8 +424,8 @@ impl Pass<'_, '_> {
             let mut sum = 0i64;
             for index in 1..LLVMGetNumOperands(gep) as u32 {
                 let value = LLVMGetOperand(gep, index);
-                let known = (!LLVMIsAConstantInt(value).is_null())
-                    .then(|| LLVMConstIntGetSExtValue(value));
+                let known =
+                    (!LLVMIsAConstantInt(value).is_null()).then(|| LLVMConstIntGetSExtValue(value));
                 if index > 1 && LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMStructTypeKind {
                     let field = known? as u32;
                     sum += LLVMOffsetOfElement(self.layout, ty, field) as i64;
@@ -533,8 +529,10 @@ impl Pass<'_, '_> {
                     let at = LLVMConstGEP2(byte, global, index.as_mut_ptr(), 1);
                     LLVMConstPtrToInt(at, long)
                 };
-                let (element, class) =
-                    (LLVMConstInt(word, u64::from(element), 0), LLVMConstInt(word, u64::from(class), 0));
+                let (element, class) = (
+                    LLVMConstInt(word, u64::from(element), 0),
+                    LLVMConstInt(word, u64::from(class), 0),
+                );
                 let mut fields =
                     [place(address - start), place(address - start + bytes), element, class];
                 ranges.push(LLVMConstStructInContext(context, fields.as_mut_ptr(), 4, 0));

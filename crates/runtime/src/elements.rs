@@ -321,7 +321,10 @@ unsafe fn resolve(touched: &mut Touched, address: u64, bytes: u64, class: u32, s
     // SAFETY: the tables are the program's own, and the site one of it.
     unsafe {
         let state = state();
-        if address >= (*state).low && address < (*state).high && by_global(touched, address, bytes, class) {
+        if address >= (*state).low
+            && address < (*state).high
+            && by_global(touched, address, bytes, class)
+        {
             return;
         }
         let site = &*(*state).sites.add(site as usize);

@@ -55,10 +55,8 @@ impl Bench {
             ranges: plan.ranges,
             refused: plan.refused,
         };
-        let logging = log_elements(&marked, wanted).map_err(|error| CliError::Instrument {
-            program: name.clone(),
-            source: error,
-        })?;
+        let logging = log_elements(&marked, wanted)
+            .map_err(|error| CliError::Instrument { program: name.clone(), source: error })?;
         if build_native(&logging.bitcode, &built.libs, output)? != 0 {
             return Err(CliError::NativeBuild);
         }
@@ -112,6 +110,7 @@ impl Bench {
                 command.args(&self.loaded.input.args);
                 command.env("UNRAVEL_LOG", &log).env("UNRAVEL_ELEMENTS", &chosen);
                 command.env("UNRAVEL_HANG_AFTER_MS", flags.hang_after.to_string());
+                command.envs(flags.env.iter().filter_map(|one| one.split_once('=')));
                 command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
                 let mut child = command.spawn().map_err(read)?;
                 if let (Some(mut to), Some(text)) = (child.stdin.take(), &self.loaded.input.stdin) {

@@ -102,7 +102,10 @@ pub fn recorded(recorded: &Recorded) -> String {
                 format!("its orders contradict each other after {}", count(*events, "event"))
             }
             Followed::Vector { element, logged, here } => {
-                format!("the vector of {:016x} has {here} accesses instead of {logged}, or others", element.0)
+                format!(
+                    "the vector of {:016x} has {here} accesses instead of {logged}, or others",
+                    element.0
+                )
             }
             Followed::Ending => "it ends otherwise".to_owned(),
         };
@@ -138,8 +141,10 @@ pub fn built_json(profile: &Profile, built: &Built) -> Value {
 
 pub fn recorded_json(recorded: &Recorded) -> Value {
     let Recorded { logs, failed, accesses, silent, lost, same, differ } = recorded;
-    let differ: Vec<Value> =
-        differ.iter().map(|(log, what)| json!({ "log": log.to_string(), "what": format!("{what:?}") })).collect();
+    let differ: Vec<Value> = differ
+        .iter()
+        .map(|(log, what)| json!({ "log": log.to_string(), "what": format!("{what:?}") }))
+        .collect();
     json!({ "logs": logs, "failed": failed, "accesses": accesses, "inconclusive": silent, "lost": lost, "followed": same, "differ": differ })
 }
 

@@ -134,6 +134,9 @@ pub struct CoopRecordFlags {
     /// With a native program: all elements are logged, whatever the profile says.
     #[arg(long, requires = "native")]
     pub all: bool,
+    /// With a native program: set a variable of its environment.
+    #[arg(long, value_name = "NAME=VALUE", requires = "native")]
+    pub env: Vec<String>,
     /// With a native program: a run that takes so many milliseconds hangs.
     #[arg(long, value_name = "MS", default_value_t = 5000)]
     pub hang_after: u64,

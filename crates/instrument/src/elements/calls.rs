@@ -9,7 +9,10 @@ pub(super) enum Hook {
     Set,
     Free,
     /// A sync operation; `class` is the size of its object.
-    Sync { kind: u32, class: u32 },
+    Sync {
+        kind: u32,
+        class: u32,
+    },
 }
 
 impl Hook {

@@ -75,10 +75,7 @@ pub(crate) fn lower(module: &Module, watches_locals: bool) -> Result<Program, Lo
 }
 
 /// The same, with the way back to the module.
-pub(crate) fn lower_traced(
-    module: &Module,
-    watches_locals: bool,
-) -> Result<Traced<'_>, LoadError> {
+pub(crate) fn lower_traced(module: &Module, watches_locals: bool) -> Result<Traced<'_>, LoadError> {
     lower_with(module, watches_locals, Some(Vec::new()))
 }
 

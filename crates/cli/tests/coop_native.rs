@@ -1,0 +1,194 @@
+//! Cooperative logs of native programs from end to end: built for a profile, run with random delays, logged in parts, put together, and replayed in
+//! the machine; and what such logs say is what the machine does.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+struct Place {
+    folder: tempfile::TempDir,
+    source: String,
+    noise: String,
+}
+
+impl Place {
+    fn new(source: &str) -> Place {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let folder = tempfile::tempdir().expect("a folder");
+        let library = folder.path().join("noise.so");
+        let compiled = Command::new("clang-19")
+            .args(["-O2", "-fPIC", "-shared", "-o"])
+            .arg(&library)
+            .arg(root.join("bench/noise/noise.c"))
+            .status();
+        assert!(compiled.expect("clang-19 runs").success());
+        let noise = format!("LD_PRELOAD={}", library.display());
+        Place { folder, source: root.join("corpus").join(source).display().to_string(), noise }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unravel"));
+        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        command.output().expect("unravel runs")
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.run(arguments);
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+    }
+
+    /// A profile and a native program for it, which logs all elements.
+    fn build(&self, coverage: &str, instances: &str) -> Value {
+        let profile = ["coop", "profile", "--json", "--coverage", coverage, "--instances"];
+        self.json(&[&profile[..], &[instances, &self.source]].concat());
+        let built = self.json(&["coop", "build", "--json", "-o", "program", &self.source]);
+        assert_eq!(built["unlogged"].as_array().map(Vec::len), Some(0), "{built}");
+        built
+    }
+
+    fn record(&self, more: &[&str]) -> Value {
+        let record = ["coop", "record", "--json", "--native", "./program", "--env", &self.noise];
+        self.json(&[&record[..], more, &[&self.source]].concat())
+    }
+}
+
+/// The whole way, until enough runs have failed.
+fn a_native_failure_is_replayed(source: &str) {
+    let place = Place::new(source);
+    place.build("75%", "20");
+    let mut failed = 0;
+    for seed in 0..20 {
+        let recorded =
+            place.record(&["--env", &format!("NOISE_SEED={seed}"), "--hang-after", "3000"]);
+        failed += recorded["failed"].as_u64().expect("a number");
+        assert_eq!(recorded["lost"], 0, "{recorded}");
+        if failed >= 5 {
+            break;
+        }
+    }
+    assert!(failed > 0, "none of 400 native runs with random delays failed");
+    let ingested = place.json(&["coop", "ingest", "--json", "logs"]);
+    assert_eq!(ingested["aside"].as_object().map(serde_json::Map::len), Some(0), "{ingested}");
+    let output = place.run(&["coop", "replay", "--json", &place.source]);
+    let replayed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(output.status.code(), Some(1), "{replayed}");
+    let trace = replayed["trace"].as_str().expect("a trace");
+    assert_eq!(place.run(&["replay", trace]).status.code(), Some(1), "it fails again");
+}
+
+#[test]
+fn weblech_fails_natively_and_is_replayed_from_parts() {
+    a_native_failure_is_replayed("real/weblech/weblech.c");
+}
+
+#[test]
+fn cache4j_fails_natively_and_is_replayed_from_parts() {
+    a_native_failure_is_replayed("real/cache4j/cache4j.c");
+}
+
+#[test]
+fn a_native_deadlock_is_replayed_from_parts() {
+    a_native_failure_is_replayed("deadlock/deadlock/deadlock.c");
+}
+
+/// Access and entry are one step: else the orders of elements would contradict each other, or give other values.
+#[test]
+fn the_machine_follows_complete_native_logs_to_the_letter() {
+    for source in [
+        "real/weblech/weblech.c",
+        "sync/piper/piper.c",
+        "atomicity/manager/manager.c",
+        "data-race/producerconsumer/producerconsumer.c",
+        "multi-variable/twostage/twostage.c",
+    ] {
+        let place = Place::new(source);
+        place.build("100%", "1");
+        let recorded = place.record(&["--all", "--verify", "--runs", "12", "--hang-after", "4000"]);
+        assert_eq!(recorded["followed"], recorded["logs"], "{source}: {recorded}");
+        assert!(recorded["logs"].as_u64().is_some_and(|logs| logs >= 10), "{source}: {recorded}");
+    }
+}
+
+/// What an instance does not log is not in its files, and a program that is not asked to log writes none.
+#[test]
+fn an_instance_logs_its_own_elements_and_no_others() {
+    let place = Place::new("real/weblech/weblech.c");
+    place.build("1", "6");
+    let recorded = place.record(&[]);
+    assert_eq!(recorded["logs"], 6, "{recorded}");
+    let silent = Command::new(place.at("program")).current_dir(place.folder.path()).status();
+    assert!(silent.is_ok());
+    let logs = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".elements");
+    let files = std::fs::read_dir(place.folder.path()).expect("the folder");
+    assert!(!files.flatten().any(|file| logs(&file.file_name())), "it was not asked to log");
+    let ran = Command::new(place.at("program"))
+        .env("UNRAVEL_LOG", place.at("raw.log"))
+        .env("UNRAVEL_ELEMENTS", "2")
+        .stderr(Stdio::null())
+        .status();
+    assert!(ran.is_ok());
+    // The table says of each element which vector is its own: only the third has one.
+    let file = std::fs::File::open(place.at("raw.log.elements")).expect("vectors");
+    let mut table = [0u8; 48];
+    std::os::unix::fs::FileExt::read_exact_at(&file, &mut table, 4096).expect("a table");
+    let slots: Vec<u8> = table.chunks(8).map(|entry| entry[0]).collect();
+    assert_eq!(slots, [0, 0, 1, 0, 0, 0]);
+    let taken = place.json(&[
+        "coop",
+        "record",
+        "--native",
+        "./program",
+        "--log",
+        "raw.log",
+        "--json",
+        &place.source,
+    ]);
+    assert_eq!(taken["logs"], 1, "{taken}");
+}
+
+/// Killed at any moment, what was logged until then is there.
+#[test]
+fn a_killed_program_leaves_its_vectors() {
+    let place = Place::new("real/weblech/weblech.c");
+    place.build("100%", "1");
+    let log = place.at("killed.log");
+    let mut child = Command::new(place.at("program"))
+        .arg("2000000000")
+        .env("UNRAVEL_LOG", &log)
+        .env("UNRAVEL_ELEMENTS", "all")
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let vectors = place.at("killed.log.elements");
+    // Until something is logged: the first entry of the first vector.
+    let mut first = [0u8; 4];
+    while first == [0; 4] {
+        use std::os::unix::fs::FileExt;
+        assert!(child.try_wait().expect("a child").is_none(), "it is still running");
+        if let Ok(file) = std::fs::File::open(&vectors) {
+            let _ = file.read_exact_at(&mut first, 1 << 20);
+        }
+        std::thread::yield_now();
+    }
+    child.kill().expect("it is killed");
+    child.wait().expect("it is gone");
+    let taken = place.json(&[
+        "coop",
+        "record",
+        "--native",
+        "./program",
+        "--log",
+        "killed.log",
+        "--json",
+        &place.source,
+    ]);
+    // A run that was killed says neither that it passed nor that it failed.
+    assert_eq!((&taken["logs"], &taken["inconclusive"]), (&0.into(), &1.into()), "{taken}");
+    assert_eq!(taken["lost"], 0, "{taken}");
+}
