@@ -124,7 +124,25 @@ impl Machine {
     ) {
         if self.recorder.on {
             let at = self.location(address, bytes, site);
+            self.rename_pointed(at, site);
             self.record(site, kind(at));
+        }
+    }
+
+    /// A sync object on the heap that is called by a pointer to it, such as the parameter of a function that sets it up, is a member for
+    /// who uses it: `box->mutex` rather than `mtx`.
+    fn rename_pointed(&mut self, id: LocationId, site: SiteId) {
+        let is_pointer = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let location = self.recorder.trace.location(id);
+        let (address, bytes) = (self.recorder.trace.address(id), u64::from(location.bytes));
+        if !is_pointer(&location.name) || self.memory.heap_object(address).is_none() {
+            return;
+        }
+        if let Some((name, shape)) = self.name_of(address, bytes, site, self.current)
+            && !is_pointer(&name)
+        {
+            let location = &mut self.recorder.trace.locations[id.0 as usize];
+            (location.name, location.shape) = (name, shape);
         }
     }
 
