@@ -1,6 +1,6 @@
 //! Keeping events: addresses become objects and locations with names.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_code::names::{self, TypeId};
 use unravel_code::{CallId, Program};
 use unravel_trace::*;
@@ -17,6 +17,8 @@ pub(crate) struct Recorder {
     /// By address, size and the object's identity.
     locations: FxHashMap<(u64, u32, ObjectId), LocationId>,
     objects: FxHashMap<(u64, u64), ObjectId>,
+    /// Locations that nobody had a name for yet: who accesses them later may have.
+    unnamed: FxHashSet<LocationId>,
 }
 
 impl Recorder {
@@ -122,7 +124,25 @@ impl Machine {
     ) {
         if self.recorder.on {
             let at = self.location(address, bytes, site);
+            self.rename_pointed(at, site);
             self.record(site, kind(at));
+        }
+    }
+
+    /// A sync object on the heap that is called by a pointer to it, such as the parameter of a function that sets it up, is a member for
+    /// who uses it: `box->mutex` rather than `mtx`.
+    fn rename_pointed(&mut self, id: LocationId, site: SiteId) {
+        let is_pointer = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let location = self.recorder.trace.location(id);
+        let (address, bytes) = (self.recorder.trace.address(id), u64::from(location.bytes));
+        if !is_pointer(&location.name) || self.memory.heap_object(address).is_none() {
+            return;
+        }
+        if let Some((name, shape)) = self.name_of(address, bytes, site, self.current)
+            && !is_pointer(&name)
+        {
+            let location = &mut self.recorder.trace.locations[id.0 as usize];
+            (location.name, location.shape) = (name, shape);
         }
     }
 
@@ -159,16 +179,37 @@ impl Machine {
     pub fn location(&mut self, address: u64, bytes: u64, site: SiteId) -> LocationId {
         let object = self.object(address);
         let key = (address, bytes as u32, object);
-        if let Some(id) = self.recorder.locations.get(&key) {
-            return *id;
+        if let Some(id) = self.recorder.locations.get(&key).copied() {
+            if !self.recorder.unnamed.is_empty() && self.recorder.unnamed.contains(&id) {
+                self.name_at_last(id, site);
+            }
+            return id;
         }
-        let (name, shape) = self.named(address, bytes, site, self.current);
+        let named = self.name_of(address, bytes, site, self.current);
+        let is_unnamed = named.is_none();
+        let (name, shape) = named.unwrap_or_else(|| self.unnamed(address, bytes));
         let offset = address - self.recorder.trace.objects[object.0 as usize].address;
         let id = LocationId(self.recorder.trace.locations.len() as u32);
         let bytes = bytes as u32;
         self.recorder.trace.locations.push(Location { object, offset, bytes, name, shape });
         self.recorder.locations.insert(key, id);
+        if is_unnamed {
+            self.recorder.unnamed.insert(id);
+        }
         id
+    }
+
+    /// A location without a name is accessed again: the source may have one here.
+    fn name_at_last(&mut self, id: LocationId, site: SiteId) {
+        let own = self.program.sites.get(site.index()).is_some_and(|site| site.place.is_own());
+        let access = self.program.accesses.get(site.index()).filter(|_| own);
+        let Some((Some(name), shape)) = access.map(|access| (access.path.clone(), access.shape))
+        else {
+            return;
+        };
+        let location = &mut self.recorder.trace.locations[id.0 as usize];
+        (location.name, location.shape) = (name, shape);
+        self.recorder.unnamed.remove(&id);
     }
 
     fn object(&mut self, address: u64) -> ObjectId {
@@ -211,25 +252,39 @@ impl Machine {
 
     /// The name of a location as the programmer wrote it, as well as we know, and how its value is meant.
     fn named(&self, address: u64, bytes: u64, site: SiteId, thread: usize) -> (String, Shape) {
+        let name = self.name_of(address, bytes, site, thread);
+        name.unwrap_or_else(|| self.unnamed(address, bytes))
+    }
+
+    /// What a location is called that the source has no name for where it was accessed.
+    fn unnamed(&self, address: u64, bytes: u64) -> (String, Shape) {
+        let typed = self.typed_name(address, bytes);
+        typed.unwrap_or_else(|| (self.describe(address), Shape::Unknown))
+    }
+
+    /// The name that the source has for a location where it is accessed.
+    fn name_of(
+        &self,
+        address: u64,
+        bytes: u64,
+        site: SiteId,
+        thread: usize,
+    ) -> Option<(String, Shape)> {
         let types = &self.program.types;
         if let Some(global) = self.program.global_at(address)
             && let Some(ty) = global.ty
         {
             let offset = address - global.address;
             let member = types.member(ty, offset, bytes);
-            return (format!("{}{member}", global.name), types.shape_at(ty, offset, bytes));
+            return Some((format!("{}{member}", global.name), types.shape_at(ty, offset, bytes)));
         }
         let path = |site: SiteId| {
             let access = self.program.accesses.get(site.index())?;
             Some((access.path.clone()?, access.shape, access.bytes))
         };
-        let unnamed = || {
-            let typed = self.typed_name(address, bytes);
-            typed.unwrap_or_else(|| (self.describe(address), Shape::Unknown))
-        };
         let Some(caller) = self.caller_of(site, thread) else {
             let own = path(site).map(|(name, shape, _)| (name, shape));
-            return own.or_else(|| self.local_name(address, bytes)).unwrap_or_else(unnamed);
+            return own.or_else(|| self.local_name(address, bytes));
         };
         // The names inside a header of the system or a wrapper are not the caller's. What the call was made on may be it, if
         // it has the right size.
@@ -237,7 +292,6 @@ impl Machine {
         self.local_name(address, bytes)
             .or_else(|| self.handed_name(address, bytes, caller, thread))
             .or_else(|| called().map(|(name, shape, _)| (name, shape)))
-            .unwrap_or_else(unnamed)
     }
 
     /// The name of a location by what the call that is at `caller` was handed, and around it.

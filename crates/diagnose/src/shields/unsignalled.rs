@@ -64,6 +64,7 @@ fn looked(
         (waits_of(&woken.events[..from], thread) == earlier + 1).then_some((woken, from))
     })?;
     let thread = woken.events[from].thread;
+    let EventKind::Wake { mutex, .. } = woken.events[from].kind else { return None };
     let mut looked = Vec::new();
     for event in woken.events[from..].iter().filter(|event| event.thread == thread) {
         match event.kind {
@@ -73,6 +74,8 @@ fn looked(
             EventKind::Write { .. } | EventKind::ReadModifyWrite { .. } | EventKind::Exit => {
                 return Some(looked);
             }
+            // It leaves the critical section that it waited in.
+            EventKind::Unlock { at } if at == mutex => return Some(looked),
             _ => {}
         }
     }
