@@ -43,7 +43,14 @@ pub fn in_short(diagnosis: &Diagnosis, cause: &RootCause) -> Option<String> {
         Some(Evidence::Shielded { tried, failed_without, .. }) => Some(format!(
             "if that holds, none of {tried} schedules fails so; if not, {failed_without} of them do"
         )),
-        _ => sentences(diagnosis, cause).pop(),
+        _ => {
+            let executed = if diagnosis.status == Status::Confirmed { " (executed)" } else { "" };
+            let is_known = cause.orders.iter().all(|order| order.witness.is_some());
+            let which =
+                if cause.orders.len() == 1 { "this order" } else { "any one of these orders" };
+            let is_some = is_known && !cause.orders.is_empty();
+            is_some.then(|| format!("with {which} reversed the program passes{executed}"))
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub mod html;
 pub mod hunts;
 pub mod inputs;
 pub mod json;
+mod library;
 mod names;
 pub mod notes;
 mod numbers;

@@ -8,19 +8,33 @@ use std::collections::BTreeSet;
 use unravel_results::{Alternate, Diagnosis};
 use unravel_trace::{EventKind, ThreadName, Trace};
 
-use crate::{names, words};
+use crate::{library, names, words};
+
+/// Letters of `0x` and a number that may mean something.
+const LONGEST_NUMBER: usize = 11;
 
 /// `None` if the root cause is not known.
 pub fn summary(diagnosis: &Diagnosis) -> Option<String> {
     let cause = diagnosis.root_cause.as_ref()?;
-    let first = format!("{}.", introduced(&diagnosis.failing.trace, &cause.sentence));
+    // A thread that the failing run did not come to start is known from the run that passes.
+    let others = diagnosis.alternates.first().map(|nearest| &nearest.run.trace);
+    let runs: Vec<&Trace> = [&diagnosis.failing.trace].into_iter().chain(others).collect();
+    let first = format!("{}.", without_addresses(&introduced(&runs, &cause.sentence)));
     let second = diagnosis.alternates.first().and_then(|nearest| otherwise(diagnosis, nearest));
-    Some(first + &second.map_or(String::new(), |text| format!(" {text}.")))
+    let library = library::at_fault(diagnosis).and_then(|frames| {
+        let (inner, call) = (frames.last()?, diagnosis.failure.place()?);
+        let (inner, call) = (words::at(inner), words::at(call));
+        Some(format!(
+            "All that matters happens inside of the call at {call}, which waits at {inner}: the fault is in the library, not in the call"
+        ))
+    });
+    let more = library.into_iter().chain(second).map(|text| format!(" {text}."));
+    Some(first + &more.collect::<String>())
 }
 
 /// A text with what each thread runs where it is mentioned first: `T0.2 (teller) reads …`. Everybody knows what the
 /// first thread runs.
-pub fn introduced(run: &Trace, text: &str) -> String {
+fn introduced(runs: &[&Trace], text: &str) -> String {
     let mut told: BTreeSet<&str> = BTreeSet::from(["T0"]);
     let mut out = String::new();
     for (index, word) in text.split(' ').enumerate() {
@@ -30,7 +44,9 @@ pub fn introduced(run: &Trace, text: &str) -> String {
         let name = word.trim_end_matches([',', ';', ':', '.']);
         let name = name.strip_suffix("'s").unwrap_or(name);
         let is_name = name.strip_prefix('T').is_some_and(is_dotted);
-        let role = (is_name && told.insert(name)).then(|| role_of(run, name)).flatten();
+        let role =
+            (is_name && told.insert(name)).then(|| runs.iter().find_map(|run| role_of(run, name)));
+        let role = role.flatten();
         match role {
             Some(role) if word == name || !word.contains('\'') => {
                 out += &format!("{name} ({role}){}", &word[name.len()..]);
@@ -39,6 +55,28 @@ pub fn introduced(run: &Trace, text: &str) -> String {
         }
     }
     out
+}
+
+/// A text without values that are addresses, which tell nobody anything: `writes head at …`, not `writes head = 0x1020 at …`.
+fn without_addresses(text: &str) -> String {
+    let mut words = text.split(' ').peekable();
+    let mut kept: Vec<String> = Vec::new();
+    while let Some(word) = words.next() {
+        let is_address = |next: &&str| next.starts_with("0x") && next.len() >= LONGEST_NUMBER;
+        if matches!(word, "=" | "(=")
+            && let Some(value) = words.next_if(is_address)
+        {
+            // What stands behind the value belongs to the word before.
+            let end = value.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+            let end = if word == "(=" { end.trim_start_matches(')') } else { end };
+            if let Some(last) = kept.last_mut() {
+                last.push_str(end);
+            }
+            continue;
+        }
+        kept.push(word.to_owned());
+    }
+    kept.join(" ")
 }
 
 /// `0.2`.
@@ -72,32 +110,35 @@ fn otherwise(diagnosis: &Diagnosis, nearest: &Alternate) -> Option<String> {
     let (seen, instead) = (value(ours, failing.to)?, value(theirs, passing.to)?);
     let reader = theirs.events.get(passing.to as usize)?;
     let (who, place) = (theirs.thread_name(reader.thread), words::place(theirs, reader)?);
-    let source = match passing.from {
-        None => "its initial value".to_owned(),
-        Some(from) => {
-            let writer = theirs.events.get(from as usize)?;
-            let at = words::at(words::place(theirs, writer)?);
-            match theirs.thread_name(writer.thread) {
-                name if name == who => format!("which it wrote itself at {at}"),
-                name => format!("which {name} wrote at {at}"),
-            }
-        }
+    let what = match instead {
+        value if value != seen && value.starts_with("0x") => change.location.clone(),
+        value => format!("{} = {value}", change.location),
     };
-    let instead = if seen == instead { "the same value".to_owned() } else { instead };
-    let (name, at) = (&change.location, words::at(place));
-    Some(match passing.from {
-        None => format!(
-            "In the nearest run that passes, {who} finds {name} at {at} as it was at first ({instead})"
-        ),
-        Some(_) => format!(
-            "In the nearest run that passes, {who} reads {name} = {instead} at {at}, {source}"
-        ),
-    })
+    let at = words::at(place);
+    let Some(from) = passing.from else {
+        return Some(format!(
+            "In the nearest run that passes, {who} reads {what} at {at}, as it was at first"
+        ));
+    };
+    let writer = theirs.events.get(from as usize)?;
+    let written = words::at(words::place(theirs, writer)?);
+    let source = match theirs.thread_name(writer.thread) {
+        name if name == who => format!("which it wrote itself at {written}"),
+        name => format!("which {name} wrote at {written}"),
+    };
+    Some(format!("In the nearest run that passes, {who} reads {what} at {at}, {source}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_left_out_and_numbers_stay() {
+        let text = "T1 writes head = 0x102080000010 at a.c:3; then T2 reads head (= 0x102080000010); then n (= 0x4), n = 7";
+        let expected = "T1 writes head at a.c:3; then T2 reads head; then n (= 0x4), n = 7";
+        assert_eq!(without_addresses(text), expected);
+    }
 
     #[test]
     fn names_of_threads_are_told_from_other_words() {

@@ -19,12 +19,12 @@ const MOST_LINES: usize = 60;
 
 const PROGRAMS: [&str; 30] = [
     "atomicity/bank/bank.c",
-    "memory/refcount_race/refcount_race.c",
+    "explained/cache_evict/cache_evict.c",
     "atomicity/double_checked/double_checked.c",
     "atomicity/atomic_seats/atomic_seats.c",
     "cpp/mailbox/mailbox.cpp",
     "cpp/throwing_section/throwing_section.cpp",
-    "cpp/refcount/refcount.cpp",
+    "cpp/inventory/inventory.cpp",
     "data-race/counter_seq/counter_seq.c",
     "deadlock/philosophers/philosophers.c",
     "deadlock/ctrace/ctrace.c",
@@ -47,7 +47,7 @@ const PROGRAMS: [&str; 30] = [
     "real/apache-25520/apache-25520.c",
     "real/transmission-1.42/transmission-1.42.c",
     "sync/lost_wakeup/lost_wakeup.c",
-    "sync/barrier_reuse/barrier_reuse.c",
+    "explained/locked_farewell/locked_farewell.c",
 ];
 
 /// What `explain` prints, and the JSON and SARIF that it writes.

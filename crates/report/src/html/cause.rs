@@ -8,7 +8,7 @@ use crate::escape::visible;
 use crate::side::{self, RegionKind};
 use crate::source::Sources;
 use crate::summary::summary;
-use crate::{evidence, races, words};
+use crate::{evidence, library, races, words};
 
 /// Lines of a region that are shown in full; of a longer one the ends.
 const LONGEST_REGION: u32 = 12;
@@ -93,10 +93,12 @@ fn remedy(diagnosis: &Diagnosis, sources: &Sources) -> Markup {
     if start.line == 0 || end.line == 0 {
         return html! {};
     }
-    let (class, lines) = match kind {
+    let (class, mut lines) = match kind {
         RegionKind::Order => ("order", vec![Some(start.clone()), Some(end.clone())]),
         RegionKind::Atomic => ("atomic", region(start, end, sources)),
     };
+    let library = library::at_fault(diagnosis).unwrap_or_default();
+    lines.extend(library.into_iter().map(|place| Some(place.clone())));
     html! {
         ol.region.(class) {
             @for line in &lines {

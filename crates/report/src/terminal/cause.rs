@@ -10,7 +10,7 @@ use crate::side::{self, RegionKind};
 use crate::source::Sources;
 use crate::summary::summary;
 use crate::words::count;
-use crate::{escape, evidence, words};
+use crate::{escape, evidence, library, words};
 
 /// Orders of a brief report where nothing else can be said.
 const FEW_ORDERS: usize = 3;
@@ -49,6 +49,9 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause, sources:
         page.section("What should hold");
         page.prose("  ", &cause.advice, Tone::Good);
         remedy(page, diagnosis, sources);
+        for place in library::at_fault(diagnosis).unwrap_or_default() {
+            bracketed(page, page.glyphs.before, place, sources);
+        }
     }
     let is_about_orders = !matches!(cause.evidence, Some(Evidence::Shielded { .. }));
     let evidence = evidence::in_short(diagnosis, cause).filter(|_| page.style.brief);
