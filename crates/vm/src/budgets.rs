@@ -7,6 +7,8 @@ unravel_trace::budgets! {
     REGISTERS: usize = 8 << 20;
     /// Native stack of one thread: the interpreter and the library functions it calls run on it.
     NATIVE_STACK: usize = 256 << 10;
+    /// What compiled code leaves of it: for one more of its frames, and for what it calls.
+    NATIVE_MARGIN: u64 = 96 << 10;
 
     /// Of a function's variables in memory so many bytes are made to look uninitialised: further ones hold what was there
     /// before, as natively, and cost nothing.
