@@ -17,7 +17,7 @@ unravel_trace::budgets! {
     /// Samples of a function, of which one stands for 61 calls and jumps back, before it is compiled.
     HEAT: u32 = 16;
     /// And so many more for each of its instructions: compiling takes about as long as what was interpreted until then.
-    HEAT_PER_INSTRUCTION: u32 = 4;
+    HEAT_PER_INSTRUCTION: u32 = 8;
 
     /// Events without effect after which a thread on a recorded route may leave a busy wait earlier than it did.
     IDLE_ROUNDS: u32 = 2;
