@@ -12,6 +12,8 @@ use xtask::workspace::{Profile, announce, build_tool, cargo, name, status};
 
 /// Damaged files that a long fuzzing tries. The plain suite leaves it to the test, which tries fewer.
 pub const LONG_FUZZ: u64 = 2_000_000;
+/// Random programs of each kind that a full run compares on both engines, besides all others there are.
+const MANY_COMPARED: u64 = 1_000;
 
 pub fn check() -> Result<bool, Error> {
     announce("rustfmt");
@@ -51,6 +53,7 @@ fn test_in(profile: Profile, depth: Depth) -> Result<Tally, Error> {
     let mut command = cargo(&flags);
     if depth == Depth::Full {
         command.env("UNRAVEL_FUZZ_ITERS", LONG_FUZZ.to_string());
+        command.env("UNRAVEL_ENGINES_PROGRAMS", MANY_COMPARED.to_string());
     }
     let mut tally = run_tests(&mut command)?;
     if depth == Depth::Full {

@@ -186,6 +186,8 @@ programs! {
     streams: "streams.cpp",
     threads: "threads.cpp",
     lifetimes: "lifetimes.cpp",
+    deep_calls: "deep_calls.c",
+    deep_throws: "deep_throws.cpp",
     exceptions: "exceptions.cpp",
     classes: "classes.cpp",
     atomics: "atomics.c",

@@ -2,14 +2,16 @@
 //!
 //! Compiled code is a *shortcut through* interpreting, never a second meaning of a program. It executes plain instructions
 //! on the frames that an interpreter would have: the same slots, the same frame memory, the same list of frames. Every slot that
-//! an instruction writes is written to the frame at once, so at any moment everything is as interpreting would have left it. It
+//! an instruction writes is written to the frame at once, but for temporaries, which are written when they will be read by
+//! somebody else: whenever it leaves, everything is as interpreting would have left it but for what nobody will look at
+//! ([`crate::temporaries`]; who compares states leaves that out). It
 //! therefore may *leave* before any instruction, and does before everything that is not plain: an access that is an event or
 //! that the checks do not pass, a call of a library function, a division by zero, a number that is none. Whoever runs it executes
 //! that instruction and comes back by an *entry*.
 //!
-//! Nor is there anything on the native stack that a call would have to keep: compiled functions *jump* to each other, and who
-//! returns jumps to an entry of its caller. So recursion costs no native stack, and nothing is ever suspended, unwound or jumped
-//! over in compiled code.
+//! Nor is there anything on the native stack that is needed then: compiled functions call each other natively, but who leaves
+//! takes all of them along, and the frames say where each was. So recursion is as deep as it would be, and nothing is ever
+//! suspended, unwound or jumped over in compiled code.
 
 use crate::code::{FunctionId, Inst, Reg};
 use crate::model::Program;
@@ -69,6 +71,8 @@ pub struct Context {
     /// How far calls may use slots and stack.
     pub slots_end: u64,
     pub stack_end: u64,
+    /// And how far the native stack, which grows downwards.
+    pub native_end: u64,
     /// What fresh frame memory holds, eight bytes of it.
     pub pattern: u64,
     /// By function: its code, or null.
@@ -98,6 +102,10 @@ pub struct Callbacks {
     pub load: unsafe extern "C" fn(*mut Context, u64, u64, u64) -> u64,
     /// A store at a site with flags, which it executes: address, bytes, site, value.
     pub store: unsafe extern "C" fn(*mut Context, u64, u64, u64, u64) -> u64,
+    /// Copies memory: to, from, bytes, site.
+    pub copy: unsafe extern "C" fn(*mut Context, u64, u64, u64, u64) -> u64,
+    /// Fills memory: to, byte, bytes, site.
+    pub fill: unsafe extern "C" fn(*mut Context, u64, u64, u64, u64) -> u64,
 }
 
 /// Runs compiled code until it leaves: context, first slot of the frame, first byte of its memory, number of the entry, code.

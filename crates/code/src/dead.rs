@@ -9,6 +9,7 @@
 
 use crate::code::{Inst, Reg, Target};
 use crate::model::{Body, Program};
+use crate::operands::{Operand, operands, targets};
 
 /// Instructions that are looked at for one answer: a round of a wait is shorter.
 const LONGEST: usize = 400;
@@ -83,7 +84,7 @@ impl Walk<'_> {
                 // What a call is given, it reads again.
                 return self.read(&path, arguments(self.program, inst));
             }
-            match step(inst) {
+            match step(self.program, inst) {
                 Step::On { reads, writes } => {
                     self.read(&path, reads);
                     path.written.extend(writes);
@@ -134,79 +135,27 @@ fn arguments(program: &Program, inst: &Inst) -> Vec<Reg> {
 }
 
 /// What is common in loops that wait; all else is unknown.
-fn step(inst: &Inst) -> Step {
+fn step(program: &Program, inst: &Inst) -> Step {
     use Inst::*;
-    let on =
-        |reads: &[Reg], writes: &[Reg]| Step::On { reads: reads.to_vec(), writes: writes.to_vec() };
-    let to = |reads: &[Reg], targets: &[Target]| Step::To {
-        reads: reads.to_vec(),
-        targets: targets.to_vec(),
-    };
-    match *inst {
-        Mov { dst, src: a }
-        | Trunc { dst, src: a, .. }
-        | Sext { dst, src: a, .. }
-        | AddImm { dst, a, .. }
-        | Load8 { dst, ptr: a, .. }
-        | Load16 { dst, ptr: a, .. }
-        | Load32 { dst, ptr: a, .. }
-        | Load64 { dst, ptr: a, .. } => on(&[a], &[dst]),
-        Add32 { dst, a, b }
-        | Add64 { dst, a, b }
-        | Sub32 { dst, a, b }
-        | Sub64 { dst, a, b }
-        | Mul32 { dst, a, b }
-        | Mul64 { dst, a, b }
-        | And { dst, a, b }
-        | Or { dst, a, b }
-        | Xor { dst, a, b }
-        | Bin { dst, a, b, bits: ..=64, .. }
-        | Eq { dst, a, b }
-        | Ne { dst, a, b }
-        | Ult { dst, a, b }
-        | Ule { dst, a, b }
-        | Slt32 { dst, a, b }
-        | Sle32 { dst, a, b }
-        | Slt64 { dst, a, b }
-        | Sle64 { dst, a, b }
-        | Cmp { dst, a, b, bits: ..=64, .. }
-        | Index32 { dst, base: a, index: b, .. }
-        | Index64 { dst, base: a, index: b, .. }
-        | Rmw { bits: ..=64, dst, ptr: a, value: b, .. } => on(&[a, b], &[dst]),
-        Select { dst, cond, a, b, slots: 1 } => on(&[cond, a, b], &[dst]),
-        Store8 { src: a, ptr: b, .. }
-        | Store16 { src: a, ptr: b, .. }
-        | Store32 { src: a, ptr: b, .. }
-        | Store64 { src: a, ptr: b, .. } => on(&[a, b], &[]),
-        FrameLoad8 { dst, .. }
-        | FrameLoad16 { dst, .. }
-        | FrameLoad32 { dst, .. }
-        | FrameLoad64 { dst, .. }
-        | FrameAddr { dst, .. }
-        | ThreadLocal { dst, .. } => on(&[], &[dst]),
-        FrameStore8 { src, .. }
-        | FrameStore16 { src, .. }
-        | FrameStore32 { src, .. }
-        | FrameStore64 { src, .. } => on(&[src], &[]),
-        // The value and, in the next byte, whether it was exchanged: nobody reads the rest.
-        CmpXchg { bits: ..=56, dst, ptr, expected, new, .. } => on(&[ptr, expected, new], &[dst]),
-        CmpXchg { bits: 64, dst, ptr, expected, new, .. } => {
-            on(&[ptr, expected, new], &[dst, dst + 1])
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    let mut is_known = true;
+    operands(program, inst, |operand| match operand {
+        Operand::Read(slots) => reads.extend(slots),
+        Operand::Write(slots) => writes.extend(slots),
+        Operand::Bytes(slots) => match inst {
+            Extract { .. } => reads.extend(slots),
+            _ => is_known = false,
+        },
+    });
+    match inst {
+        _ if !is_known => Step::Unknown,
+        Return { .. } | ReturnVoid => Step::Gone { reads },
+        Switch { .. } => Step::Unknown,
+        _ if !targets(program, inst).is_empty() => {
+            Step::To { reads, targets: targets(program, inst) }
         }
-        Extract { dst, src, offset, bytes: bytes @ 1..=8 } => {
-            let (first, last) = (offset / 8, (offset + bytes - 1) / 8);
-            on(&[src + first, src + last], &[dst])
-        }
-        Fence { .. } | SpinHint { .. } => on(&[], &[]),
-        Jump { to: target } => to(&[], &[target]),
-        Branch { cond, then, other } => to(&[cond], &[then, other]),
-        BranchEq { a, b, then, other }
-        | BranchNe { a, b, then, other }
-        | BranchSlt32 { a, b, then, other }
-        | BranchSlt64 { a, b, then, other }
-        | BranchUlt { a, b, then, other } => to(&[a, b], &[then, other]),
-        Return { src, slots } => Step::Gone { reads: (src..src + slots).collect() },
-        ReturnVoid => Step::Gone { reads: Vec::new() },
+        Alloca { .. } | LandingPad { .. } => Step::Unknown,
+        _ if inst.falls_through() => Step::On { reads, writes },
         _ => Step::Unknown,
     }
 }

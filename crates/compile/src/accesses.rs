@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value, types
 use cranelift_codegen::isa::CallConv;
 use unravel_code::code::Reg;
 use unravel_code::compiled::{Context, WATCHED};
-use unravel_code::layout::{ARENA_BASE, ARENA_SIZE, STACK_SIZE};
+use unravel_code::layout::{ARENA_BASE, ARENA_SIZE};
 use unravel_trace::SiteId;
 
 use crate::translate::{CONTEXT, PROGRAM, Translation};
@@ -20,7 +20,7 @@ const VALID: i64 = 8;
 
 impl Translation<'_> {
     /// Calls one of the callbacks with the context and these arguments.
-    fn ask(&mut self, callback: usize, arguments: &[Value]) -> Value {
+    pub fn ask(&mut self, callback: usize, arguments: &[Value]) -> Value {
         let count = arguments.len() + 1;
         let known = self.signatures.iter().find(|(of, _)| *of == count).map(|(_, known)| *known);
         let signature = known.unwrap_or_else(|| {
@@ -64,14 +64,7 @@ impl Translation<'_> {
     /// The same where the memory is not plainly valid, or is longer than a word: on the thread's own stack, or by asking.
     pub fn check_elsewhere(&mut self, address: Value, bytes: u32) {
         let (unclear, fine) = (self.cold_block(), self.b.create_block());
-        let stack = self.field(offset_of!(Context, stack));
-        let top = self.top();
-        let depth = self.b.ins().isub(address, stack);
-        let in_use = self.b.ins().isub(top, stack);
-        let end = self.b.ins().iadd_imm(depth, i64::from(bytes));
-        let is_own = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, depth, STACK_SIZE as i64);
-        let is_alive = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, in_use);
-        let both = self.b.ins().band(is_own, is_alive);
+        let both = self.is_own(address, u64::from(bytes));
         self.b.ins().brif(both, fine, &[], unclear, &[]);
 
         self.go_on(unclear);
@@ -88,7 +81,7 @@ impl Translation<'_> {
         self.b.ins().load(types::I64, CONTEXT, top, 0)
     }
 
-    fn flags(&mut self, site: SiteId) -> Value {
+    pub fn flags(&mut self, site: SiteId) -> Value {
         let flags = self.field(offset_of!(Context, flags));
         self.b.ins().load(types::I8, CONTEXT, flags, site.index() as i32)
     }

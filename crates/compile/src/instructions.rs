@@ -5,6 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use unravel_code::code::{BinOp, Inst, Pred, Reg, Target};
 use unravel_code::layout::STACK_SIZE;
 
+use crate::library::Library;
 use crate::shape::is_plain;
 use crate::translate::{PROGRAM, SLOTS, Translation};
 
@@ -160,6 +161,10 @@ impl Translation<'_> {
                 self.b.ins().store(SLOTS, value, self.fp, (dst * 8 + offset) as i32);
             }
             Inst::Call { dst, function, call } => self.call(at, dst, function, call),
+            Inst::CallExternal { dst, function, call } => {
+                let library = Library::of(self.program, function, call).expect("a plain call");
+                self.library(library, dst, call)
+            }
             Inst::Return { src, slots } => self.return_to_caller(src..src + slots),
             Inst::ReturnVoid => self.return_to_caller(0..0),
             _ => unreachable!("no plain instruction: {inst:?}"),

@@ -7,18 +7,19 @@
 //! - `shape.rs` divides a function: which instructions are plain, where blocks begin, where code may be entered, which slots are
 //!   live there.
 //! - `translate.rs` makes blocks, entries, exits and jumps; `instructions.rs` goes through the instructions; `integers.rs`, `floats.rs`,
-//!   `accesses.rs` and `calls.rs` are theirs.
+//!   `accesses.rs`, `calls.rs` and `library.rs` are theirs.
 //! - `pages.rs` keeps the code.
 //!
 //! Cranelift is independent of LLVM's version and moves no access across its checks. What it saves by forwarding a value from a
 //! store to a load is invisible: nobody else runs in between. Not done: indirect calls and those of
-//! library functions, which leave; integers wider than 64 bits, long doubles and atomic updates, which are rare in loops.
+//! library functions but copies and fills, which leave; integers wider than 64 bits, long doubles and atomic updates, which are rare in loops.
 
 mod accesses;
 mod calls;
 mod floats;
 mod instructions;
 mod integers;
+mod library;
 mod pages;
 mod shape;
 mod translate;

@@ -3,10 +3,12 @@
 
 use unravel_code::code::*;
 use unravel_code::compiled::NO_ENTRY;
-use unravel_code::{Body, Program};
+use unravel_code::{Body, Operand, Program, Temporary, operands, targets, temporaries};
+
+use crate::library::Library;
 
 /// Copies of so many slots at most are compiled.
-const MOST_SLOTS: u32 = 8;
+pub(crate) const MOST_SLOTS: u32 = 8;
 /// A function with more constants, or with more bytes of frame memory, is not called by compiled code.
 const MOST_CONSTANTS: usize = 64;
 pub(crate) const MOST_FRESH: u32 = 256;
@@ -21,6 +23,7 @@ pub(crate) fn is_plain(program: &Program, inst: &Inst) -> bool {
     use Inst::*;
     match *inst {
         Call { function, call, .. } => is_plain_call(program, function, call),
+        CallExternal { function, call, .. } => Library::of(program, function, call).is_some(),
         Return { slots, .. } => slots <= MOST_SLOTS,
         ReturnVoid => true,
         MovN { slots, .. } | Select { slots, .. } => slots <= MOST_SLOTS,
@@ -59,175 +62,13 @@ fn is_plain_call(program: &Program, function: FunctionId, call: CallId) -> bool 
         && passed.all(|(arg, (_, slots))| arg.slots >= 1 && *slots <= MOST_SLOTS)
 }
 
+fn is_call(inst: &Inst) -> bool {
+    matches!(inst, Inst::Call { .. } | Inst::CallExternal { .. })
+}
+
 /// Whether so many bytes are loaded and stored at once.
 fn is_word(bytes: u32) -> bool {
     matches!(bytes, 1 | 2 | 4 | 8)
-}
-
-/// The slots that hold `bytes` bytes from byte `offset` of what begins at `first`.
-fn slots_of(first: Reg, offset: u32, bytes: u32) -> std::ops::Range<Reg> {
-    first + offset / 8..first + (offset + bytes).div_ceil(8)
-}
-
-/// Slots that a plain instruction treats as memory, not as words.
-fn as_memory(inst: &Inst, mut each: impl FnMut(std::ops::Range<Reg>)) {
-    match *inst {
-        Inst::MovN { dst, src, slots } => {
-            each(dst..dst + slots);
-            each(src..src + slots);
-        }
-        Inst::Select { dst, a, b, slots, .. } if slots != 1 => {
-            each(dst..dst + slots);
-            each(a..a + slots);
-            each(b..b + slots);
-        }
-        Inst::Extract { src, offset, bytes, .. } => each(slots_of(src, offset, bytes)),
-        Inst::Insert { dst, offset, bytes, .. } => each(slots_of(dst, offset, bytes)),
-        _ => {}
-    }
-}
-
-/// Words that a plain instruction reads.
-fn reads(program: &Program, inst: &Inst, mut each: impl FnMut(Reg)) {
-    use Inst::*;
-    match *inst {
-        Call { call, .. } => {
-            let slots = program.call(call).args.iter().flat_map(|arg| arg.reg..arg.reg + arg.slots);
-            slots.for_each(each);
-        }
-        Return { src, slots } => (src..src + slots).for_each(each),
-        Mov { src, .. } | Trunc { src, .. } | Sext { src, .. } | Convert { src, .. } => each(src),
-        CopyToFrame { src, .. }
-        | Insert { src, .. }
-        | FrameStore8 { src, .. }
-        | FrameStore16 { src, .. } => each(src),
-        FrameStore32 { src, .. } | FrameStore64 { src, .. } => each(src),
-        Add32 { a, b, .. }
-        | Add64 { a, b, .. }
-        | Sub32 { a, b, .. }
-        | Sub64 { a, b, .. }
-        | Mul32 { a, b, .. }
-        | Mul64 { a, b, .. }
-        | And { a, b, .. }
-        | Or { a, b, .. }
-        | Xor { a, b, .. }
-        | Bin { a, b, .. }
-        | Float { a, b, .. }
-        | FloatCmp { a, b, .. }
-        | Eq { a, b, .. }
-        | Ne { a, b, .. }
-        | Ult { a, b, .. }
-        | Ule { a, b, .. }
-        | Slt32 { a, b, .. }
-        | Sle32 { a, b, .. }
-        | Slt64 { a, b, .. }
-        | Sle64 { a, b, .. }
-        | Cmp { a, b, .. }
-        | BranchEq { a, b, .. }
-        | BranchNe { a, b, .. }
-        | BranchSlt32 { a, b, .. }
-        | BranchSlt64 { a, b, .. }
-        | BranchUlt { a, b, .. } => {
-            each(a);
-            each(b);
-        }
-        FloatNeg { a, .. } | AddImm { a, .. } => each(a),
-        Load8 { ptr, .. }
-        | Load16 { ptr, .. }
-        | Load32 { ptr, .. }
-        | Load64 { ptr, .. }
-        | PrivateLoad { ptr, .. } => each(ptr),
-        Store8 { src, ptr, .. }
-        | Store16 { src, ptr, .. }
-        | Store32 { src, ptr, .. }
-        | Store64 { src, ptr, .. }
-        | PrivateStore { src, ptr, .. } => {
-            each(src);
-            each(ptr);
-        }
-        Index32 { base, index, .. } | Index64 { base, index, .. } => {
-            each(base);
-            each(index);
-        }
-        Branch { cond, .. } => each(cond),
-        Switch { value, .. } => each(value),
-        Select { cond, a, b, slots, .. } => {
-            each(cond);
-            if slots == 1 {
-                each(a);
-                each(b);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The word that a plain instruction writes.
-fn writes(inst: &Inst) -> Option<Reg> {
-    use Inst::*;
-    match *inst {
-        Mov { dst, .. }
-        | Add32 { dst, .. }
-        | Add64 { dst, .. }
-        | Sub32 { dst, .. }
-        | Sub64 { dst, .. }
-        | Mul32 { dst, .. }
-        | Mul64 { dst, .. }
-        | And { dst, .. }
-        | Or { dst, .. }
-        | Xor { dst, .. }
-        | Bin { dst, .. }
-        | Float { dst, .. }
-        | FloatNeg { dst, .. }
-        | Eq { dst, .. }
-        | Ne { dst, .. }
-        | Ult { dst, .. }
-        | Ule { dst, .. }
-        | Slt32 { dst, .. }
-        | Sle32 { dst, .. }
-        | Slt64 { dst, .. }
-        | Sle64 { dst, .. }
-        | Cmp { dst, .. }
-        | FloatCmp { dst, .. }
-        | Trunc { dst, .. }
-        | Sext { dst, .. }
-        | Convert { dst, .. }
-        | Load8 { dst, .. }
-        | Load16 { dst, .. }
-        | Load32 { dst, .. }
-        | Load64 { dst, .. }
-        | FrameLoad8 { dst, .. }
-        | FrameLoad16 { dst, .. }
-        | FrameLoad32 { dst, .. }
-        | FrameLoad64 { dst, .. }
-        | PrivateLoad { dst, .. }
-        | AddImm { dst, .. }
-        | Index32 { dst, .. }
-        | Index64 { dst, .. }
-        | FrameAddr { dst, .. }
-        | Extract { dst, .. }
-        | Select { dst, slots: 1, .. } => Some(dst),
-        _ => None,
-    }
-}
-
-/// Where a jump may go.
-pub(crate) fn targets(program: &Program, inst: &Inst) -> Vec<Target> {
-    use Inst::*;
-    match *inst {
-        Jump { to } => vec![to],
-        Branch { then, other, .. }
-        | BranchEq { then, other, .. }
-        | BranchNe { then, other, .. }
-        | BranchSlt32 { then, other, .. }
-        | BranchSlt64 { then, other, .. }
-        | BranchUlt { then, other, .. } => vec![then, other],
-        Switch { table, .. } => {
-            let switch = &program.switches[table as usize];
-            switch.cases.values().copied().chain([switch.default]).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// Whether compiled code does not go on behind an instruction.
@@ -272,6 +113,7 @@ pub(crate) struct Shape {
     pub memory: Slots,
     /// By instruction, where a block begins: the slots whose values are needed.
     live: Vec<Option<Slots>>,
+    temporaries: Vec<Temporary>,
 }
 
 impl Shape {
@@ -289,7 +131,12 @@ impl Shape {
             }
             let plain = is_plain(program, inst);
             if plain {
-                as_memory(inst, |slots| slots.for_each(|slot| memory.insert(slot)));
+                operands(program, inst, |operand| match operand {
+                    // What is called writes its result to the frame itself.
+                    Operand::Bytes(_) if is_call(inst) => {}
+                    Operand::Bytes(slots) => slots.for_each(|slot| memory.insert(slot)),
+                    _ => {}
+                });
             }
             let comes_back = !plain || matches!(inst, Inst::Call { .. });
             if comes_back && at + 1 < code.len() && (plain || ahead[at + 1] >= worth) {
@@ -299,12 +146,23 @@ impl Shape {
         let entry = |at: &Target| is_entry[*at as usize] && is_plain(program, &code[*at as usize]);
         let entries: Vec<Target> = (0..code.len() as Target).filter(entry).collect();
         let live = liveness(program, body, &leads, &memory);
-        Shape { leads, entries, ahead, memory, live }
+        Shape { leads, entries, ahead, memory, live, temporaries: temporaries(program, body) }
     }
 
     /// The slots whose values are needed from here on, where a block begins.
     pub fn live_before(&self, at: Target) -> &Slots {
         self.live[at as usize].as_ref().expect("a block begins here")
+    }
+
+    /// Whether a slot is written to the frame only by who leaves while somebody will read it.
+    pub fn is_temporary(&self, slot: Reg) -> bool {
+        self.temporaries.binary_search_by_key(&slot, |temporary| temporary.slot).is_ok()
+    }
+
+    /// Those that were written since an instruction, and whose values are needed before another one.
+    pub fn unwritten(&self, since: Target, before: Target) -> Vec<Reg> {
+        let is_one = |temporary: &&Temporary| temporary.is_alive_since(since, before);
+        self.temporaries.iter().filter(is_one).map(|temporary| temporary.slot).collect()
     }
 
     /// The number of the entry before an instruction. Number 0 is for who is called.
@@ -355,15 +213,24 @@ fn liveness(program: &Program, body: &Body, leads: &[bool], memory: &Slots) -> V
             let plain = is_plain(program, inst);
             if ends_block(program, inst) {
                 now.clone_from(&nothing);
-                for to in targets(program, inst).iter().filter(|_| plain) {
+                let mut next = targets(program, inst);
+                if matches!(inst, Inst::Call { .. }) {
+                    next.push(at as Target + 1);
+                }
+                for to in next.iter().filter(|_| plain) {
                     now.add(before[*to as usize].as_ref().expect("a target leads"));
                 }
             }
             if plain {
-                writes(inst).into_iter().for_each(|slot| now.remove(slot));
-                reads(program, inst, |slot| {
-                    if !is_constant(slot) && !memory.contains(slot) {
-                        now.insert(slot);
+                let is_followed = |slot: &Reg| !is_constant(*slot) && !memory.contains(*slot);
+                operands(program, inst, |operand| {
+                    if let Operand::Write(slots) = operand {
+                        slots.for_each(|slot| now.remove(slot));
+                    }
+                });
+                operands(program, inst, |operand| {
+                    if let Operand::Read(slots) = operand {
+                        slots.filter(is_followed).for_each(|slot| now.insert(slot));
                     }
                 });
             }

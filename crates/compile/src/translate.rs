@@ -1,7 +1,8 @@
 //! Blocks, entries, exits and jumps; how slots are read and written.
 //!
 //! A slot is a variable, which Cranelift keeps in a register where it can, *and* its place in the frame, which every write goes
-//! to. Who leaves therefore has nothing to save but its position and what it has counted.
+//! to, unless it is a temporary ([`unravel_code::temporaries`]). Who leaves therefore has nothing to save but those of them that
+//! will be read, its position, and what it has counted.
 
 use std::mem::offset_of;
 
@@ -39,6 +40,8 @@ pub(crate) struct Translation<'a> {
     pub fp: Value,
     pub base: Value,
     pub shadow: Value,
+    /// The number of the entry; 0 if compiled code has called and waits.
+    pub wanted: Value,
     /// By instruction.
     blocks: Vec<Option<Block>>,
     /// Stores what was counted and leaves. Parameters: where, steps, allowance.
@@ -48,6 +51,8 @@ pub(crate) struct Translation<'a> {
     steps: Variable,
     /// As in the context.
     allowance: Variable,
+    /// Where the present block begins.
+    since: Target,
     /// Instructions of this block that are not yet in `steps`, without the present one.
     uncounted: i64,
 }
@@ -89,7 +94,7 @@ impl<'a> Translation<'a> {
         b.append_block_params_for_function_params(start);
         b.switch_to_block(start);
         b.seal_block(start);
-        let [context, fp, base, ..] = b.block_params(start)[..] else {
+        let [context, fp, base, wanted, ..] = b.block_params(start)[..] else {
             unreachable!("six parameters")
         };
         for slot in 0..body.slots {
@@ -114,11 +119,13 @@ impl<'a> Translation<'a> {
             fp,
             base,
             shadow,
+            wanted,
             blocks,
             exit,
             leave: None,
             steps,
             allowance,
+            since: 0,
             uncounted: 0,
         }
     }
@@ -133,7 +140,7 @@ impl<'a> Translation<'a> {
                     self.b.ins().jump(block, &[]);
                 }
                 self.b.switch_to_block(block);
-                self.uncounted = 0;
+                (self.since, self.uncounted) = (at as Target, 0);
                 open = true;
             }
             if open {
@@ -151,9 +158,10 @@ impl<'a> Translation<'a> {
     /// To the entry that is asked for, where what is live is read from the frame.
     fn enter(&mut self) {
         let start = self.b.current_block().expect("begun");
-        let [.., wanted, steps, allowance] = self.b.block_params(start)[..] else {
+        let [.., steps, allowance] = self.b.block_params(start)[..] else {
             unreachable!("six parameters")
         };
+        let wanted = self.wanted;
         self.b.def_var(self.steps, steps);
         self.b.def_var(self.allowance, allowance);
         let (called, resumed) = (self.b.create_block(), self.b.create_block());
@@ -205,7 +213,8 @@ impl<'a> Translation<'a> {
         ] {
             self.set_field(place, value);
         }
-        self.b.ins().return_(&[]);
+        let (left, nothing) = (self.word(1), self.word(0));
+        self.b.ins().return_(&[left, nothing, nothing, nothing]);
     }
 
     pub fn block(&self, at: Target) -> Block {
@@ -265,11 +274,20 @@ impl<'a> Translation<'a> {
     }
 
     fn leave_uncounted(&mut self, at: Target, uncounted: i64) {
+        self.write_temporaries(at);
         let steps = self.b.use_var(self.steps);
         let steps = self.b.ins().iadd_imm(steps, uncounted);
         let allowance = self.b.use_var(self.allowance);
         let at = self.word(i64::from(at));
         self.b.ins().jump(self.exit, &[at.into(), steps.into(), allowance.into()]);
+    }
+
+    /// Whoever goes on before this instruction finds what it reads in the frame.
+    pub fn write_temporaries(&mut self, before: Target) {
+        for slot in self.shape.unwritten(self.since, before) {
+            let value = self.b.use_var(Variable::from_u32(slot));
+            self.b.ins().store(SLOTS, value, self.fp, slot as i32 * 8);
+        }
     }
 
     /// Counts what this block has executed so far.
@@ -349,6 +367,29 @@ impl<'a> Translation<'a> {
         (self.b.use_var(self.steps), self.b.use_var(self.allowance))
     }
 
+    /// The same without saying that it is executed.
+    pub fn would_count(&mut self) -> (Value, Value) {
+        let steps = self.b.use_var(self.steps);
+        let steps = self.b.ins().iadd_imm(steps, self.uncounted + 1);
+        (steps, self.b.use_var(self.allowance))
+    }
+
+    /// What others have counted meanwhile.
+    pub fn set_counted(&mut self, steps: Value, allowance: Value) {
+        self.b.def_var(self.steps, steps);
+        self.b.def_var(self.allowance, allowance);
+    }
+
+    /// Slots that others have written to the frame.
+    pub fn get_again(&mut self, slots: std::ops::Range<Reg>) {
+        for slot in slots.filter(|slot| *slot < self.body.slots) {
+            if self.constant(slot).is_none() && !self.shape.memory.contains(slot) {
+                let value = self.get_from_frame(slot);
+                self.b.def_var(Variable::from_u32(slot), value);
+            }
+        }
+    }
+
     /// A field of the context.
     pub fn field(&mut self, offset: usize) -> Value {
         self.b.ins().load(types::I64, CONTEXT, self.context, offset as i32)
@@ -380,7 +421,9 @@ impl<'a> Translation<'a> {
     /// Writes a slot: an integer of any width, zero-extended, or a float.
     pub fn set(&mut self, slot: Reg, value: Value) {
         let word = self.as_word(value);
-        self.b.ins().store(SLOTS, word, self.fp, slot as i32 * 8);
+        if !self.shape.is_temporary(slot) {
+            self.b.ins().store(SLOTS, word, self.fp, slot as i32 * 8);
+        }
         if !self.shape.memory.contains(slot) {
             self.b.def_var(Variable::from_u32(slot), word);
         }

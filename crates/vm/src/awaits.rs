@@ -5,18 +5,14 @@
 //! spinloops*, FMCAD 2021; Jonsson, Lång, Sagonas: *Awaiting for Godot*, FMCAD 2022). What a search makes of it is the search's.
 //!
 //! A state is where the thread is, its stack, and what its registers hold, but for those that it will write before it looks
-//! at them ([`dead_slots`]): what the last round loaded says nothing. A round does not count if the thread changed any memory,
+//! at them ([`Machine::live_state`]): what the last round loaded says nothing. A round does not count if the thread changed any memory,
 //! looked at a clock, or asked whether the environment deviates. A `sched_yield`, a pause or their like is part of the step before
 //! it.
 
-use std::hash::{Hash, Hasher};
-
-use rustc_hash::FxHasher;
-use unravel_code::{Moment, dead_slots};
 use unravel_trace::*;
 
 use crate::machine::Machine;
-use crate::thread::{Frame, Need};
+use crate::thread::Need;
 
 /// When a thread was last in a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,58 +47,5 @@ impl Machine {
         let same = |before: &Arrival| before.looks == looks && before.questions == questions;
         thread.came_round = before.filter(same).map_or(0, |before| steps - before.steps);
         before.is_some()
-    }
-
-    /// A hash of all that decides what a thread does next, but for what others write.
-    fn live_state(&mut self, index: usize) -> u64 {
-        let mut hasher = FxHasher::default();
-        self.hash_place(index, &mut hasher);
-        let thread = &self.threads[index];
-        let frames = thread.frames.len();
-        let mut at = (thread.at.pc, thread.at.fp);
-        let mut moment: Option<Option<u32>> = Some(None);
-        for number in (0..frames).rev() {
-            let Frame { function, caller, dst, entry, .. } = self.threads[index].frames[number];
-            let (pc, fp) = at;
-            let dead = moment.map(|returns_to| self.dead_of(function, pc, returns_to));
-            let body = self.program.function(function).body.as_ref();
-            let slots = body.map_or(0, |body| body.slots as usize);
-            // SAFETY: the frame's own registers, which nobody writes while the thread is stopped.
-            let registers = unsafe { std::slice::from_raw_parts(fp, slots) };
-            let mut dead = dead.as_deref().unwrap_or_default().iter().copied().peekable();
-            for (slot, value) in (0u32..).zip(registers) {
-                if dead.next_if_eq(&slot).is_none() {
-                    value.hash(&mut hasher);
-                }
-            }
-            at = (caller.pc, caller.fp);
-            // Who called from Rust code goes on in ways that are not known.
-            moment = (!entry).then_some(Some(dst));
-        }
-        hasher.finish()
-    }
-
-    /// The dead slots of a frame: at its instruction, or when a call before it returns to this slot.
-    fn dead_of(
-        &mut self,
-        function: unravel_code::FunctionId,
-        pc: *const unravel_code::Inst,
-        returns_to: Option<u32>,
-    ) -> std::sync::Arc<[u32]> {
-        let key = (pc as usize, returns_to);
-        if let Some(known) = self.dead.get(&key) {
-            return known.clone();
-        }
-        let program = self.program.clone();
-        let body = program.function(function).body.as_ref().expect("only bodies have frames");
-        // SAFETY: a frame's position is in its function's code.
-        let at = unsafe { pc.offset_from(body.code.as_ptr()) } as u32;
-        let moment = match returns_to {
-            None => Moment::Before(at),
-            Some(dst) => Moment::Returning { call: at - 1, dst },
-        };
-        let dead: std::sync::Arc<[u32]> = dead_slots(&program, body, moment).into();
-        self.dead.insert(key, dead.clone());
-        dead
     }
 }

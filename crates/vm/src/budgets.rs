@@ -7,6 +7,8 @@ unravel_trace::budgets! {
     REGISTERS: usize = 8 << 20;
     /// Native stack of one thread: the interpreter and the library functions it calls run on it.
     NATIVE_STACK: usize = 256 << 10;
+    /// What compiled code leaves of it: for one more of its frames, and for what it calls.
+    NATIVE_MARGIN: u64 = 96 << 10;
 
     /// Events of one run that are kept, if any are: about 1.5 GB. A run with more ends inconclusive.
     MOST_EVENTS: usize = 20_000_000;
@@ -18,7 +20,7 @@ unravel_trace::budgets! {
     /// Samples of a function, of which one stands for 61 calls and jumps back, before it is compiled.
     HEAT: u32 = 16;
     /// And so many more for each of its instructions: compiling takes about as long as what was interpreted until then.
-    HEAT_PER_INSTRUCTION: u32 = 4;
+    HEAT_PER_INSTRUCTION: u32 = 8;
 
     /// Events without effect after which a thread on a recorded route may leave a busy wait earlier than it did.
     IDLE_ROUNDS: u32 = 2;

@@ -13,10 +13,10 @@ use unravel_code::layout::{STACK_SIZE, STACKS};
 use unravel_code::{FunctionId, Program};
 use unravel_trace::SiteId;
 
-use crate::budgets::{HEAT, HEAT_PER_INSTRUCTION, MAX_JUMPS, REGISTERS};
+use crate::budgets::{HEAT, HEAT_PER_INSTRUCTION, MAX_JUMPS, NATIVE_MARGIN, REGISTERS};
 use crate::guard;
 use crate::interpret::{REGISTER_MARGIN, STACK_MARGIN};
-use crate::machine::State;
+use crate::machine::{Machine, State};
 use crate::memory::in_arena;
 use crate::site_tables::{LEARN, WATCH};
 use crate::thread::Thread;
@@ -68,7 +68,7 @@ impl Shortcuts {
     pub fn new(engine: Engine, program: &Program, shadow: *const u8) -> Option<Box<Shortcuts>> {
         let Engine::Compiled(compiler, when) = engine else { return None };
         let functions = program.functions.len();
-        let compiler = compiler(Callbacks { check, load, store })?;
+        let compiler = compiler(Callbacks { check, load, store, copy, fill })?;
         let codes = vec![std::ptr::null(); functions];
         let context = Context {
             shadow,
@@ -80,6 +80,7 @@ impl Shortcuts {
             frames_end: std::ptr::null_mut(),
             slots_end: 0,
             stack_end: 0,
+            native_end: 0,
             pattern: 0,
             codes: codes.as_ptr(),
             left_at: 0,
@@ -172,6 +173,7 @@ impl Shortcuts {
                 false => (*thread).registers.add(REGISTERS - REGISTER_MARGIN) as u64,
             };
             (*context).stack_end = (*context).stack + STACK_SIZE - STACK_MARGIN;
+            (*context).native_end = (*thread).native_stack + NATIVE_MARGIN;
             (*context).pattern = u64::from_ne_bytes([(*state).limits.uninit.pattern; 8]);
             (*context).allowance = jumps | fuel << 32;
             (*context).looked = 0;
@@ -240,6 +242,62 @@ unsafe extern "C" fn store(
             machine.stored(false);
             (*context).flags = machine.site_flags;
         }
+    }
+    0
+}
+
+/// Whether these ranges of memory may be accessed at a site as far as compiled code goes; its flags, if so.
+fn heeds(machine: &Machine, ranges: &[u64], bytes: u64, site: SiteId) -> Option<u8> {
+    // SAFETY: as in `load`.
+    let flags = unsafe { *machine.site_flags.add(site.index()) };
+    let is_valid = |at: &u64| in_arena(*at) && machine.memory.check(*at, bytes).is_ok();
+    (flags & !HEEDED == 0 && ranges.iter().all(is_valid)).then_some(flags)
+}
+
+/// Memory was written by a library function.
+unsafe fn wrote(machine: &mut Machine, context: *mut Context, flags: u8) {
+    if flags & WATCH != 0 {
+        machine.stored(false);
+        // SAFETY: the context that the callback was given.
+        unsafe { (*context).flags = machine.site_flags };
+    }
+}
+
+unsafe extern "C" fn copy(context: *mut Context, to: u64, from: u64, bytes: u64, site: u64) -> u64 {
+    if bytes == 0 {
+        return 0;
+    }
+    // SAFETY: as in `check`.
+    let Some(mut machine) = (unsafe { guard::machine() }) else { return 1 };
+    let site = SiteId(site as u32);
+    let Some(flags) = heeds(&machine, &[to, from], bytes, site) else { return 1 };
+    if flags != 0 {
+        machine.before_access(flags, from, bytes, false, site);
+        machine.before_access(flags, to, bytes, true, site);
+    }
+    // SAFETY: both ranges were checked.
+    unsafe {
+        std::ptr::copy(from as *const u8, to as *mut u8, bytes as usize);
+        wrote(&mut machine, context, flags);
+    }
+    0
+}
+
+unsafe extern "C" fn fill(context: *mut Context, to: u64, byte: u64, bytes: u64, site: u64) -> u64 {
+    if bytes == 0 {
+        return 0;
+    }
+    // SAFETY: as in `check`.
+    let Some(mut machine) = (unsafe { guard::machine() }) else { return 1 };
+    let site = SiteId(site as u32);
+    let Some(flags) = heeds(&machine, &[to], bytes, site) else { return 1 };
+    if flags != 0 {
+        machine.before_access(flags, to, bytes, true, site);
+    }
+    // SAFETY: the range was checked.
+    unsafe {
+        (to as *mut u8).write_bytes(byte as u8, bytes as usize);
+        wrote(&mut machine, context, flags);
     }
     0
 }

@@ -73,6 +73,7 @@ mod site_tables;
 mod sites;
 mod spin_rounds;
 mod stacks;
+mod states;
 mod symbolic;
 mod sync;
 mod thread;

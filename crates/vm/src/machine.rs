@@ -32,7 +32,7 @@
 use crate::budgets::{NATIVE_STACK, REGISTERS};
 use std::sync::Arc;
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult};
 use rustc_hash::FxHashMap;
 use unravel_code::layout::*;
@@ -125,8 +125,8 @@ pub(crate) struct State {
     pub prune_spins: bool,
     pub skip_rounds: bool,
     pub awaits: bool,
-    /// Slots that are dead, by where a thread is and where a call puts its result.
-    pub dead: FxHashMap<(usize, Option<u32>), std::sync::Arc<[u32]>>,
+    /// Slots that states leave out, by where a frame is.
+    pub dead: FxHashMap<(usize, crate::states::LeftOut), std::sync::Arc<[u32]>>,
     /// The event that is being executed repeats a round of a busy wait, and nobody was asked.
     pub repeats: bool,
     /// The stack at each event, if the scheduler may ask for it; see [`crate::stacks`].
@@ -609,6 +609,7 @@ impl Machine {
         thread.name = name.clone();
         thread.slot = slot;
         thread.registers = registers;
+        thread.native_stack = stack.limit().get() as u64;
         thread.pending.operand = Operand::Thread(id);
         thread.pending.site = site;
         thread.pending.address = STACKS + slot as u64 * STACK_SIZE;

@@ -9,9 +9,7 @@
 //! spinning, they take turns, and every store is watched; once each has come back to a state it was in
 //! before, with no memory changed, none will ever go on: that is a livelock.
 
-use std::hash::{Hash, Hasher};
-
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_trace::*;
 
 use crate::budgets::{
@@ -563,38 +561,6 @@ impl Machine {
             self.finish(Outcome::Discarded);
         }
         self.livelock()
-    }
-
-    /// A hash of everything of its own that decides what a thread does next.
-    pub fn state_hash(&self, index: usize) -> u64 {
-        let thread = &self.threads[index];
-        let mut hasher = FxHasher::default();
-        self.hash_place(index, &mut hasher);
-        let slots = thread.frames.last().map_or(0, |f| {
-            let body = self.program.function(f.function).body.as_ref();
-            // SAFETY: both point into this thread's register stack.
-            let below = unsafe { thread.at.fp.offset_from(thread.registers) } as usize;
-            below + body.map_or(0, |b| b.slots as usize)
-        });
-        // SAFETY: the thread's own registers, which nobody writes while it is stopped.
-        let registers = unsafe { std::slice::from_raw_parts(thread.registers, slots) };
-        registers.hash(&mut hasher);
-        hasher.finish()
-    }
-
-    /// Hashes where a thread is, what it is about to do, and its stack.
-    pub fn hash_place(&self, index: usize, hasher: &mut FxHasher) {
-        let thread = &self.threads[index];
-        (thread.at.pc as usize).hash(hasher);
-        (thread.pending.op as u8, thread.pending.address, thread.pending.bytes).hash(hasher);
-        for frame in &thread.frames {
-            (frame.caller.pc as usize, frame.function.0).hash(hasher);
-        }
-        let bytes = self.memory.stack_top[thread.slot] - thread.locals;
-        // SAFETY: the thread's own stack, which nobody writes while it is stopped.
-        let stack =
-            unsafe { std::slice::from_raw_parts(thread.locals as *const u8, bytes as usize) };
-        stack.hash(hasher);
     }
 
     /// Asks the scheduler a question other than "who", and keeps the answer.

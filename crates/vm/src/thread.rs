@@ -94,6 +94,8 @@ pub(crate) struct Thread {
     pub frames: Vec<Frame>,
     pub at: Cursor,
     pub registers: *mut u64,
+    /// Where its native stack ends, which grows downwards.
+    pub native_stack: u64,
 
     pub pending: Pending,
     pub need: Need,
@@ -235,6 +237,7 @@ impl Thread {
             frames: Vec::with_capacity(32),
             at: Cursor::NOWHERE,
             registers,
+            native_stack: 0,
             pending: Pending {
                 op: Op::Start,
                 address: 0,

@@ -107,15 +107,15 @@ pub struct ProgramFlags {
 #[derive(Debug, Args, Default, Clone)]
 #[command(next_help_heading = "How it is executed")]
 pub struct EngineFlags {
-    /// Interpret everything, or compile what runs often. Results are the same, to the byte.
+    /// Compile what runs often, or interpret everything. Results are the same, to the byte.
     #[arg(long, value_enum, default_value_t, env = "UNRAVEL_ENGINE")]
     pub engine: EngineName,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum EngineName {
-    #[default]
     Interpret,
+    #[default]
     Compiled,
 }
 
