@@ -8,6 +8,7 @@
 //! Attempts are counted as Cortex counts them: executions that were synthesised and asked about. What costs none is asking
 //! about combinations that were observed; how many these were stands in a column of its own.
 
+pub mod logs;
 mod notes;
 pub mod paper;
 pub mod table;

@@ -12,6 +12,7 @@ mod explain;
 mod generated;
 mod hunt;
 mod measure;
+mod native;
 mod rebuild;
 mod record;
 mod scale;
@@ -86,6 +87,9 @@ enum Subject {
     Hunt {
         /// Only corpus cases whose `kind/name` contains this.
         filter: Option<String>,
+        /// From so many logs of native runs that passed, instead of runs of the machine.
+        #[arg(long, value_name = "N")]
+        from_logs: Option<usize>,
     },
     /// CoopREP's evaluation: attempts to replay by heuristic and coverage, time to weigh logs, growth.
     Coop {
@@ -108,6 +112,9 @@ enum Subject {
         /// Keep programs and logs here, a folder a case.
         #[arg(long, value_name = "DIR")]
         keep: Option<PathBuf>,
+        /// Renew the rows of this page.
+        #[arg(long, value_name = "FILE")]
+        page: Option<PathBuf>,
     },
     /// Our own solver and Z3 on the same instances: time, conflicts, memory, growth.
     Solve(solve::SolveFlags),
@@ -157,7 +164,7 @@ impl Subject {
             Subject::Diagnose { filter, .. } => small(filter, "atomicity/a"),
             // It is one of the paper's examples, too.
             Subject::Causes { filter, .. } => small(filter, "real/transmission-1.42"),
-            Subject::Hunt { filter } => small(filter, "atomicity/account"),
+            Subject::Hunt { filter, .. } => small(filter, "atomicity/account"),
             Subject::Coop { filter, draws } => {
                 small(filter, "deadlock/deadlock");
                 *draws = 1;
@@ -185,11 +192,13 @@ fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
         }
         Subject::Causes { filter, repairs: false } => causes::run(filter.as_deref(), scale),
         Subject::Causes { filter, repairs: true } => causes::repairs::run(filter.as_deref()),
-        Subject::Hunt { filter } => hunt::run(filter.as_deref()),
+        Subject::Hunt { filter, from_logs: Some(logs) } => hunt::logs::run(filter.as_deref(), logs),
+        Subject::Hunt { filter, from_logs: None } => hunt::run(filter.as_deref()),
         Subject::Coop { filter, draws } => coop::run(filter.as_deref(), draws, scale),
-        Subject::Rebuild { filter, runs, seconds, keep } => {
+        Subject::Rebuild { filter, runs, seconds, keep, page } => {
             let time = std::time::Duration::from_secs(seconds);
-            rebuild::run(filter.as_deref(), rebuild::Extent { runs, time }, keep.as_deref())
+            let extent = rebuild::Extent { runs, time };
+            rebuild::run(filter.as_deref(), extent, keep.as_deref(), page.as_deref())
         }
         Subject::Solve(flags) => solve::run(&flags, scale),
         Subject::Record => record::run(scale).map(|()| true),

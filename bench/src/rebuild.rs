@@ -7,7 +7,8 @@
 //! looked at by a person; all else has its reason. Optimised code has other lines than the truth in places where calls were
 //! inlined.
 
-use std::ffi::OsString;
+mod page;
+
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -15,10 +16,11 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use unravel_driver::{Compiler, wrap};
 use xtask::corpus::{self, Case, Outcome};
 use xtask::error::Error;
 use xtask::workspace::{self, Profile};
+
+use crate::native;
 
 /// Milliseconds after which a run counts as hanging.
 const HANGS: &str = "2000";
@@ -53,12 +55,18 @@ enum Became {
     Not(String),
 }
 
-pub fn run(filter: Option<&str>, extent: Extent, keep: Option<&Path>) -> Result<bool, Error> {
+pub fn run(
+    filter: Option<&str>,
+    extent: Extent,
+    keep: Option<&Path>,
+    page: Option<&Path>,
+) -> Result<bool, Error> {
     let scratch =
         tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     let tool = copy(&workspace::build_tool(Profile::Release)?, scratch.path())?;
     let noise = noise(scratch.path())?;
     let (mut failed, mut same, mut other) = (0, 0, 0);
+    let mut rows = Vec::new();
     println!("{:34} {:>6}  what became of it", "program", "runs");
     for folder in corpus::cases(filter)? {
         let name = corpus::name(&folder);
@@ -73,6 +81,10 @@ pub fn run(filter: Option<&str>, extent: Extent, keep: Option<&Path>) -> Result<
             other += u32::from(matches!(became, Became::Other(_)));
         }
         println!("{name:34} {row}");
+        rows.push((name, row));
+    }
+    if let Some(page) = page {
+        page::update(page, &rows)?;
     }
     println!(
         "rebuild: of {failed} programs that failed natively {same} are confirmed from the log alone, {other} more as another failure"
@@ -119,13 +131,13 @@ fn measure(tool: &Path, case: &Case, noise: &Path, place: &Path, extent: Extent)
     if let Err(error) = std::fs::create_dir_all(place) {
         return Row::Left(error.to_string());
     }
-    if let Err(why) = build(case, &program) {
+    if let Err(why) = native::build(case, "-O2", &program) {
         return Row::Left(why);
     }
     let (log, begun) = (place.join("run.log"), Instant::now());
     let mut runs = 0;
     while runs < extent.runs && begun.elapsed() < extent.time {
-        let status = match native(case, &program, noise, &log, runs) {
+        let status = match recorded(case, &program, noise, &log, runs) {
             Ok(status) => status,
             Err(error) => return Row::Left(error.to_string()),
         };
@@ -140,23 +152,8 @@ fn measure(tool: &Path, case: &Case, noise: &Path, place: &Path, extent: Extent)
     Row::Silent { runs }
 }
 
-fn build(case: &Case, program: &Path) -> Result<(), String> {
-    let is_cxx = |source: &String| source.ends_with(".cpp") || source.ends_with(".cc");
-    let cxx = case.expect.sources.iter().any(is_cxx);
-    let mut arguments: Vec<OsString> = vec!["-O2".into(), "-g".into()];
-    arguments.extend(case.expect.sources.iter().map(|s| case.folder.join(s).into()));
-    arguments.extend(["-o".into(), program.into(), "-pthread".into(), "-lm".into()]);
-    arguments.extend(case.expect.libs.iter().map(|library| format!("-l{library}").into()));
-    let compiler = if cxx { Compiler::Cxx } else { Compiler::C };
-    match wrap(compiler, arguments) {
-        Ok(0) => Ok(()),
-        Ok(code) => Err(format!("the compiler ended with {code}")),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
 /// One native run, recorded.
-fn native(
+fn recorded(
     case: &Case,
     program: &Path,
     noise: &Path,

@@ -12,6 +12,8 @@ use crate::sys;
 const LSEEK: c_long = 8;
 const PREAD: c_long = 17;
 const FROM_HERE: c_long = 1;
+const STANDARD_INPUT: c_long = 0;
+const NO_FURTHER: c_long = 0;
 
 /// Writes down what the program was given.
 ///
@@ -47,7 +49,7 @@ pub unsafe fn note(count: c_int, arguments: *const *const c_char) {
 unsafe fn copy_standard_input(to: *mut u8, room: usize) -> Option<usize> {
     // SAFETY: the kernel writes no further than it is told. The offset of the descriptor stays where it is.
     unsafe {
-        let begin = sys::syscall(LSEEK, 0 as c_long, 0 as c_long, FROM_HERE);
+        let begin = sys::syscall(LSEEK, STANDARD_INPUT, NO_FURTHER, FROM_HERE);
         if begin < 0 {
             return None;
         }
@@ -55,7 +57,7 @@ unsafe fn copy_standard_input(to: *mut u8, room: usize) -> Option<usize> {
         while length < room {
             let left = (room - length) as c_long;
             let read =
-                sys::syscall(PREAD, 0 as c_long, to.add(length), left, begin + length as c_long);
+                sys::syscall(PREAD, STANDARD_INPUT, to.add(length), left, begin + length as c_long);
             match read {
                 0 => return Some(length),
                 1.. => length += read as usize,
