@@ -34,7 +34,7 @@ pub fn table(lab: &Lab) -> Table {
         rows: cells.collect(),
         remarks: vec![
             "Partial logs, their merging and attempts to replay are measured by `cargo xtask bench coop`. Not measured: the overhead of \
-             recording access vectors, which native programs cannot do yet."
+             recording access vectors in native programs."
                 .into(),
             "Deadlock has no argument: its two threads take two locks each, once, and a failing run ends there. The failing run nearest in length \
              counts, and it ends at the failure, which of BoundedBuffer and TwoStage comes early however much there is to do."

@@ -40,7 +40,7 @@ pub use enforce::{Enforced, Kept};
 pub use escape::{Escape, escape};
 pub use generate::generate;
 pub use log::{Ending, FailureSite, Log, LogId, Who};
-pub use native::{NativeError, NativeLog, Plan, plan, read_native};
+pub use native::{Lines, NativeError, NativeLog, Plan, plan, read_native};
 pub use oracle::{Attempts, Oracle, Replayed, Tried};
 pub use profile::{Coverage, Draw, Profile, ProfileError, draw};
 pub use recorder::{Recorder, record};

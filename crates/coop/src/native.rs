@@ -110,6 +110,9 @@ pub enum NativeError {
     OtherBuild { path: PathBuf },
 }
 
+/// By address in the program's file: its lines, innermost first.
+pub type Lines<'a> = dyn FnMut(&[u64]) -> Vec<Vec<(String, u32)>> + 'a;
+
 /// The log of a native run.
 #[derive(Clone, Debug)]
 pub struct NativeLog {
@@ -125,7 +128,7 @@ pub fn read_native(
     profile: &Profile,
     program: &Program,
     id: LogId,
-    lines: &mut dyn FnMut(&[u64]) -> Vec<Vec<(String, u32)>>,
+    lines: &mut Lines<'_>,
 ) -> Result<NativeLog, NativeError> {
     let run = LogFile::open(path)?;
     let beside = PathBuf::from(format!("{}{}", path.display(), vectors::SUFFIX));
@@ -148,7 +151,7 @@ fn ending(
     run: &LogFile,
     file: &VectorFile,
     program: &Program,
-    lines: &mut dyn FnMut(&[u64]) -> Vec<Vec<(String, u32)>>,
+    lines: &mut Lines<'_>,
 ) -> Result<Option<Ending>, NativeError> {
     let raw = &run.ending;
     let kind = match raw.kind {

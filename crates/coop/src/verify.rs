@@ -1,4 +1,4 @@
-//! Whether a log tells what happened: the machine follows its orders, and must come to the same vectors and the same end.
+//! Whether a log tells what happened (CoopREP has no such check): the machine follows its orders, and must come to the same vectors and the same end.
 //!
 //! A complete log leaves nothing open that threads share, so a recorder that lies (an entry that is not one step with its access, an access that is missed, an
 //! element that is taken for another) shows here: orders contradict each other, or a vector comes out otherwise. A partial log leaves the rest

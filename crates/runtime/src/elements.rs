@@ -563,11 +563,9 @@ pub extern "C" fn __unravel_av_after(what: u32, object: u64, other: u64, site: u
                 leave_all(&touched, me);
                 takes(object, &touched);
             }
-            AFTER if result == 0 || result == sys::EOWNERDEAD => {
-                if class != MUTEX_BYTES || !taken_again(object) {
-                    enter_and_leave(&touched, me);
-                }
-            }
+            AFTER if result != 0 && result != sys::EOWNERDEAD => {}
+            AFTER if class == MUTEX_BYTES && taken_again(object) => {}
+            AFTER => enter_and_leave(&touched, me),
             TAKES if result == 0 => {
                 enter_and_leave(&touched, me);
                 takes(object, &touched);

@@ -95,7 +95,10 @@ fn number(name: &core::ffi::CStr, otherwise: u64) -> u64 {
 /// Where the log is, null if there is none.
 pub fn log_path() -> *const c_char {
     // SAFETY: written before anybody else runs.
-    unsafe { (*(&raw const WANTED)).path }
+    unsafe {
+        let wanted: *const Wanted = &raw const WANTED;
+        (*wanted).path
+    }
 }
 
 /// `UNRAVEL_LOG`: the file. `UNRAVEL_INPUTS=1`: with what the program was given. `UNRAVEL_FLIGHT`: megabytes a thread, and a whole log without it. `UNRAVEL_SYNC=0`: paths alone.

@@ -36,6 +36,10 @@ impl Bench {
         if profile.mode == Mode::Blocks {
             return Err(CliError::NativeBlocks);
         }
+        // What is compiled has its sites as they are without.
+        if self.loaded.input.limits.uninit.fails {
+            return Err(CliError::NativeUninit);
+        }
         let built = &self.loaded.built;
         let name = &self.loaded.reference.name;
         let load = |source| CliError::Load { program: name.clone(), source };
