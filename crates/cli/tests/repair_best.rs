@@ -209,3 +209,33 @@ int main(void)
         ],
     );
 }
+
+#[test]
+fn what_nobody_announces_gets_a_signal() {
+    let repair = best("quiet-till", &corpus("explained/quiet_till/quiet_till.c"));
+    expect(&repair, "signalling", &["+pthread_cond_signal(&emptied);"]);
+    let repair = best("quiet-release", &corpus("explained/quiet_release/quiet_release.cc"));
+    expect(&repair, "signalling", &["+back.notify_one();"]);
+}
+
+/// What is demanded holds in no run that comes to it: a patch by which nobody asks any more mends nothing.
+#[test]
+fn a_check_that_is_only_avoided_is_not_mended() {
+    let directory = directory("repair-best-avoided");
+    let program = "#include <assert.h>\n#include <pthread.h>\n\
+        static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n\
+        static int paid, shipped, stock = 5;\n\
+        static void *pay(void *a) { pthread_mutex_lock(&lock); stock += 2; paid = 1; pthread_mutex_unlock(&lock); return a; }\n\
+        static void *ship(void *a) { pthread_mutex_lock(&lock); stock -= 3; shipped = 1; pthread_mutex_unlock(&lock); return a; }\n\
+        static void *audit(void *a) {\n    pthread_mutex_lock(&lock);\n    if (paid && shipped)\n\
+        \x20       assert(stock == 0);\n    pthread_mutex_unlock(&lock);\n    return a;\n}\n\
+        int main(void) {\n    pthread_t t[3];\n    pthread_create(&t[0], 0, audit, 0);\n\
+        \x20   pthread_create(&t[1], 0, pay, 0);\n    pthread_create(&t[2], 0, ship, 0);\n\
+        \x20   for (int i = 0; i < 3; i++)\n        pthread_join(t[i], 0);\n    return 0;\n}\n";
+    write(&directory, "audit.c", program);
+    let said = says(&directory, &["repair", "--json", "audit.c"], FINDING);
+    let said: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(said["repairs"].as_array().map(Vec::len), Some(0), "{said:#}");
+    let reasons = said["rejected"].to_string();
+    assert!(reasons.contains("avoided, not mended"), "{reasons}");
+}

@@ -6,7 +6,7 @@
 
 use unravel_execute::{Laboratory, Limit};
 use unravel_strategies::{Random, RunToBlock, YoungestFirst};
-use unravel_trace::{Detail, Executor, Input, Place, Run, Scheduler, Want};
+use unravel_trace::{Detail, Executor, Input, Place, Run, Scheduler, Verb, Want};
 
 use crate::budgets::RUNS_TO_CHECK;
 use crate::spots::Files;
@@ -61,8 +61,10 @@ pub fn is_reached(
 }
 
 fn comes_to(run: &Run, lines: &[Lines]) -> bool {
-    let places = run.trace.events.iter().filter_map(|event| run.trace.place(event));
-    places.into_iter().any(|place| {
+    // That a check fails is an event, that it holds is none: only what it looks at tells that it was asked.
+    let looks = run.trace.events.iter().filter(|event| event.kind.does() != Verb::Asserts);
+    let mut places = looks.filter_map(|event| run.trace.place(event));
+    places.any(|place| {
         let is_it = |l: &Lines| l.numbers.contains(&place.line) && l.file == base(&place.file);
         lines.iter().any(is_it)
     })

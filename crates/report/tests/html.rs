@@ -277,20 +277,22 @@ fn repairs_stand_below_the_causes_with_their_diffs() {
 }
 
 #[test]
-fn an_explanation_ends_with_all_causes_and_repairs() {
+fn an_explanation_has_its_repair_beside_the_bug_and_ends_with_all_causes() {
     let page = page(explained::repaired());
     assert_has(
         &page,
         &[
             "2 causes; 2 of 27 classes of schedules fail complete: all 27 classes of schedules",
             "Cause 2 of 2: atomicity violation",
-            "Repair 1 of 2 a new mutex around bank.c:5 to 6 and bank.c:10 to 11",
+            "Repair: a new mutex around bank.c:5 to 6 and bank.c:10 to 11",
+            "Repair 2 of 2",
             "patch -p1 < unravel-out/bank-repair-1.diff",
             "Tried, and no repair",
         ],
     );
-    let (bug, causes) = (page.find("id=\"bug-1\""), page.find("id=\"cause-1\""));
-    assert!(bug < causes && causes < page.find("id=\"repair-1\""), "in this order");
+    let at = |id: &str| page.find(&format!("id=\"{id}\"")).expect(id);
+    let order = ["bug-1", "repair-1", "cause-1", "repair-2"].map(at);
+    assert!(order.is_sorted(), "the best repair stands beside its bug: {order:?}");
     assert_eq!(page.matches("id=\"bug-1\"").count(), 1, "the failures are told once");
     let without = self::page(explained::several());
     assert!(!without.contains("class=\"causes\"") && !without.contains("repair-1"));
