@@ -24,6 +24,7 @@ fn profile() -> Profile {
         seen: table.clone(),
         table,
         sites: Vec::new(),
+        touching: Vec::new(),
         visible: VisibleSet::default(),
         runs: 1,
     };
