@@ -243,7 +243,8 @@ fn is_confirmed(test: &str, source: &str, kind: &str) {
         let note = json["notes"][0].as_str().unwrap_or_default();
         assert!(note.starts_with("rebuilt from run.log"), "{json}");
     }
-    let trace = format!("unravel-out/run-{kind}-log.trace");
+    // The rebuilt program goes by the name that the recorded one had.
+    let trace = format!("unravel-out/program-{kind}-log.trace");
     let replayed = said(&directory, &["replay", &trace], FINDING);
     assert!(replayed.contains(kind), "{replayed}");
 }

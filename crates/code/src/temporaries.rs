@@ -6,9 +6,10 @@
 //! block, or behind a call within it, where the frame holds what it held when the call was made.
 //!
 //! *Errs* towards no temporary: what is passed or returned in several slots, results of calls, and what is treated as
-//! bytes are none.
+//! bytes are none; nor is what names are made of, since whoever records an event looks at it in frames further up
+//! ([`crate::Program::handed`]).
 
-use crate::code::{Reg, Target};
+use crate::code::{Inst, Reg, Target};
 use crate::model::{Body, Program};
 use crate::operands::{Operand, operands, targets};
 
@@ -65,6 +66,14 @@ pub fn temporaries(program: &Program, body: &Body) -> Vec<Temporary> {
             }
         });
     }
+    for inst in &body.code {
+        if let Inst::Call { call, .. } | Inst::CallIndirect { call, .. } = inst {
+            let handed = program.handed.get(call).into_iter().flatten();
+            let args = &program.call(*call).args;
+            let named = handed.filter_map(|handed| args.get(handed.position as usize));
+            named.for_each(|arg| found[arg.reg as usize] = Found::No);
+        }
+    }
     let temporary = |(slot, found): (Reg, Found)| match found {
         Found::In { written, read, .. } => Some(Temporary { slot, written, read }),
         _ => None,
@@ -107,7 +116,6 @@ mod tests {
     use unravel_trace::SiteId;
 
     use super::*;
-    use crate::code::Inst;
 
     fn of(code: Vec<Inst>) -> Vec<Temporary> {
         let body = Body { code, slots: 8, params: vec![(0, 1)], ..Body::default() };

@@ -60,6 +60,7 @@ fn names_are_resolved() {
             "value": "200",
             "old_value": null,
             "place": { "function": "worker", "file": "src/bank.c", "line": 13, "column": 5 },
+            "wrapped": null,
         })
     );
     let lines: Vec<&Value> =

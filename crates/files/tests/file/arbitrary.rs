@@ -166,7 +166,8 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn place() -> impl Strategy<Value = Place> {
-    (text(), text(), any::<u32>(), any::<u32>()).prop_map(|(function, file, line, column)| Place {
+    // The highest bit of a column says in files that the place is a wrapper's.
+    (text(), text(), any::<u32>(), 0..1u32 << 31).prop_map(|(function, file, line, column)| Place {
         function: function.into(),
         file: file.into(),
         line,

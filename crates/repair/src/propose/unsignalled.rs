@@ -16,6 +16,8 @@ use crate::spots::{Files, position, spots};
 
 /// What a signal costs; waking all costs one more, because one is what people write.
 const SIGNAL: u64 = 2;
+/// What it costs more if the condition is signalled elsewhere: then another signal is the more likely fault than a missing one.
+const ANOTHER: u64 = 4;
 
 /// Signals after what causes write, of every condition that their functions wait for and nobody signals behind it.
 pub fn unsignalled(
@@ -66,20 +68,29 @@ fn after(source: &Source, file: &str, at: crate::source::Position) -> Vec<(Strin
         said.iter().any(|signal| signal.condition == condition && !waits(&signal.call))
     };
     let mut offers: Vec<(String, Edit, u64)> = Vec::new();
-    for Signal { condition, call } in signals(source, 0..source.text().len()) {
-        if !waits(&call) || is_said(&condition) {
+    let all = signals(source, 0..source.text().len());
+    for Signal { condition, call } in &all {
+        if !waits(call) || is_said(condition) {
             continue;
         }
-        for (extra, all) in [(0, false), (1, true)] {
-            let Some(text) = statement(&call.name, call.arguments.first(), all) else { continue };
-            let whom = if all { "all who wait" } else { "who waits" };
+        let another =
+            if all.iter().any(|signal| signal.condition == *condition && !waits(&signal.call)) {
+                ANOTHER
+            } else {
+                0
+            };
+        for (extra, wakes_all) in [(0, false), (1, true)] {
+            let Some(text) = statement(&call.name, call.arguments.first(), wakes_all) else {
+                continue;
+            };
+            let whom = if wakes_all { "all who wait" } else { "who waits" };
             let title = format!(
                 "{} (line {}) signals `{condition}` to {whom}",
                 region.function, region.first_line
             );
             let edit = Edit::after(file, &region, &text);
             if !offers.iter().any(|(_, known, _)| *known == edit) {
-                offers.push((title, edit, SIGNAL + extra));
+                offers.push((title, edit, SIGNAL + extra + another));
             }
         }
     }
