@@ -7,7 +7,8 @@
 //! A function is a wrapper if it is short, has no loop, is only ever called by its name, and does nothing that another thread could
 //! notice but one operation (or a signal and the release of a lock, or a wait and a release): it writes no memory but its own locals, and,
 //! if it is a constructor, the object. An atomic access must be to the object that it is handed, or to a member of it: `load(&x)` and
-//! `enter(&gate)` are wrappers, `next_ticket()` is code that has something to say. What only happens before the program ends, and calls that do neither, are left aside.
+//! `enter(&gate)` are wrappers, `next_ticket()` is code that has something to say. So is a function that frees what its object points to;
+//! one that frees just what it is handed is a wrapper. What only happens before the program ends, and calls that do neither, are left aside.
 //!
 //! Errs on the side of too few: what is not found is shown at its own line, as before, and can be named by hand
 //! ([`mark_named`]). *Not found*: functions that are called by pointer or virtually, spin locks (they loop), lambdas.
@@ -28,8 +29,17 @@ enum Operation {
     Wait,
     Signal,
     Atomic,
-    /// Anything else that takes an object: set up, torn down, tried, posted, allocated, freed.
+    Free,
+    /// Anything else that takes an object: set up, torn down, tried, posted, allocated.
     Other,
+}
+
+impl Operation {
+    /// Whether only what the function is handed can be meant: a function that frees a member of its object, or counts in a
+    /// global, decides what is freed or counted, and its line is the one to look at.
+    fn is_of_what_is_handed(self) -> bool {
+        matches!(self, Operation::Atomic | Operation::Free)
+    }
 }
 
 /// What the functions that the program does not define do, by how their names begin; the first that fits.
@@ -73,9 +83,9 @@ const OPERATIONS: [(&str, Operation); 43] = [
     ("realloc", Operation::Other),
     ("aligned_alloc", Operation::Other),
     ("posix_memalign", Operation::Other),
-    ("free", Operation::Other),
+    ("free", Operation::Free),
     ("_Zn", Operation::Other),
-    ("_Zd", Operation::Other),
+    ("_Zd", Operation::Free),
     ("__atomic_", Operation::Atomic),
 ];
 
@@ -203,7 +213,9 @@ impl<'p> Search<'p> {
                     let is_handed =
                         || self.first_argument(call).is_some_and(|reg| handed.contains(&reg));
                     match operation {
-                        Some(Operation::Atomic) if !is_handed() => return None,
+                        Some(operation) if operation.is_of_what_is_handed() && !is_handed() => {
+                            return None;
+                        }
                         None if writes(name) => return None,
                         _ => operation,
                     }
@@ -252,9 +264,9 @@ impl<'p> Search<'p> {
         let called = self.program.function(callee).body.as_ref().ok_or(())?;
         if let Some(operation) = self.wrappers.get(&callee) {
             let is_handed = first.is_some_and(|reg| handed.contains(&reg));
-            return match operation {
-                Operation::Atomic if !is_handed => Err(()),
-                operation => Ok(Some(*operation)),
+            return match operation.is_of_what_is_handed() && !is_handed {
+                true => Err(()),
+                false => Ok(Some(*operation)),
             };
         }
         if is_end(called) {
@@ -271,7 +283,7 @@ impl<'p> Search<'p> {
             Effect::Synchronises if is_library => {
                 let operation = self.of_library(callee, 8).ok_or(())?;
                 let is_handed = first.is_some_and(|reg| handed.contains(&reg));
-                if operation == Operation::Atomic && !is_handed {
+                if operation.is_of_what_is_handed() && !is_handed {
                     return Err(());
                 }
                 Ok(Some(operation))
