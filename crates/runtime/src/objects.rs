@@ -17,25 +17,31 @@ const WAYS: usize = 4;
 const SHARED: usize = 1024;
 
 /// One a cache line: threads that hold different objects do not meet here.
-#[repr(align(64))]
-struct Place {
+#[repr(C, align(64))]
+pub struct Place {
     /// The address; 0 until somebody takes the place.
-    object: AtomicU64,
+    pub object: AtomicU64,
     /// The next stamp, minus [`FIRST`].
-    next: AtomicU64,
+    pub next: AtomicU64,
 }
 
 #[repr(align(64))]
 struct Counter(AtomicU64);
 
 /// All zero, so they take no room in the program's file.
-static TABLE: [Place; PLACES] =
+pub static TABLE: [Place; PLACES] =
     [const { Place { object: AtomicU64::new(0), next: AtomicU64::new(0) } }; PLACES];
 static COUNTERS: [Counter; SHARED] = [const { Counter(AtomicU64::new(0)) }; SHARED];
 
 /// Stamps of operations are even, from 2 on; an odd one lies between two of them.
 const FIRST: u64 = 2;
-const STEP: u64 = 2;
+pub const STEP: u64 = 2;
+/// A stamp after this one may soon need more than 32 bits.
+pub const LAST_SHORT: u64 = (1 << 31) - 1;
+
+/// The first place of an object is the product of its address and this, shifted.
+pub const HASH: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const SHIFT: u32 = u64::BITS - PLACES.trailing_zeros();
 
 /// An object with its counter.
 #[derive(Clone, Copy)]
@@ -48,7 +54,7 @@ pub struct Object {
 }
 
 fn hash(address: u64) -> u64 {
-    address.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    address.wrapping_mul(HASH)
 }
 
 fn place(number: usize) -> &'static Place {
@@ -59,19 +65,12 @@ fn place(number: usize) -> &'static Place {
 impl Object {
     #[inline(always)]
     pub fn of(address: u64) -> Object {
-        match Object::known(address) {
-            Some(object) => object,
-            None => Object::search(address, (hash(address) >> 50) as usize),
-        }
-    }
-
-    /// If it stands at the first place that is looked at.
-    #[inline(always)]
-    pub fn known(address: u64) -> Option<Object> {
-        let number = (hash(address) >> 50) as usize;
+        let number = (hash(address) >> SHIFT) as usize;
         let first = place(number);
-        let here = first.object.load(Ordering::Relaxed) == address;
-        here.then_some(Object { name: number as u64, counter: &first.next, own: true })
+        match first.object.load(Ordering::Relaxed) == address {
+            true => Object { name: number as u64, counter: &first.next, own: true },
+            false => Object::search(address, number),
+        }
     }
 
     #[cold]
@@ -87,12 +86,6 @@ impl Object {
             }
         }
         Object { name: address, counter: shared(address), own: false }
-    }
-
-    /// Whether its stamps may soon need more than 32 bits, or do.
-    #[inline(always)]
-    pub fn is_late(self) -> bool {
-        self.counter.load(Ordering::Relaxed) >> 31 != 0
     }
 
     /// The stamp of an operation by who holds it alone.

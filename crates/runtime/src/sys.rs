@@ -228,7 +228,7 @@ thread_local!(stream, set_stream, "__unravel_stream");
 pub struct Real {
     name: &'static core::ffi::CStr,
     version: Option<&'static core::ffi::CStr>,
-    address: AtomicUsize,
+    pub address: AtomicUsize,
 }
 
 impl Real {

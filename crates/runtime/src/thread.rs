@@ -45,7 +45,7 @@ pub struct Stream {
     pub pointer: usize,
     /// Where handlers write; null until the first one.
     pub handlers: *mut Stream,
-    entry: *mut ThreadEntry,
+    pub entry: *mut ThreadEntry,
     window: *mut u8,
     window_bytes: usize,
     segment: usize,
@@ -217,16 +217,10 @@ impl Stream {
     #[inline(always)]
     pub fn pending(&self, kind: u8, object: u64) {
         if self.kept {
-            self.pending_kept(kind, object);
-        }
-    }
-
-    /// The same of a stream that is kept.
-    #[inline(always)]
-    pub fn pending_kept(&self, kind: u8, object: u64) {
-        // SAFETY: the entry is this thread's own; kept streams have one.
-        unsafe {
-            (&raw mut (*self.entry).pending).write_volatile(u64::from(kind) << 56 | object);
+            // SAFETY: the entry is this thread's own; kept streams have one.
+            unsafe {
+                (&raw mut (*self.entry).pending).write_volatile(u64::from(kind) << 56 | object);
+            }
         }
     }
 
