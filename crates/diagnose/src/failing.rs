@@ -1,9 +1,12 @@
 //! The failing run: replayed, modelled, with fewer context switches.
 
+use rustc_hash::FxHashSet;
 use unravel_execute::Laboratory;
 use unravel_results::{Effort, Needed, Observed};
-use unravel_solve::{Evaluator, Model, Verdict};
-use unravel_trace::{BugId, Detail, Deviated, Failure, FailureKind, Run, Step, Symbolic};
+use unravel_solve::{CheckId, Evaluator, Model, Verdict};
+use unravel_trace::{
+    BugId, Condition, Detail, Deviated, Failure, FailureKind, Otherwise, Place, Run, Step, Symbolic,
+};
 
 use crate::calls::Calls;
 use crate::modelled::schedule;
@@ -74,26 +77,47 @@ pub fn usable_model(failing: &Failing, notes: &mut Vec<String>) -> Option<Model>
     None
 }
 
-/// Replaces the failing run by one with fewer context switches, if there is one.
+/// Replaces the failing run by one with fewer context switches, if there is one: that fails in the same way, and may do so earlier; else one that
+/// fails at the very same step.
 pub fn reduce_switches(lab: &mut Laboratory<'_>, failing: &mut Failing, effort: &mut Effort) {
     let Some(model) = usable_model(failing, &mut Vec::new()) else { return };
     let Some(observed) = model.observed() else { return };
-    let (order, evaluated) = reduce(&model, &observed, lab.limit());
-    effort.evaluated += evaluated;
-    if order == observed {
-        return;
+    let earlier = earlier_failures(&model, failing);
+    let candidates: [&dyn Fn(CheckId) -> bool; 2] = [&|check| earlier.contains(&check), &|_| false];
+    for same in candidates.into_iter().skip(usize::from(earlier.is_empty())) {
+        let (order, evaluated) = reduce(&model, &observed, same, lab.limit());
+        effort.evaluated += evaluated;
+        if order == observed {
+            continue;
+        }
+        let mut evaluator = Evaluator::new(&model);
+        evaluator.evaluate(&order);
+        let choices = evaluator.choices().to_vec();
+        let visible = &failing.observed.schedule.visible;
+        let shorter =
+            schedule(&model, &failing.observed.trace, evaluator.performed(), choices, visible);
+        let run = lab.replay(&shorter, Detail::Symbolic);
+        let better = ending(&run.outcome, &failing.bug) == Ending::Failed
+            && run.deviated.len() <= failing.deviated.len()
+            && run.schedule.context_switches() < failing.observed.schedule.context_switches();
+        if better && let Some(new) = Failing::new(run) {
+            *failing = new;
+            return;
+        }
     }
-    let mut evaluator = Evaluator::new(&model);
-    evaluator.evaluate(&order);
-    let choices = evaluator.choices().to_vec();
-    let visible = &failing.observed.schedule.visible;
-    let shorter =
-        schedule(&model, &failing.observed.trace, evaluator.performed(), choices, visible);
-    let run = lab.replay(&shorter, Detail::Symbolic);
-    let better = ending(&run.outcome, &failing.bug) == Ending::Failed
-        && run.deviated.len() <= failing.deviated.len()
-        && run.schedule.context_switches() < failing.observed.schedule.context_switches();
-    if better && let Some(new) = Failing::new(run) {
-        *failing = new;
-    }
+}
+
+/// Checks that the recorded run passed, at the line where it failed at last.
+fn earlier_failures(model: &Model, failing: &Failing) -> FxHashSet<CheckId> {
+    let line = |place: &Place| (place.file.clone(), place.line);
+    let Some(wanted) = failing.failure.stack.first().map(line) else {
+        return FxHashSet::default();
+    };
+    let is_it = |condition: &Condition| {
+        let site = failing.observed.trace.site(condition.site);
+        condition.otherwise == Otherwise::Fails
+            && site.is_some_and(|site| line(&site.place) == wanted)
+    };
+    let checks = model.checks().iter().enumerate().filter(|(_, condition)| is_it(condition));
+    checks.map(|(index, _)| CheckId(index as u32)).collect()
 }

@@ -285,7 +285,7 @@ fn complete(model: &Model, mut order: Vec<StepId>, next: &mut [usize]) -> Option
 
 /// Fewer context switches, all steps kept.
 pub fn reduce_fully(model: &Model, order: Vec<StepId>) -> (Vec<StepId>, u64) {
-    let (mut reduced, evaluated) = reduce(model, &order, Limit::default());
+    let (mut reduced, evaluated) = reduce(model, &order, &|_| false, Limit::default());
     let there: std::collections::HashSet<StepId> = reduced.iter().copied().collect();
     reduced.extend(order.into_iter().filter(|step| !there.contains(step)));
     (reduced, evaluated)

@@ -3,22 +3,31 @@
 //!
 //! Two segments of one thread become one by moving the later up to the earlier or the earlier down to the later; a
 //! thread's last segment may go altogether. A move that still fails and has fewer switches is kept; until none does.
+//!
+//! Deviates: a check that the thread passed in the recorded run and fails now is a failure too, if the caller says that it is the same one: a
+//! loop that asserts in every round may fail in an earlier one. (The recorded path ends there; execution has the last word.)
 
 use unravel_execute::Limit;
-use unravel_solve::{Evaluator, Model, StepId, Verdict};
+use unravel_solve::{CheckId, Evaluator, Model, StepId, Verdict};
 use unravel_trace::ThreadId;
 
 use crate::budgets::REDUCE_STEPS;
 
-/// A failing order with as few context switches as the moves can reach, and how many orders were evaluated.
-pub fn reduce(model: &Model, order: &[StepId], limit: Limit<'_>) -> (Vec<StepId>, u64) {
+/// A failing order with as few context switches as the moves can reach, and how many orders were evaluated. `same` says of a check whether it
+/// fails as the recorded run does.
+pub fn reduce(
+    model: &Model,
+    order: &[StepId],
+    same: &dyn Fn(CheckId) -> bool,
+    limit: Limit<'_>,
+) -> (Vec<StepId>, u64) {
     let mut evaluator = Evaluator::new(model);
     // Requests are not executed: they have no place in a schedule.
     let (requests, executed): (Vec<StepId>, Vec<StepId>) =
         order.iter().partition(|step| model.is_request(**step));
     let segments = split(model, &executed);
     let mut reduction =
-        Reduction { model, segments, requests, evaluated: 0, left: REDUCE_STEPS, limit };
+        Reduction { model, segments, requests, same, evaluated: 0, left: REDUCE_STEPS, limit };
     while reduction.pass(&mut evaluator) && reduction.left > 0 {}
     ([reduction.segments.concat(), reduction.requests].concat(), reduction.evaluated)
 }
@@ -28,6 +37,7 @@ struct Reduction<'m> {
     segments: Vec<Vec<StepId>>,
     /// Of a deadlock.
     requests: Vec<StepId>,
+    same: &'m dyn Fn(CheckId) -> bool,
     evaluated: u64,
     left: usize,
     limit: Limit<'m>,
@@ -85,7 +95,12 @@ impl Reduction<'_> {
         let order = [moved.concat(), self.requests.clone()].concat();
         self.left = self.left.saturating_sub(order.len());
         self.evaluated += 1;
-        if !matches!(evaluator.evaluate(&order), Verdict::Fails { .. }) {
+        let fails = match evaluator.evaluate(&order) {
+            Verdict::Fails { .. } => true,
+            Verdict::Leaves { check, passed: false, .. } => (self.same)(check),
+            Verdict::Leaves { .. } | Verdict::Passes | Verdict::Blocked { .. } => false,
+        };
+        if !fails {
             return None;
         }
         // What comes after the failure does not happen.

@@ -94,9 +94,10 @@ impl Rules {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Nondet {
     Seed(u64),
-    /// These values in order of the calls, then zeros.
+    /// These values in order of the calls, then others, always the same. (Not zeros: a run that leaves the one whose values these are would
+    /// hardly ever end where a loop asks whether to go on.)
     List(Vec<u64>),
-    /// The values of each thread in order of its own calls, then zeros: for orders of threads that nobody has run yet.
+    /// The values of each thread in order of its own calls, then others: for orders of threads that nobody has run yet.
     ByThread(Vec<(ThreadName, Vec<u64>)>),
 }
 

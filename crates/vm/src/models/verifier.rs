@@ -77,10 +77,11 @@ pub(crate) fn is_nondet(name: &str) -> bool {
 /// Where nondeterministic values come from, and which ones came.
 #[derive(Debug, Default)]
 pub(crate) struct NondetSource {
+    /// Where values come from that no list has.
     random: Rng,
     list: Option<Vec<u64>>,
-    /// By thread, what is left.
-    by_thread: Option<FxHashMap<ThreadName, VecDeque<u64>>>,
+    /// By thread, what is left, and where its values come from then: not from what others asked for.
+    by_thread: Option<FxHashMap<ThreadName, (VecDeque<u64>, Rng)>>,
     log: Vec<u64>,
     /// By thread, how many values it was given.
     given: Vec<u32>,
@@ -94,7 +95,7 @@ impl NondetSource {
             Nondet::List(values) => self.list = Some(values.clone()),
             Nondet::ByThread(threads) => {
                 let values = |(name, values): &(ThreadName, Vec<u64>)| {
-                    (name.clone(), values.iter().copied().collect())
+                    (name.clone(), (values.iter().copied().collect(), own_random(name)))
                 };
                 self.by_thread = Some(threads.iter().map(values).collect());
             }
@@ -103,16 +104,16 @@ impl NondetSource {
 
     fn next(&mut self, thread: &ThreadName, bits: u8) -> u64 {
         let value = match (&self.list, &mut self.by_thread) {
-            (Some(values), _) => values.get(self.log.len()).copied().unwrap_or(0),
-            (None, Some(threads)) => {
-                threads.get_mut(thread).and_then(VecDeque::pop_front).unwrap_or(0)
+            (Some(values), _) => {
+                let known = values.get(self.log.len()).copied();
+                known.unwrap_or_else(|| drawn(&mut self.random))
             }
-            // Mostly small numbers: programs compare them with small constants. Sometimes any.
-            (None, None) => match self.random.word() % 8 {
-                0 => self.random.word(),
-                1 => 0u64.wrapping_sub(self.random.word() % 16),
-                _ => self.random.word() % 16,
-            },
+            (None, Some(threads)) => {
+                let own = || (VecDeque::new(), own_random(thread));
+                let (known, random) = threads.entry(thread.clone()).or_insert_with(own);
+                known.pop_front().unwrap_or_else(|| drawn(random))
+            }
+            (None, None) => drawn(&mut self.random),
         };
         let value = value & crate::arith::mask(bits);
         self.log.push(value);
@@ -131,6 +132,19 @@ impl NondetSource {
     pub fn take_log(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.log)
     }
+}
+
+/// Mostly small numbers: programs compare them with small constants. Sometimes any.
+fn drawn(random: &mut Rng) -> u64 {
+    match random.word() % 8 {
+        0 => random.word(),
+        1 => 0u64.wrapping_sub(random.word() % 16),
+        _ => random.word() % 16,
+    }
+}
+
+fn own_random(thread: &ThreadName) -> Rng {
+    Rng::new(thread.0.iter().fold(0, |seed, child| Rng::derive(seed, u64::from(*child))))
 }
 
 /// The next value of the current thread, and its symbol if it is to be one.
