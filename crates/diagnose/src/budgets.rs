@@ -109,8 +109,8 @@ unravel_trace::budgets! {
     /// Rounds of a closure. What it has not refuted by then counts as possible.
     CLOSURE_ROUNDS: usize = 40;
 
-    /// Work of trying shields.
-    SHIELD_WORK: u64 = 160_000_000;
+    /// Work of trying shields: some seconds at most. Runs that fail early may be short where those that pass are long, and thorough trials are of the latter.
+    SHIELD_WORK: u64 = 800_000_000;
     /// Schedules that show that a shield does not help.
     QUICK_TRIAL: u64 = 48;
     /// So many questions of a waiting thread to the environment are tried for being its last wait.
