@@ -61,10 +61,39 @@ pub const ENTRY_MOST: u32 = 0xffff;
 /// The metadata by which instructions and globals are found again.
 pub const MARK: &str = "unravel.mark";
 
+/// An element as the program's own code and the runtime use it while it runs, one a cache line: threads that access different elements do not
+/// meet here. What stands at which offset is also known to `crates/instrument/src/elements/template.ll`.
+#[repr(C, align(64))]
+pub struct Element {
+    /// The slot of the thread that owns it; null if whoever accesses it takes its lock, and anything else if that is just changing.
+    pub owner: *mut u8,
+    /// The entry that was written last.
+    pub at: *mut u32,
+    /// Who accesses it while nobody owns it: a thread's number plus one.
+    pub lock: u64,
+    /// Where the room that was got so far ends.
+    pub end: *mut u32,
+    /// Null if the element was never logged.
+    pub entry: *mut ElementEntry,
+    /// Where its last entry was when it got its owner.
+    pub owned_from: *mut u32,
+    /// Accesses of one thread on end while nobody owned it, and how many make it the owner.
+    pub streak: u32,
+    pub threshold: u32,
+    /// 1 while it is logged.
+    pub logged: u32,
+}
+
+/// The byte of a site that logs: whether it does, and whether it does where memory has no name.
+pub const FLAG_ON: u8 = 1;
+pub const FLAG_UNNAMED: u8 = 2;
+
 /// What a site does, in [`SiteEntry::kind`].
 pub const SITE_PLAIN: u32 = 0;
 /// Its elements depend on the address only if that is in a global; see [`SiteEntry::first`].
 pub const SITE_BY_ADDRESS: u32 = 1;
+/// A sync operation on one element: it logs before there are threads, too.
+pub const SITE_SYNC: u32 = 2;
 
 /// A site that is logged: which elements it touches where memory has no name.
 #[repr(C)]
@@ -90,8 +119,9 @@ pub struct Table {
     pub site_table: *const SiteEntry,
     pub lists: *const u32,
     pub range_table: *const Range,
-    /// By element: 0 if some of its accesses could not be wrapped.
+    /// By element: 0 if some of its accesses could not be wrapped, or if the program was built for others.
     pub logged: *const u32,
+    pub element_table: *mut Element,
 }
 
 /// The class of a whole global.
