@@ -345,7 +345,7 @@ impl Log {
             if word(&entry[4..]) != 0 {
                 return Err(problem(std::io::Error::other("an element is lost")));
             }
-            let mut at = vectors::VECTORS + u64::from(word(entry) - 1) * vectors::VECTOR;
+            let mut at = vectors::VECTORS + u64::from(word(entry) - 1) * vectors::STRIDE;
             let mut part = vec![0u8; vectors::STEP as usize];
             'vector: loop {
                 let read = file.read_at(&mut part, at).map_err(problem)?;

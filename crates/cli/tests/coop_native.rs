@@ -269,7 +269,7 @@ impl Vectors {
         };
         let of = |entry: &[u32]| {
             assert_eq!(entry[1], 0, "it is lost");
-            let start = (1 << 20) + (u64::from(entry[0].checked_sub(1)?) << 28);
+            let start = (1 << 20) + u64::from(entry[0].checked_sub(1)?) * ((256 << 20) + 4160);
             let vector = words(start, 4 << 20).into_iter().take_while(|entry| *entry != 0);
             Some(vector.map(|entry| ((entry >> 16) as usize - 1, entry & 0xffff)).collect())
         };

@@ -298,11 +298,7 @@ impl Pass<'_, '_> {
                     return;
                 }
                 let number = self.site(vectors::SITE_BY_ADDRESS, &unnamed);
-                let alone = match unnamed[..] {
-                    [element] => self.element(element),
-                    // SAFETY: the type is live.
-                    _ => unsafe { LLVMConstNull(self.types.pointer) },
-                };
+                let alone = self.alone(&unnamed);
                 let list = vec![pointer, self.long(bytes), self.word(u64::from(number))];
                 let enter = [&[self.flag(number)], &list[..], &[alone]].concat();
                 self.around(instruction, ("unravel.enter_at", enter), ("unravel.leave_at", list));
@@ -313,6 +309,15 @@ impl Pass<'_, '_> {
     /// The elements that a site touches where memory has no name.
     fn unnamed(&self, site: u32) -> Vec<u32> {
         self.wanted.by_site.get(&site).cloned().unwrap_or_default()
+    }
+
+    /// The address of the only one; null if there are several, or none.
+    fn alone(&self, elements: &[u32]) -> LLVMValueRef {
+        match *elements {
+            [element] => self.element(element),
+            // SAFETY: the type is live.
+            _ => unsafe { LLVMConstNull(self.types.pointer) },
+        }
     }
 
     /// Whether any part of a global is logged: data, or sync objects.

@@ -7,14 +7,14 @@
 //! 0        Header
 //! 4 KB     elements  MOST_ELEMENTS × ElementEntry
 //! 256 KB   blocked   one u32 a thread: the site of the call that it waits in, plus one; 0 if it does not
-//! 1 MB     vectors   VECTOR bytes for each element that is logged, in the order of their slots
+//! 1 MB     vectors   one every STRIDE bytes, of VECTOR bytes at most, for each element that is logged, in the order of their slots
 //! ```
 //!
 //! A vector is entries of 32 bits: a thread's number plus one, and how many accesses it made one after another. The last one is
 //! counted up in place and the next one begun by a single store, so that a process that is killed leaves no half of one. It ends with 0.
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unravvec");
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Behind the name of the log.
 pub const SUFFIX: &str = ".elements";
 
@@ -23,6 +23,9 @@ pub const BLOCKED: u64 = 256 << 10;
 pub const VECTORS: u64 = 1 << 20;
 /// Room for a vector, nearly all of it a hole in the file.
 pub const VECTOR: u64 = 256 << 20;
+/// From one vector to the next. Vectors that began at like addresses would be told apart badly by processors, which look at the lower bits of
+/// an address first: several times slower where an access to one element follows one to another.
+pub const STRIDE: u64 = VECTOR + 4096 + 64;
 /// So much of it is got from the file system at a time.
 pub const STEP: u64 = 64 << 10;
 
@@ -92,8 +95,9 @@ pub const FLAG_UNNAMED: u8 = 2;
 pub const SITE_PLAIN: u32 = 0;
 /// Its elements depend on the address only if that is in a global; see [`SiteEntry::first`].
 pub const SITE_BY_ADDRESS: u32 = 1;
-/// A sync operation on one element: it logs before there are threads, too.
+/// A sync operation on one element, or on whatever is at the address: it logs before there are threads, too.
 pub const SITE_SYNC: u32 = 2;
+pub const SITE_SYNC_BY_ADDRESS: u32 = 3;
 
 /// A site that is logged: which elements it touches where memory has no name.
 #[repr(C)]

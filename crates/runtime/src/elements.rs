@@ -29,13 +29,18 @@ const NOBODY: u32 = u32::MAX;
 pub struct Slot {
     /// The element that it is at as its owner; 0 if at none. Only the thread itself writes it, and the program's own code does, so it comes first.
     hazard: u64,
+    /// The same of an access to several elements, which is begun and ended here.
+    more: [u64; MORE],
     /// The thread's, or [`NOBODY`].
     number: u32,
 }
 
+/// How many elements a thread can be at as their owner, besides one.
+const MORE: usize = 4;
+
 /// All threads of which nothing is kept, and all of a process that logs nothing.
 #[unsafe(no_mangle)]
-static mut __unravel_av_nobody: Slot = Slot { hazard: 0, number: NOBODY };
+static mut __unravel_av_nobody: Slot = Slot { hazard: 0, more: [0; MORE], number: NOBODY };
 
 struct State {
     file: c_int,
@@ -50,6 +55,8 @@ struct State {
     range_count: usize,
     /// The kernel puts barriers into other threads.
     barriers: bool,
+    /// Sync objects of different sizes begin at one place and are different elements.
+    ambiguous: bool,
     /// A second thread was created: what came before nobody shares, and only sync operations are logged of it, as the machine does.
     shared: bool,
 }
@@ -64,6 +71,7 @@ static mut STATE: State = State {
     ranges: core::ptr::null_mut(),
     range_count: 0,
     barriers: false,
+    ambiguous: false,
     shared: false,
 };
 

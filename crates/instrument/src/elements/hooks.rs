@@ -128,8 +128,18 @@ impl Pass<'_, '_> {
                 self.build_call("unravel.got", vec![flag, element, what, object, own, call]);
                 return;
             }
-            let number = self.site(vectors::SITE_BY_ADDRESS, &unnamed);
+            let number = match is_mutex {
+                true => self.site(vectors::SITE_SYNC_BY_ADDRESS, &unnamed),
+                false => self.site(vectors::SITE_BY_ADDRESS, &unnamed),
+            };
             let own = self.word(u64::from(number));
+            if is_mutex {
+                let alone = self.alone(&unnamed);
+                self.stand_after(call);
+                let list = vec![self.flag(number), alone, what, object, own, call];
+                self.build_call("unravel.got_at", list);
+                return;
+            }
             let other = match kind {
                 calls::WAIT => arguments[1],
                 _ => LLVMConstNull(self.types.pointer),
@@ -137,10 +147,8 @@ impl Pass<'_, '_> {
             // The number in the machine's program says where a thread waits.
             self.sites[number as usize].place = site;
             let list = vec![what, object, other, own];
-            if !is_mutex {
-                self.stand_before(call);
-                self.build_call("__unravel_av_before", list.clone());
-            }
+            self.stand_before(call);
+            self.build_call("__unravel_av_before", list.clone());
             self.stand_after(call);
             let result = if is_int { call } else { self.word(0) };
             let list = list.into_iter().chain([result]).collect();

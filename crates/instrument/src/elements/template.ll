@@ -8,6 +8,7 @@
 @__unravel_av_low = external hidden global i64
 @__unravel_av_span = external hidden global i64
 @__unravel_av_bytes = external hidden global ptr
+@__unravel_av_objects = external hidden global ptr
 @__unravel_av_runs = external hidden global ptr
 
 declare ptr @__unravel_av_enter(ptr)
@@ -230,6 +231,52 @@ ask:
 plain:
   %token = call ptr @unravel.claim(ptr %element)
   call void @unravel.leave(ptr %token)
+  br label %out
+out:
+  ret void
+}
+
+; The same where only the address tells which element the mutex is. %unnamed: as above.
+define hidden void @unravel.got_at(ptr %flag, ptr %unnamed, i32 %what, ptr %mutex, i32 %site, i32 %result) alwaysinline {
+entry:
+  %byte = load i8, ptr %flag
+  %off = icmp eq i8 %byte, 0
+  br i1 %off, label %out, label %on
+on:
+  %address = ptrtoint ptr %mutex to i64
+  %low = load i64, ptr @__unravel_av_low
+  %offset = sub i64 %address, %low
+  %span = load i64, ptr @__unravel_av_span
+  %inside = icmp ult i64 %offset, %span
+  br i1 %inside, label %named, label %nameless
+named:
+  %table = load ptr, ptr @__unravel_av_objects
+  %unsure = icmp eq ptr %table, null
+  br i1 %unsure, label %ask, label %look, !prof !0
+look:
+  %number.at = getelementptr i32, ptr %table, i64 %offset
+  %number = load i32, ptr %number.at
+  %nothing = icmp eq i32 %number, 0
+  br i1 %nothing, label %out, label %found
+found:
+  %runs = load ptr, ptr @__unravel_av_runs
+  %index = zext i32 %number to i64
+  %run.at = getelementptr ptr, ptr %runs, i64 %index
+  %run = load ptr, ptr %run.at
+  br label %got
+nameless:
+  %bit = and i8 %byte, 2
+  %unlogged = icmp eq i8 %bit, 0
+  br i1 %unlogged, label %out, label %is
+is:
+  %several = icmp eq ptr %unnamed, null
+  br i1 %several, label %ask, label %got
+got:
+  %element = phi ptr [ %run, %found ], [ %unnamed, %is ]
+  call void @unravel.got(ptr %flag, ptr %element, i32 %what, ptr %mutex, i32 %site, i32 %result)
+  br label %out
+ask:
+  call void @__unravel_av_after(i32 %what, ptr %mutex, ptr null, i32 %site, i32 %result)
   br label %out
 out:
   ret void

@@ -15,6 +15,9 @@ static mut __unravel_av_low: u64 = 0;
 static mut __unravel_av_span: u64 = 0;
 #[unsafe(no_mangle)]
 static mut __unravel_av_bytes: *mut u32 = core::ptr::null_mut();
+/// The same of where sync objects begin.
+#[unsafe(no_mangle)]
+static mut __unravel_av_objects: *mut u32 = core::ptr::null_mut();
 #[unsafe(no_mangle)]
 static mut __unravel_av_runs: *mut *mut Element = core::ptr::null_mut();
 
@@ -60,7 +63,7 @@ pub unsafe extern "C" fn __unravel_av_register(table: *const Table) {
         (*state).barriers = sys::ask_for_barriers();
         let vectors = each_chosen(chosen, table, |_, _| {});
         let Some((file, map)) =
-            file::beside(vectors::VECTORS + u64::from(vectors) * vectors::VECTOR)
+            file::beside(vectors::VECTORS + u64::from(vectors) * vectors::STRIDE)
         else {
             return sys::say(c"unravel: there is no room for access vectors\n".as_ptr());
         };
@@ -72,7 +75,7 @@ pub unsafe extern "C" fn __unravel_av_register(table: *const Table) {
             (*element(number as u32)).at = (&raw const FULL).cast_mut();
         }
         each_chosen(chosen, table, |number, slot| {
-            let start = map.add((vectors::VECTORS + u64::from(slot) * vectors::VECTOR) as usize);
+            let start = map.add((vectors::VECTORS + u64::from(slot) * vectors::STRIDE) as usize);
             let own = element(number as u32);
             (*own).entry = entries.add(number);
             (*own).end = start.cast();
@@ -90,7 +93,8 @@ pub unsafe extern "C" fn __unravel_av_register(table: *const Table) {
         }
         let mut site = 0;
         while site < table.sites as usize {
-            if (*table.site_table.add(site)).kind == vectors::SITE_SYNC {
+            let kind = (*table.site_table.add(site)).kind;
+            if matches!(kind, vectors::SITE_SYNC | vectors::SITE_SYNC_BY_ADDRESS) {
                 table.flags.add(site).write(logs(table, site));
             }
             site += 1;
@@ -155,13 +159,15 @@ unsafe fn logs(table: &Table, site: usize) -> u8 {
             }
             at += 1;
         }
-        if entry.kind != vectors::SITE_BY_ADDRESS {
-            return 0;
-        }
+        let sync = match entry.kind {
+            vectors::SITE_BY_ADDRESS => false,
+            vectors::SITE_SYNC_BY_ADDRESS => true,
+            _ => return 0,
+        };
         let mut at = 0;
         while at < (*state()).range_count {
             let range = &*(*state()).ranges.add(at);
-            if is_data(range) && (*element(range.element)).logged != 0 {
+            if is_data(range) != sync && (*element(range.element)).logged != 0 {
                 return vectors::FLAG_ON;
             }
             at += 1;
@@ -256,19 +262,29 @@ unsafe fn take_ranges(table: &Table) -> bool {
             return false;
         }
         let map = sys::pages(((bytes + SLACK) * 4) as usize).cast::<u32>();
-        if map.is_null() {
+        let objects = sys::pages(((bytes + SLACK) * 4) as usize).cast::<u32>();
+        if map.is_null() || objects.is_null() {
             return false;
         }
         for at in 0..kept {
             let range = &*ranges.add(at);
-            if is_data(range) {
-                runs.add(at + 1).write(element(range.element));
+            runs.add(at + 1).write(element(range.element));
+            if !is_data(range) {
+                let object = objects.add((range.start - first) as usize);
+                let other = *object != 0 && *runs.add(*object as usize) != element(range.element);
+                // Two elements by the size of the object: the runtime looks.
+                object.write(if other { 0 } else { at as u32 + 1 });
+                if other {
+                    (*state).ambiguous = true;
+                }
+            } else {
                 for byte in range.start - first..range.end - first {
                     map.add(byte as usize).write(at as u32 + 1);
                 }
             }
         }
         __unravel_av_low = first;
+        __unravel_av_objects = if (*state).ambiguous { core::ptr::null_mut() } else { objects };
         __unravel_av_bytes = map;
         __unravel_av_runs = runs;
         __unravel_av_span = bytes;

@@ -9,7 +9,7 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering, compiler_fence};
 
-use super::{NOBODY, Slot, element_is_lost, lose, slot, state};
+use super::{MORE, NOBODY, Slot, element_is_lost, lose, slot, state};
 use crate::sys;
 use crate::vectors::{self, Element};
 
@@ -36,6 +36,27 @@ fn lock_of(element: *mut Element) -> &'static AtomicU64 {
 fn hazard_of(slot: *mut Slot) -> &'static AtomicU64 {
     // SAFETY: slots live as long as the process.
     unsafe { AtomicU64::from_ptr(&raw mut (*slot).hazard) }
+}
+
+/// One of the other words.
+fn more_of(slot: *mut Slot, at: usize) -> &'static AtomicU64 {
+    // SAFETY: as above; the position is below the list's length.
+    unsafe { AtomicU64::from_ptr((&raw mut (*slot).more).cast::<u64>().add(at & (MORE - 1))) }
+}
+
+/// Which of them has this value; [`MORE`] if none.
+fn find_more(slot: *mut Slot, value: u64) -> usize {
+    let mut at = 0;
+    while at < MORE && more_of(slot, at).load(Ordering::Acquire) != value {
+        at += 1;
+    }
+    at
+}
+
+/// Whether the thread is at the element as its owner.
+fn is_at(slot: *mut Slot, element: *mut Element) -> bool {
+    let address = element as u64;
+    hazard_of(slot).load(Ordering::Acquire) == address || find_more(slot, address) < MORE
 }
 
 /// Begins an access of which the program's own code knows that it is no plain one: the thread is not the owner, or its entry is full. Returns
@@ -110,7 +131,7 @@ pub extern "C" fn __unravel_av_nested(element: *mut Element) -> *mut u64 {
     let me = slot();
     // SAFETY: as above.
     unsafe {
-        if (*me).number == NOBODY || (*me).hazard == element as u64 {
+        if (*me).number == NOBODY || is_at(me, element) {
             lose(element);
         } else if lock(element, me) {
             append(element, me);
@@ -120,8 +141,46 @@ pub extern "C" fn __unravel_av_nested(element: *mut Element) -> *mut u64 {
     core::ptr::null_mut()
 }
 
+/// Begins an access to one of several elements: as its owner if the thread is that, else with its lock. False if it is not logged.
+pub unsafe fn hold(element: *mut Element, me: *mut Slot) -> bool {
+    // SAFETY: as above.
+    unsafe {
+        if owner_of(element).load(Ordering::Acquire) == me && !is_at(me, element) {
+            let free = find_more(me, 0);
+            if free < MORE {
+                more_of(me, free).store(element as u64, Ordering::Relaxed);
+                compiler_fence(Ordering::SeqCst);
+                if owner_of(element).load(Ordering::Acquire) == me {
+                    return true;
+                }
+                more_of(me, free).store(0, Ordering::Release);
+            }
+        }
+        lock(element, me)
+    }
+}
+
+/// Whether the thread holds it.
+pub unsafe fn holds(element: *mut Element, me: *mut Slot) -> bool {
+    // SAFETY: as above.
+    unsafe { has_lock(element, me) || find_more(me, element as u64) < MORE }
+}
+
+/// Ends an access that [`hold`] began, if it did.
+pub unsafe fn release(element: *mut Element, me: *mut Slot) {
+    let own = find_more(me, element as u64);
+    // SAFETY: as above.
+    unsafe {
+        if own < MORE {
+            more_of(me, own).store(0, Ordering::Release);
+        } else if has_lock(element, me) {
+            lock_of(element).store(0, Ordering::Release);
+        }
+    }
+}
+
 /// Takes the lock of an element that nobody owns then; false if it is not logged.
-pub unsafe fn lock(element: *mut Element, me: *mut Slot) -> bool {
+unsafe fn lock(element: *mut Element, me: *mut Slot) -> bool {
     // SAFETY: as above.
     unsafe {
         if (*me).number == NOBODY {
@@ -143,7 +202,7 @@ pub unsafe fn lock(element: *mut Element, me: *mut Slot) -> bool {
                 }
                 lock_of(element).store(0, Ordering::Release);
             } else if owner == me {
-                if (*me).hazard == element as u64 {
+                if is_at(me, element) {
                     lose(element);
                     return false;
                 }
@@ -161,17 +220,7 @@ pub unsafe fn lock(element: *mut Element, me: *mut Slot) -> bool {
     }
 }
 
-/// Gives the lock back, if the thread has it.
-pub unsafe fn unlock(element: *mut Element, me: *mut Slot) {
-    // SAFETY: as above.
-    unsafe {
-        if has_lock(element, me) {
-            lock_of(element).store(0, Ordering::Release);
-        }
-    }
-}
-
-pub unsafe fn has_lock(element: *mut Element, me: *mut Slot) -> bool {
+unsafe fn has_lock(element: *mut Element, me: *mut Slot) -> bool {
     // SAFETY: as above.
     unsafe { lock_of(element).load(Ordering::Relaxed) == u64::from((*me).number) + 1 }
 }
@@ -244,7 +293,7 @@ unsafe fn take_away(element: *mut Element, owner: *mut Slot, turns: &mut u32) ->
             return false;
         }
         let mut spins = 0u32;
-        while hazard_of(owner).load(Ordering::Acquire) == element as u64 {
+        while is_at(owner, element) {
             spins += 1;
             if spins % 64 != 0 {
                 core::hint::spin_loop();
@@ -301,7 +350,7 @@ pub unsafe fn grow(element: *mut Element) -> bool {
     unsafe {
         let map = (*state()).map as u64;
         let slot = u64::from((*(*element).entry).slot - 1);
-        let last = map + vectors::VECTORS + (slot + 1) * vectors::VECTOR;
+        let last = map + vectors::VECTORS + slot * vectors::STRIDE + vectors::VECTOR;
         if (*element).end as u64 >= last {
             return false;
         }

@@ -1,6 +1,6 @@
 //! Accesses that may touch several elements, or of which only the address tells which: what they touch is locked together, in ascending order.
 
-use super::owned::{append, has_lock, lock, unlock};
+use super::owned::{append, hold, holds, release};
 use super::{Slot, element, lose, slot, state};
 use crate::vectors::{self, Element};
 
@@ -55,7 +55,7 @@ impl Touched {
     pub fn enter(&self, me: *mut Slot) {
         // SAFETY: ascending, so that no two threads wait for each other.
         self.each(|element| unsafe {
-            if lock(element, me) {
+            if hold(element, me) {
                 append(element, me);
             }
         });
@@ -63,7 +63,7 @@ impl Touched {
 
     pub fn leave(&self, me: *mut Slot) {
         // SAFETY: elements of the table.
-        self.each(|element| unsafe { unlock(element, me) });
+        self.each(|element| unsafe { release(element, me) });
     }
 
     /// An entry, where the access itself is done already or is one of the C library's.
@@ -172,10 +172,10 @@ pub extern "C" fn __unravel_av_enter_copy(from: u64, to: u64, bytes: u64, site: 
         resolve(&mut both, from, bytes, 0, site);
         resolve(&mut both, to, bytes, 0, site);
         both.each(|element| {
-            lock(element, me);
+            hold(element, me);
         });
         let write = |element: *mut Element| {
-            if has_lock(element, me) {
+            if holds(element, me) {
                 append(element, me);
             }
         };
