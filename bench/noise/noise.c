@@ -111,6 +111,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     }
 
 AROUND(pthread_mutex_lock, (pthread_mutex_t * m), (m))
+AROUND(pthread_mutex_trylock, (pthread_mutex_t * m), (m))
 AROUND(pthread_mutex_unlock, (pthread_mutex_t * m), (m))
 AROUND(pthread_cond_signal, (pthread_cond_t * c), (c))
 AROUND(pthread_cond_broadcast, (pthread_cond_t * c), (c))

@@ -2,10 +2,11 @@
 //!
 //! Complete logs are of controlled runs of the machine (long slices where the program fails so at least once in 2,000 runs, else switches
 //! at any event; the table says which), and partial logs are drawn from them, as in the paper's §3.5.1. Two columns of attempts: the paper's merge alone,
-//! and with holes filled. *Not measured*: the overhead of recording natively and the size of its logs (figures 3.8 to 3.12); logs of native
-//! runs, which `crates/cli/tests/coop_native.rs` tests.
+//! and with holes filled. What recording costs natively is measured by `overhead.rs`. *Not measured*: logs of native runs, which
+//! `crates/cli/tests/coop_native.rs` tests.
 
 mod growth;
+pub mod overhead;
 pub mod paper;
 mod study;
 

@@ -98,6 +98,18 @@ enum Subject {
         /// How often elements are drawn; the median counts.
         #[arg(long, value_name = "N", default_value_t = 10)]
         draws: u64,
+        /// Instead: what recording costs natively and how large its logs are, on the programs of `bench/coop`.
+        #[arg(long)]
+        native: bool,
+        /// With --native: on all cores instead of one.
+        #[arg(long, requires = "native")]
+        spread: bool,
+        /// With --native: how long the plain programs take at least.
+        #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+        seconds: f64,
+        /// With --native: how often all variants are run in turn.
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        turns: usize,
     },
     /// Native failures of the corpus, recorded and confirmed from their logs alone.
     Rebuild {
@@ -165,7 +177,8 @@ impl Subject {
             // It is one of the paper's examples, too.
             Subject::Causes { filter, .. } => small(filter, "real/transmission-1.42"),
             Subject::Hunt { filter, .. } => small(filter, "atomicity/account"),
-            Subject::Coop { filter, draws } => {
+            Subject::Coop { filter, native: true, .. } => small(filter, "weblech"),
+            Subject::Coop { filter, draws, .. } => {
                 small(filter, "deadlock/deadlock");
                 *draws = 1;
             }
@@ -194,7 +207,11 @@ fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
         Subject::Causes { filter, repairs: true } => causes::repairs::run(filter.as_deref()),
         Subject::Hunt { filter, from_logs: Some(logs) } => hunt::logs::run(filter.as_deref(), logs),
         Subject::Hunt { filter, from_logs: None } => hunt::run(filter.as_deref()),
-        Subject::Coop { filter, draws } => coop::run(filter.as_deref(), draws, scale),
+        Subject::Coop { filter, native: true, spread, seconds, turns, .. } => {
+            let how = coop::overhead::How { spread, seconds, turns };
+            coop::overhead::run(filter.as_deref(), how, scale)
+        }
+        Subject::Coop { filter, draws, .. } => coop::run(filter.as_deref(), draws, scale),
         Subject::Rebuild { filter, runs, seconds, keep, page } => {
             let time = std::time::Duration::from_secs(seconds);
             let extent = rebuild::Extent { runs, time };

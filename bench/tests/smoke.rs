@@ -112,6 +112,11 @@ fn coop() {
     check(&["coop"], "coop: replayed 1 of 1", "");
 }
 
+#[test]
+fn coop_native() {
+    check(&["coop", "--native"], "coop native: full ", " times plain");
+}
+
 /// The first row of a table; its claims have to hold of it.
 #[test]
 fn evaluate() {

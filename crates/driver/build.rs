@@ -12,9 +12,15 @@ fn main() {
     let crates = here.parent().expect("crates/").to_path_buf();
     let source = crates.join("runtime/src");
     println!("cargo:rerun-if-changed={}", source.display());
-    println!("cargo:rerun-if-changed={}", crates.join("recording/src/layout.rs").display());
-    let object =
-        PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("runtime.o");
+    for shared in ["recording/src/layout.rs", "recording/src/vectors.rs"] {
+        println!("cargo:rerun-if-changed={}", crates.join(shared).display());
+    }
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+    compile(&source, &out.join("runtime.o"), &[]);
+    compile(&source, &out.join("runtime-vectors.o"), &["--cfg", "feature=\"vectors\""]);
+}
+
+fn compile(source: &Path, object: &Path, more: &[&str]) {
     let rustc = std::env::var_os("RUSTC").expect("cargo sets it");
     let status = Command::new(rustc)
         .args([
@@ -36,13 +42,14 @@ fn main() {
             "--target",
             "x86_64-unknown-linux-gnu",
         ])
+        .args(more)
         .arg("-o")
-        .arg(&object)
+        .arg(object)
         .arg(source.join("lib.rs"))
         .status()
         .expect("rustc can be started");
     assert!(status.success(), "the runtime does not compile");
-    assert_needs_only_c(&object);
+    assert_needs_only_c(object);
 }
 
 /// Symbols of Rust's own libraries begin with `_R` or `_ZN4core`.

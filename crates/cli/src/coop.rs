@@ -52,7 +52,7 @@ fn build(flags: &CoopBuildFlags) -> Result<Exit, CliError> {
     let profile = steps::read_profile(&flags.profile)?;
     let bench = Bench::load(&flags.program)?;
     bench.check(&profile, &flags.profile)?;
-    let built = bench.build(&profile, &flags.output)?;
+    let built = bench.build(&profile, flags.instance, &flags.output)?;
     match flags.json {
         true => sayln!("{}", words::built_json(&profile, &built)),
         false => say!("{}", words::built(&profile, &built, &flags.output)),

@@ -119,6 +119,8 @@ pub enum CliError {
     Instrument { program: String, source: unravel_instrument::ModuleError },
     #[error("native programs log orders, not blocks: make the profile without --blocks")]
     NativeBlocks,
+    #[error("the profile has {1} instances, counted from 0: there is no instance {0}")]
+    NoInstance(usize, usize),
     #[error("native programs have their variables in registers: leave --uninit out")]
     NativeUninit,
     #[error("the native program could not be compiled")]

@@ -58,6 +58,20 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Runs the program by itself; what it prints.
+    fn run_native(&self, log: &str, elements: &str, arguments: &[&str]) -> String {
+        let output = Command::new(self.at("program"))
+            .args(arguments)
+            .env("UNRAVEL_LOG", self.at(log))
+            .env("UNRAVEL_ELEMENTS", elements)
+            .stdin(Stdio::null())
+            .output()
+            .expect("it runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
 /// The whole way, until enough runs have failed.
 fn a_native_failure_is_replayed(source: &str) {
     let place = Place::new(source);
@@ -150,6 +164,121 @@ fn an_instance_logs_its_own_elements_and_no_others() {
         &place.source,
     ]);
     assert_eq!(taken["logs"], 1, "{taken}");
+}
+
+/// A program that was built for one instance logs that one's elements, whatever it is told, and its files are as good as any.
+#[test]
+fn a_program_built_for_an_instance_logs_no_other_elements() {
+    let place = Place::new("real/weblech/weblech.c");
+    place.build("50%", "4");
+    let text = std::fs::read_to_string(place.at("profile.json")).expect("a profile");
+    let profile: Value = serde_json::from_str(&text).expect("JSON");
+    let own: Vec<u64> = (profile["instances"][2].as_array().expect("a list").iter())
+        .map(|one| one.as_u64().expect("a number"))
+        .collect();
+    let build = ["coop", "build", "--json", "-o", "program", "--instance"];
+    let built = place.json(&[&build[..], &["2", &place.source]].concat());
+    assert_eq!(built["logged"], 3, "{built}");
+    place.run_native("raw.log", "all", &[]);
+    let vectors = Vectors::read(&place.at("raw.log.elements"), 6);
+    let logged: Vec<u64> = (0..6).filter(|one| vectors.of(*one).is_some()).collect();
+    assert_eq!(logged, own);
+    let taken = place.record(&["--log", "raw.log"]);
+    assert_eq!((&taken["logs"], &taken["lost"]), (&1.into(), &0.into()), "{taken}");
+    let refused = place.run(&[&build[..], &["4", &place.source]].concat());
+    assert_eq!(refused.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(errors.contains("there is no instance 4"), "{errors}");
+}
+
+/// Two threads count up without a lock, each alone for a while and then together: by the order in the vector their reads and writes must
+/// give the very sum that the program printed, or an entry was not one step with its access.
+const COUNTING: &str = r#"
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int counter, turns = 3;
+static void *count(void *arg)
+{
+	for (int i = 0; i < turns; i++) {
+		counter = counter + 1;
+		if (i % 977 == (arg != NULL) * 100)
+			sched_yield();
+	}
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	pthread_t threads[3];
+	if (argc > 1)
+		turns = atoi(argv[1]);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, count, i ? &counter : NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	printf("%d\n", counter);
+	return 0;
+}
+"#;
+
+#[test]
+fn vectors_of_long_runs_give_the_values_that_the_program_saw() {
+    let mut place = Place::new("real/weblech/weblech.c");
+    std::fs::write(place.at("counting.c"), COUNTING).expect("a source");
+    place.source = place.at("counting.c").display().to_string();
+    place.build("100%", "1");
+    let mut hands = 0;
+    for run in 0..6 {
+        let log = format!("run{run}.log");
+        let printed = place.run_native(&log, "all", &["200000"]);
+        let vectors = Vectors::read(&place.at(&format!("{log}.elements")), 1);
+        let vector = vectors.of(0).expect("the counter is logged, and not lost");
+        // By thread: what it read and has not written yet.
+        let (mut counter, mut seen) = (0u64, [None; 4]);
+        for (thread, times) in &vector {
+            for _ in 0..*times {
+                match seen[*thread].take() {
+                    Some(value) => counter = value + 1,
+                    None => seen[*thread] = Some(counter),
+                }
+            }
+        }
+        assert_eq!(seen, [Some(counter), None, None, None], "the last one is main's");
+        assert_eq!(format!("{counter}\n"), printed);
+        let accesses: u64 = vector.iter().map(|one| u64::from(one.1)).sum();
+        assert_eq!(accesses, 3 * 200_000 * 2 + 1);
+        hands += vector.windows(2).filter(|two| two[0].0 != two[1].0).count();
+    }
+    assert!(hands > 20, "the counter changed hands {hands} times only");
+}
+
+/// The vectors of a file, by element.
+struct Vectors(Vec<Option<Vec<(usize, u32)>>>);
+
+impl Vectors {
+    /// As `crates/recording/src/vectors.rs` says; elements that are lost fail the test.
+    fn read(path: &Path, elements: usize) -> Vectors {
+        use std::os::unix::fs::FileExt;
+        let file = std::fs::File::open(path).expect("vectors");
+        let words = |at: u64, count: usize| {
+            let mut bytes = vec![0; count * 4];
+            let _ = file.read_at(&mut bytes, at).expect("a file that can be read");
+            let word = |four: &[u8]| u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+            bytes.chunks_exact(4).map(word).collect::<Vec<u32>>()
+        };
+        let of = |entry: &[u32]| {
+            assert_eq!(entry[1], 0, "it is lost");
+            let start = (1 << 20) + u64::from(entry[0].checked_sub(1)?) * ((256 << 20) + 4160);
+            let vector = words(start, 4 << 20).into_iter().take_while(|entry| *entry != 0);
+            Some(vector.map(|entry| ((entry >> 16) as usize - 1, entry & 0xffff)).collect())
+        };
+        Vectors(words(4096, elements * 2).chunks_exact(2).map(of).collect())
+    }
+
+    fn of(&self, element: u64) -> Option<Vec<(usize, u32)>> {
+        self.0[element as usize].clone()
+    }
 }
 
 /// Killed at any moment, what was logged until then is there.

@@ -278,7 +278,7 @@ impl VectorFile {
         if lost != 0 {
             return Ok(Vector::Lost);
         }
-        let start = vectors::VECTORS + u64::from(slot) * vectors::VECTOR;
+        let start = vectors::VECTORS + u64::from(slot) * vectors::STRIDE;
         let (mut vector, mut at) = (Vec::new(), 0);
         while at < vectors::VECTOR {
             let entries = self.words(start + at, (vectors::STEP / 4) as usize)?;

@@ -5,7 +5,10 @@ use std::process::{Command, Stdio};
 
 use unravel_program::build::Builder;
 
-use crate::wrap::{DriverError, EXPORTED, RUNTIME, io, run};
+use crate::wrap::{DriverError, EXPORTED, io, run};
+
+/// The runtime without what records sync operations: such a program logs access vectors alone.
+static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime-vectors.o"));
 
 /// Optimises a module as `-O2` does, compiles it, and links it with the runtime and the libraries (as `Built::libs` has them). The exit
 /// code is the compiler's.

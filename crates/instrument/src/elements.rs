@@ -2,22 +2,25 @@
 //!
 //! CoopREP, thesis §3.1; DESIGN §5 and §11. The module is the one that the machine executes, *before* optimisation, with its sites
 //! written into it (`unravel_program::mark`): so an access of a native run is an access of the machine's. It is optimised afterwards, as
-//! any program is: what is not logged costs a test of a byte, and what no profile has, nothing.
+//! any program is: what is not logged costs a test of a byte, and what no profile has, or what the program was not built for, nothing.
 //!
-//! A pointer that is an offset from a global is resolved here, any other by the runtime when it is used: a field of a global, or what the profile
-//! says of the site. An access that cannot be wrapped (inside of a library's function, or a call that may unwind) makes its elements
+//! A pointer that is an offset from a global is resolved here, any other when it is used, by a table of bytes: a field of a global, or what the
+//! profile says of the site. What is put in line is `elements/template.ll`. An access that cannot be wrapped (inside of a library's function, or a call that may unwind) makes its elements
 //! *unlogged*: they are named to the caller, and a log of the program has none of them.
 //!
 //! *Not modelled*: an order between accesses of one thread to several elements is the program's own, as everywhere in this method.
 
 mod calls;
+mod hooks;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::CStr;
 
 use llvm_sys::LLVMLinkage::{self, LLVMInternalLinkage};
 use llvm_sys::LLVMOpcode;
 use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;
+use llvm_sys::debuginfo::LLVMInstructionGetDebugLoc;
 use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::*;
 use llvm_sys::target::{
@@ -29,13 +32,14 @@ use unravel_recording::vectors;
 use crate::emit::{NO_NAME, keep_used};
 use crate::extract::{blocks_of, instructions_of};
 use crate::module::{Module, ModuleError, c_string, name_of};
-use calls::{Hook, hook_of};
 
 /// What is to be logged.
 pub struct Wanted<'a> {
     /// Of the profile.
     pub build: u64,
     pub elements: u32,
+    /// Those that this program logs at all: what touches only others is left as it is.
+    pub chosen: BTreeSet<u32>,
     /// Sites of data whose accesses are events.
     pub visible: BTreeSet<u32>,
     /// The elements of sites that touch memory without a name.
@@ -61,71 +65,18 @@ pub struct Logging {
     pub sites: usize,
 }
 
-/// What the optimiser puts in line: nothing but the test whether the site logs. Linking takes what is visible outside, and what that uses.
-const TEMPLATE: &str = r#"
-declare void @__unravel_av_enter(i32)
-declare void @__unravel_av_leave(i32)
-declare void @__unravel_av_enter_at(ptr, i64, i32)
-declare void @__unravel_av_leave_at(ptr, i64, i32)
-declare void @__unravel_av_enter_copy(ptr, ptr, i64, i32)
-declare void @__unravel_av_leave_copy(ptr, ptr, i64, i32)
-declare void @__unravel_av_before(i32, ptr, ptr, i32)
-declare void @__unravel_av_after(i32, ptr, ptr, i32, i32)
-declare void @__unravel_av_register(ptr)
-define hidden void @unravel.enter(ptr %flag, i32 %element) alwaysinline {
-  %byte = load i8, ptr %flag
-  %off = icmp eq i8 %byte, 0
-  br i1 %off, label %out, label %on, !prof !0
-on:
-  call void @__unravel_av_enter(i32 %element)
-  br label %out
-out:
-  ret void
-}
-define hidden void @unravel.leave(ptr %flag, i32 %element) alwaysinline {
-  %byte = load i8, ptr %flag
-  %off = icmp eq i8 %byte, 0
-  br i1 %off, label %out, label %on, !prof !0
-on:
-  call void @__unravel_av_leave(i32 %element)
-  br label %out
-out:
-  ret void
-}
-define hidden void @unravel.enter_at(ptr %flag, ptr %at, i64 %bytes, i32 %site) alwaysinline {
-  %byte = load i8, ptr %flag
-  %off = icmp eq i8 %byte, 0
-  br i1 %off, label %out, label %on, !prof !0
-on:
-  call void @__unravel_av_enter_at(ptr %at, i64 %bytes, i32 %site)
-  br label %out
-out:
-  ret void
-}
-define hidden void @unravel.leave_at(ptr %flag, ptr %at, i64 %bytes, i32 %site) alwaysinline {
-  %byte = load i8, ptr %flag
-  %off = icmp eq i8 %byte, 0
-  br i1 %off, label %out, label %on, !prof !0
-on:
-  call void @__unravel_av_leave_at(ptr %at, i64 %bytes, i32 %site)
-  br label %out
-out:
-  ret void
-}
-define hidden void @unravel.declares() {
-  call void @__unravel_av_enter_copy(ptr null, ptr null, i64 0, i32 0)
-  call void @__unravel_av_leave_copy(ptr null, ptr null, i64 0, i32 0)
-  call void @__unravel_av_before(i32 0, ptr null, ptr null, i32 0)
-  call void @__unravel_av_after(i32 0, ptr null, ptr null, i32 0, i32 0)
-  call void @__unravel_av_register(ptr null)
-  ret void
-}
-!0 = !{!"branch_weights", i32 2000, i32 1}
-"#;
+/// What is put in line. Linking takes what is visible outside, and what that uses.
+const TEMPLATE: &str = include_str!("elements/template.ll");
+
+/// Locals become values and small functions are put in line, so that a pointer to a global that was handed on is seen to be one. Neither
+/// takes an access to memory that threads share away, doubles it within a run, or moves it.
+const BEFORE: &CStr = c"function(mem2reg),cgscc(inline),function(mem2reg)";
 
 /// Makes a module log what is wanted.
 pub fn log_elements(marked: &[u8], wanted: Wanted<'_>) -> Result<Logging, ModuleError> {
     let module = Module::parse(marked)?;
+    allow_optimising(&module);
+    module.run(BEFORE)?;
     let template = Module::parse_text(module.context, TEMPLATE)?;
     // SAFETY: both are of one context; linking consumes the second.
     let failed = unsafe { LLVMLinkModules2(module.raw, template.raw) != 0 };
@@ -156,6 +107,7 @@ pub fn log_elements(marked: &[u8], wanted: Wanted<'_>) -> Result<Logging, Module
         layout,
         types: Types::of(&module),
         flags: std::ptr::null_mut(),
+        elements: std::ptr::null_mut(),
         wanted,
         sites: Vec::new(),
         lists: Vec::new(),
@@ -170,6 +122,19 @@ pub fn log_elements(marked: &[u8], wanted: Wanted<'_>) -> Result<Logging, Module
     drop(pass);
     module.verify("putting in the logging of access vectors")?;
     Ok(Logging { bitcode: module.write(), left_out, unlogged, sites })
+}
+
+/// What is compiled without optimisation forbids it, which is not the user's wish.
+fn allow_optimising(module: &Module) {
+    for function in module.defined() {
+        for name in ["noinline", "optnone"] {
+            // SAFETY: the function is live, the name is passed with its length.
+            unsafe {
+                let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+                LLVMRemoveEnumAttributeAtIndex(function, u32::MAX, kind);
+            }
+        }
+    }
 }
 
 struct Types {
@@ -200,6 +165,8 @@ struct Pass<'m, 'w> {
     types: Types,
     /// One byte a site that logs.
     flags: LLVMValueRef,
+    /// What the program and the runtime know of each element (`vectors::Element`).
+    elements: LLVMValueRef,
     wanted: Wanted<'w>,
     /// Sites that log, with where their elements stand in `lists`; and whether the address decides.
     sites: Vec<vectors::SiteEntry>,
@@ -221,20 +188,23 @@ const MOST_SITES: u64 = 1 << 24;
 impl Pass<'_, '_> {
     fn run(&mut self) {
         // SAFETY: the array gets its real size when all sites are known; only its address is used.
-        self.flags = unsafe {
+        unsafe {
             let array = LLVMArrayType2(self.types.byte, MOST_SITES);
-            LLVMAddGlobal(self.module.raw, array, c"unravel.flags.early".as_ptr())
-        };
+            self.flags = LLVMAddGlobal(self.module.raw, array, c"unravel.flags.early".as_ptr());
+            let bytes = size_of::<vectors::Element>() as u64 * u64::from(self.wanted.elements);
+            let array = LLVMArrayType2(self.types.byte, bytes.max(1));
+            self.elements = self.constant(LLVMConstNull(array), c"unravel.elements");
+            LLVMSetGlobalConstant(self.elements, 0);
+            LLVMSetAlignment(self.elements, align_of::<vectors::Element>() as u32);
+        }
+        // What nobody logs is as if it were nothing.
+        let chosen = &self.wanted.chosen;
+        self.wanted.ranges.retain(|range| chosen.contains(&range.2));
+        for list in self.wanted.by_site.values_mut() {
+            list.retain(|element| chosen.contains(element));
+        }
         let own = |function: &LLVMValueRef| !name_of(*function).starts_with("unravel.");
         for function in self.module.defined().into_iter().filter(own) {
-            // What is compiled without optimisation forbids it, which is not the user's wish.
-            for name in ["noinline", "optnone"] {
-                // SAFETY: the function is live, the name is passed with its length.
-                unsafe {
-                    let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
-                    LLVMRemoveEnumAttributeAtIndex(function, u32::MAX, kind);
-                }
-            }
             for block in blocks_of(function) {
                 for instruction in instructions_of(block) {
                     self.instruction(instruction);
@@ -310,56 +280,102 @@ impl Pass<'_, '_> {
     /// Wraps a load, a store or an atomic operation.
     fn access(&mut self, instruction: LLVMValueRef, pointer: LLVMValueRef, bytes: u64, site: u32) {
         self.done.insert(site);
-        let known = match self.target(pointer) {
+        let known = match self.target(pointer, 0) {
             Target::Global(address) => Some((self.wanted.at)(address, bytes as u32, false)),
             Target::Unknown => None,
         };
+        let logged = |element: &u32| self.wanted.chosen.contains(element);
         match known.as_deref() {
-            Some([]) => {}
+            Some(of) if !of.iter().any(logged) => {}
             Some(&[element]) => {
                 let number = self.site(vectors::SITE_PLAIN, &[element]);
-                let arguments = vec![self.flag(number), self.word(u64::from(element))];
-                self.around(instruction, "unravel.enter", "unravel.leave", arguments);
+                let arguments = vec![self.flag(number), self.element(element)];
+                self.around(instruction, ("unravel.enter", arguments), ("unravel.leave", vec![]));
             }
             _ => {
-                let unnamed = self.wanted.by_site.get(&site).cloned().unwrap_or_default();
-                if unnamed.is_empty() && self.wanted.ranges.is_empty() {
+                let unnamed = self.unnamed(site);
+                if unnamed.is_empty() && !self.has_ranges(false) {
                     return;
                 }
                 let number = self.site(vectors::SITE_BY_ADDRESS, &unnamed);
-                let (bytes, own) = (self.long(bytes), self.word(u64::from(number)));
-                let arguments = vec![self.flag(number), pointer, bytes, own];
-                self.around(instruction, "unravel.enter_at", "unravel.leave_at", arguments);
+                let alone = self.alone(&unnamed);
+                let list = vec![pointer, self.long(bytes), self.word(u64::from(number))];
+                let enter = [&[self.flag(number)], &list[..], &[alone]].concat();
+                self.around(instruction, ("unravel.enter_at", enter), ("unravel.leave_at", list));
             }
         }
     }
 
-    /// Calls before and after an instruction that is no terminator.
+    /// The elements that a site touches where memory has no name.
+    fn unnamed(&self, site: u32) -> Vec<u32> {
+        self.wanted.by_site.get(&site).cloned().unwrap_or_default()
+    }
+
+    /// The address of the only one; null if there are several, or none.
+    fn alone(&self, elements: &[u32]) -> LLVMValueRef {
+        match *elements {
+            [element] => self.element(element),
+            // SAFETY: the type is live.
+            _ => unsafe { LLVMConstNull(self.types.pointer) },
+        }
+    }
+
+    /// Whether any part of a global is logged: data, or sync objects.
+    fn has_ranges(&self, sync: bool) -> bool {
+        self.wanted.ranges.iter().any(|range| (range.3 != 0) == sync)
+    }
+
+    /// The address of what is known of an element.
+    fn element(&self, element: u32) -> LLVMValueRef {
+        let offset = u64::from(element) * size_of::<vectors::Element>() as u64;
+        let mut index = [self.long(offset)];
+        // SAFETY: a constant address into the array.
+        unsafe { LLVMConstGEP2(self.types.byte, self.elements, index.as_mut_ptr(), 1) }
+    }
+
+    /// Calls before and after an instruction that is no terminator. What the first one gives, if anything, is the first argument of the second.
     fn around(
         &self,
         instruction: LLVMValueRef,
-        before: &str,
-        after: &str,
-        arguments: Vec<LLVMValueRef>,
+        (before, arguments): (&str, Vec<LLVMValueRef>),
+        (after, more): (&str, Vec<LLVMValueRef>),
     ) {
         // SAFETY: the instruction is live and followed by another one.
         unsafe {
-            LLVMPositionBuilderBefore(self.builder, instruction);
-            self.build_call(before, arguments.clone());
-            LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(instruction));
+            self.stand_before(instruction);
+            let token = self.build_call(before, arguments);
+            self.stand_after(instruction);
+            let gives = LLVMGetTypeKind(LLVMTypeOf(token)) != LLVMTypeKind::LLVMVoidTypeKind;
+            let arguments = gives.then_some(token).into_iter().chain(more).collect();
             self.build_call(after, arguments);
         }
     }
 
+    unsafe fn stand_before(&self, instruction: LLVMValueRef) {
+        // SAFETY: the instruction is live.
+        unsafe {
+            LLVMPositionBuilderBefore(self.builder, instruction);
+            LLVMSetCurrentDebugLocation2(self.builder, LLVMInstructionGetDebugLoc(instruction));
+        }
+    }
+
+    unsafe fn stand_after(&self, instruction: LLVMValueRef) {
+        // SAFETY: the instruction is live and no terminator.
+        unsafe {
+            LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(instruction));
+            LLVMSetCurrentDebugLocation2(self.builder, LLVMInstructionGetDebugLoc(instruction));
+        }
+    }
+
     /// Where the builder stands.
-    unsafe fn build_call(&self, name: &str, mut arguments: Vec<LLVMValueRef>) {
+    unsafe fn build_call(&self, name: &str, mut arguments: Vec<LLVMValueRef>) -> LLVMValueRef {
         let name = c_string(name);
         // SAFETY: the template has the function, with these parameters.
         unsafe {
             let function = LLVMGetNamedFunction(self.module.raw, name.as_ptr());
             let kind = LLVMGlobalGetValueType(function);
             let count = arguments.len() as u32;
-            LLVMBuildCall2(self.builder, kind, function, arguments.as_mut_ptr(), count, NO_NAME);
+            LLVMBuildCall2(self.builder, kind, function, arguments.as_mut_ptr(), count, NO_NAME)
         }
     }
 
@@ -380,8 +396,8 @@ impl Pass<'_, '_> {
     }
 
     /// Follows a pointer to the global that it is an offset from. All places of an array are one element: an index that is not
-    /// known counts as 0, if 1 would be the same element.
-    fn target(&mut self, pointer: LLVMValueRef) -> Target {
+    /// known counts as 0, if 1 would be the same element. `class` is the size of a sync object, 0 for data.
+    fn target(&mut self, pointer: LLVMValueRef, class: u32) -> Target {
         // SAFETY: values are live, operands those of their kinds.
         unsafe {
             let (mut at, mut offset, mut strides) = (pointer, 0i64, Vec::new());
@@ -405,10 +421,9 @@ impl Pass<'_, '_> {
             }
             let Some(address) = self.address_of(at) else { return Target::Unknown };
             let address = address.wrapping_add(offset as u64);
-            let here = (self.wanted.at)(address, 1, false);
-            let alike = |stride: &i64| {
-                (self.wanted.at)(address.wrapping_add(*stride as u64), 1, false) == here
-            };
+            let mut at = |address: u64| (self.wanted.at)(address, class.max(1), class != 0);
+            let here = at(address);
+            let alike = |stride: &i64| at(address.wrapping_add(*stride as u64)) == here;
             match strides.iter().all(alike) {
                 true => Target::Global(address),
                 false => Target::Unknown,
@@ -499,8 +514,9 @@ impl Pass<'_, '_> {
                 .collect();
             let entries = self.constant(words(&entries), c"unravel.sites");
             let lists = self.constant(words(&self.lists), c"unravel.lists");
+            let logged = |e: u32| self.wanted.chosen.contains(&e) && !unlogged.contains(&e);
             let logged: Vec<u32> =
-                (0..self.wanted.elements).map(|e| u32::from(!unlogged.contains(&e))).collect();
+                (0..self.wanted.elements).map(|e| u32::from(logged(e))).collect();
             let logged = self.constant(words(&logged), c"unravel.logged");
             // Addresses of globals are known to the linker.
             let mut bases: Vec<(u64, u64, LLVMValueRef)> = Vec::new();
@@ -563,8 +579,9 @@ impl Pass<'_, '_> {
                 lists,
                 ranges,
                 logged,
+                self.elements,
             ];
-            let table = LLVMConstStructInContext(context, fields.as_mut_ptr(), 9, 0);
+            let table = LLVMConstStructInContext(context, fields.as_mut_ptr(), 10, 0);
             let table = self.constant(table, c"unravel.table");
             let void = LLVMVoidTypeInContext(context);
             let plain = LLVMFunctionType(void, std::ptr::null_mut(), 0, 0);
@@ -593,86 +610,6 @@ impl Pass<'_, '_> {
             LLVMSetLinkage(global, LLVMInternalLinkage);
             LLVMSetGlobalConstant(global, 1);
             global
-        }
-    }
-
-    /// A call: of a sync operation, of a function that copies or frees, or nothing that is logged.
-    fn call(&mut self, call: LLVMValueRef, sites: &[u32]) {
-        // SAFETY: the call is live.
-        let (name, arguments) = unsafe {
-            let callee = LLVMGetCalledValue(call);
-            if LLVMIsAFunction(callee).is_null() || LLVMCountBasicBlocks(callee) > 0 {
-                return;
-            }
-            let count = LLVMGetNumArgOperands(call);
-            let arguments: Vec<_> = (0..count).map(|at| LLVMGetOperand(call, at)).collect();
-            (name_of(callee), arguments)
-        };
-        let ([site], Some(hook)) = (sites, hook_of(&name)) else { return };
-        if arguments.len() < hook.arguments() {
-            return;
-        }
-        self.done.insert(*site);
-        if matches!(hook, Hook::Sync { kind: calls::NOTHING, .. }) {
-            return;
-        }
-        let unnamed = self.wanted.by_site.get(site).cloned().unwrap_or_default();
-        let nothing = unnamed.is_empty() && self.wanted.ranges.is_empty();
-        let is_data = matches!(hook, Hook::Copy | Hook::Set);
-        if is_data && (nothing || !self.wanted.visible.contains(site)) {
-            return;
-        }
-        if matches!(hook, Hook::Free) && unnamed.is_empty() {
-            return;
-        }
-        let number = self.site(vectors::SITE_BY_ADDRESS, &unnamed);
-        let own = self.word(u64::from(number));
-        // SAFETY: arguments are those of the functions named; the call is no terminator.
-        unsafe {
-            let bytes = |this: &Self, at: usize| {
-                let size = arguments[at];
-                LLVMPositionBuilderBefore(this.builder, call);
-                LLVMBuildZExtOrBitCast(this.builder, size, this.types.long, NO_NAME)
-            };
-            match hook {
-                Hook::Copy => {
-                    let list = vec![arguments[1], arguments[0], bytes(self, 2), own];
-                    self.around(call, "__unravel_av_enter_copy", "__unravel_av_leave_copy", list);
-                }
-                Hook::Set => {
-                    let list = vec![self.flag(number), arguments[0], bytes(self, 2), own];
-                    self.around(call, "unravel.enter_at", "unravel.leave_at", list);
-                }
-                Hook::Free => {
-                    let one = self.long(1);
-                    let list = vec![self.flag(number), arguments[0], one, own];
-                    self.around(call, "unravel.enter_at", "unravel.leave_at", list);
-                }
-                Hook::Sync { kind, class } => {
-                    let what = self.word(u64::from(kind | class << 8));
-                    let object = match LLVMGetTypeKind(LLVMTypeOf(arguments[0])) {
-                        LLVMTypeKind::LLVMPointerTypeKind => arguments[0],
-                        // A thread, which is no element.
-                        _ => LLVMConstNull(self.types.pointer),
-                    };
-                    let other = match kind {
-                        calls::WAIT => arguments[1],
-                        _ => LLVMConstNull(self.types.pointer),
-                    };
-                    // The number in the machine's program says where a thread waits.
-                    self.sites[number as usize].place = *site;
-                    LLVMPositionBuilderBefore(self.builder, call);
-                    let list = vec![what, object, other, own];
-                    self.build_call("__unravel_av_before", list.clone());
-                    LLVMPositionBuilderBefore(self.builder, LLVMGetNextInstruction(call));
-                    let result = match LLVMTypeOf(call) == self.types.word {
-                        true => call,
-                        false => self.word(0),
-                    };
-                    let list = list.into_iter().chain([result]).collect();
-                    self.build_call("__unravel_av_after", list);
-                }
-            }
         }
     }
 }

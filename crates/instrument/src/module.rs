@@ -117,7 +117,7 @@ impl Module {
         }
     }
 
-    /// Runs passes that leave control flow alone.
+    /// Runs passes.
     pub(crate) fn run(&self, passes: &CStr) -> Result<(), ModuleError> {
         // SAFETY: the module is live; options and message are disposed of.
         unsafe {

@@ -7,14 +7,14 @@
 //! 0        Header
 //! 4 KB     elements  MOST_ELEMENTS × ElementEntry
 //! 256 KB   blocked   one u32 a thread: the site of the call that it waits in, plus one; 0 if it does not
-//! 1 MB     vectors   VECTOR bytes for each element that is logged, in the order of their slots
+//! 1 MB     vectors   one every STRIDE bytes, of VECTOR bytes at most, for each element that is logged, in the order of their slots
 //! ```
 //!
 //! A vector is entries of 32 bits: a thread's number plus one, and how many accesses it made one after another. The last one is
 //! counted up in place and the next one begun by a single store, so that a process that is killed leaves no half of one. It ends with 0.
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unravvec");
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Behind the name of the log.
 pub const SUFFIX: &str = ".elements";
 
@@ -23,6 +23,9 @@ pub const BLOCKED: u64 = 256 << 10;
 pub const VECTORS: u64 = 1 << 20;
 /// Room for a vector, nearly all of it a hole in the file.
 pub const VECTOR: u64 = 256 << 20;
+/// From one vector to the next. Vectors that began at like addresses would be told apart badly by processors, which look at the lower bits of
+/// an address first: several times slower where an access to one element follows one to another.
+pub const STRIDE: u64 = VECTOR + 4096 + 64;
 /// So much of it is got from the file system at a time.
 pub const STEP: u64 = 64 << 10;
 
@@ -61,10 +64,40 @@ pub const ENTRY_MOST: u32 = 0xffff;
 /// The metadata by which instructions and globals are found again.
 pub const MARK: &str = "unravel.mark";
 
+/// An element as the program's own code and the runtime use it while it runs, one a cache line: threads that access different elements do not
+/// meet here. What stands at which offset is also known to `crates/instrument/src/elements/template.ll`.
+#[repr(C, align(64))]
+pub struct Element {
+    /// The slot of the thread that owns it; null if whoever accesses it takes its lock, and anything else if that is just changing.
+    pub owner: *mut u8,
+    /// The entry that was written last.
+    pub at: *mut u32,
+    /// Who accesses it while nobody owns it: a thread's number plus one.
+    pub lock: u64,
+    /// Where the room that was got so far ends.
+    pub end: *mut u32,
+    /// Null if the element was never logged.
+    pub entry: *mut ElementEntry,
+    /// Where its last entry was when it got its owner.
+    pub owned_from: *mut u32,
+    /// Accesses of one thread on end while nobody owned it, and how many make it the owner.
+    pub streak: u32,
+    pub threshold: u32,
+    /// 1 while it is logged.
+    pub logged: u32,
+}
+
+/// The byte of a site that logs: whether it does, and whether it does where memory has no name.
+pub const FLAG_ON: u8 = 1;
+pub const FLAG_UNNAMED: u8 = 2;
+
 /// What a site does, in [`SiteEntry::kind`].
 pub const SITE_PLAIN: u32 = 0;
 /// Its elements depend on the address only if that is in a global; see [`SiteEntry::first`].
 pub const SITE_BY_ADDRESS: u32 = 1;
+/// A sync operation on one element, or on whatever is at the address: it logs before there are threads, too.
+pub const SITE_SYNC: u32 = 2;
+pub const SITE_SYNC_BY_ADDRESS: u32 = 3;
 
 /// A site that is logged: which elements it touches where memory has no name.
 #[repr(C)]
@@ -90,8 +123,9 @@ pub struct Table {
     pub site_table: *const SiteEntry,
     pub lists: *const u32,
     pub range_table: *const Range,
-    /// By element: 0 if some of its accesses could not be wrapped.
+    /// By element: 0 if some of its accesses could not be wrapped, or if the program was built for others.
     pub logged: *const u32,
+    pub element_table: *mut Element,
 }
 
 /// The class of a whole global.

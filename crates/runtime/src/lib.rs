@@ -17,6 +17,11 @@
 //! was asked for what the program was given (`inputs.rs`).
 
 #![no_std]
+// Programs that were built for a profile have the runtime without what records sync operations: they call the C library's own.
+#![cfg_attr(
+    feature = "vectors",
+    expect(dead_code, reason = "what records sync operations uses it")
+)]
 
 #[path = "../../recording/src/layout.rs"]
 #[expect(dead_code, reason = "the reader's half")]
@@ -30,12 +35,14 @@ mod elements;
 mod ending;
 mod fault;
 mod file;
+#[cfg(not(feature = "vectors"))]
 mod hot;
 mod inputs;
 mod objects;
 mod process;
 mod signals;
 mod stack;
+#[cfg(not(feature = "vectors"))]
 mod sync;
 mod sys;
 mod thread;

@@ -185,6 +185,13 @@ global_asm!(
     ".type __unravel_stream,@object",
     ".size __unravel_stream,8",
     "__unravel_stream: .zero 8",
+    ".section .tdata,\"awT\",@progbits",
+    ".balign 8",
+    ".globl __unravel_av_me",
+    ".hidden __unravel_av_me",
+    ".type __unravel_av_me,@object",
+    ".size __unravel_av_me,8",
+    "__unravel_av_me: .quad __unravel_av_nobody",
     ".text",
 );
 
@@ -223,6 +230,24 @@ macro_rules! thread_local {
 
 thread_local!(log_pointer, set_log_pointer, "__unravel_here");
 thread_local!(stream, set_stream, "__unravel_stream");
+// The thread's slot for access vectors (`elements.rs`), which the program's own code reads.
+thread_local!(av_slot, set_av_slot, "__unravel_av_me");
+
+const SYS_MEMBARRIER: c_long = 324;
+
+/// Asks the kernel for [`barrier_in_all_threads`]; false if it has none.
+pub fn ask_for_barriers() -> bool {
+    const REGISTER: c_long = 1 << 4;
+    // SAFETY: asks the kernel.
+    unsafe { syscall(SYS_MEMBARRIER, REGISTER, 0, 0) == 0 }
+}
+
+/// Every thread of the process that runs now passes a full barrier before this returns; the others do when they run again.
+pub fn barrier_in_all_threads() -> bool {
+    const EXPEDITED: c_long = 1 << 3;
+    // SAFETY: asks the kernel.
+    unsafe { syscall(SYS_MEMBARRIER, EXPEDITED, 0, 0) == 0 }
+}
 
 /// A function of the C library behind one that we define.
 pub struct Real {

@@ -68,6 +68,9 @@ pub fn begin(number: u32, begin: u32, frames: &[[u64; 2]]) {
             (*entry).state = layout::STATE_RUNNING;
         }
         Stream::install(stream, (*stream).start as usize);
+        if (*stream).kept {
+            crate::elements::thread_begins(number);
+        }
     }
 }
 
@@ -106,6 +109,7 @@ extern "C" fn gone(round: *mut c_void) {
         }
         sys::set_stream(0);
         sys::set_log_pointer(0);
+        crate::elements::thread_ends();
         if !(*stream).handlers.is_null() {
             Stream::release((*stream).handlers);
         }

@@ -1,5 +1,6 @@
 //! Native programs that log: one build for all instances, and runs of it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
@@ -32,7 +33,23 @@ impl Built {
 
 impl Bench {
     /// Compiles what the machine executes, with the logging of the profile's elements in it.
-    pub fn build(&self, profile: &Profile, output: &Path) -> Result<Built, CliError> {
+    /// Of one instance's alone, or of all.
+    pub fn build(
+        &self,
+        profile: &Profile,
+        instance: Option<usize>,
+        output: &Path,
+    ) -> Result<Built, CliError> {
+        let chosen: BTreeSet<u32> = match instance {
+            None => (0..profile.elements.len() as u32).collect(),
+            Some(one) => {
+                let own = profile.instances.get(one);
+                own.ok_or(CliError::NoInstance(one, profile.instances.len()))?
+                    .iter()
+                    .copied()
+                    .collect()
+            }
+        };
         if profile.mode == Mode::Blocks {
             return Err(CliError::NativeBlocks);
         }
@@ -52,6 +69,7 @@ impl Bench {
         let wanted = Wanted {
             build: profile.build(),
             elements: profile.elements.len() as u32,
+            chosen: chosen.clone(),
             visible: plan.visible,
             by_site: plan.by_site,
             touching: plan.touching,
@@ -64,7 +82,7 @@ impl Bench {
         if build_native(&logging.bitcode, &built.libs, output)? != 0 {
             return Err(CliError::NativeBuild);
         }
-        let unlogged = logging.unlogged.iter().map(|element| {
+        let unlogged = logging.unlogged.iter().filter(|one| chosen.contains(one)).map(|element| {
             let sites = logging.left_out.iter().filter(|site| touching[site].contains(element));
             let places: Vec<String> =
                 sites.map(|site| program.sites[*site as usize].place.short()).collect();
@@ -75,7 +93,7 @@ impl Bench {
             (profile.elements[*element as usize].name.clone(), why)
         });
         let unlogged = unlogged.collect();
-        Ok(Built { sites: logging.sites, unlogged, elements: profile.elements.len() })
+        Ok(Built { sites: logging.sites, unlogged, elements: chosen.len() })
     }
 
     /// Runs instances natively, or takes what they wrote elsewhere.

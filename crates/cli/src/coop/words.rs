@@ -134,6 +134,7 @@ pub fn built_json(profile: &Profile, built: &Built) -> Value {
     json!({
         "build": profile.build(),
         "elements": profile.elements.len(),
+        "logged": built.logged(),
         "sites": built.sites,
         "unlogged": unlogged,
     })

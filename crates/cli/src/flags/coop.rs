@@ -98,6 +98,9 @@ pub struct CoopBuildFlags {
     /// The profile whose elements it can log.
     #[arg(long, value_name = "FILE", default_value = "profile.json")]
     pub profile: PathBuf,
+    /// Let it log this instance's elements alone, counted from 0, and leave all else as it is (default: whatever it is told at its start).
+    #[arg(long, value_name = "N")]
+    pub instance: Option<usize>,
     /// Where to write the native program.
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,

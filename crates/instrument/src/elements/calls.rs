@@ -43,12 +43,17 @@ pub(super) const TRIES: u32 = 7;
 /// No entry: only that the thread waits here.
 pub(super) const BLOCKS: u32 = 8;
 
-const MUTEX: u32 = 40;
+pub(super) const MUTEX: u32 = 40;
 const COND: u32 = 48;
 const RWLOCK: u32 = 56;
 const BARRIER_BYTES: u32 = 32;
 const SEMAPHORE: u32 = 32;
 const SPIN: u32 = 4;
+
+/// Whether a thread may wait there: a run that hangs says where.
+pub(super) fn may_block(kind: u32) -> bool {
+    matches!(kind, AFTER | WAIT | BARRIER | TAKES | BLOCKS)
+}
 
 pub(super) fn hook_of(name: &str) -> Option<Hook> {
     let sync = |kind, class| Some(Hook::Sync { kind, class });
