@@ -6,10 +6,10 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value, types};
+use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, Signature, Type, Value, types};
 use cranelift_codegen::isa::CallConv;
 use unravel_code::code::Reg;
-use unravel_code::compiled::{Context, WATCHED};
+use unravel_code::compiled::{Context, SCATTER, SEEN, Seen, TEACHES, WATCHED};
 use unravel_code::layout::{ARENA_BASE, ARENA_SIZE};
 use unravel_trace::SiteId;
 
@@ -31,8 +31,10 @@ impl Translation<'_> {
             self.signatures.push((count, signature));
             signature
         });
+        self.tell_top();
         let callback = self.word(callback as i64);
-        let all: Vec<Value> = [self.context].into_iter().chain(arguments.iter().copied()).collect();
+        let context = self.word(self.callbacks.context as i64);
+        let all: Vec<Value> = [context].into_iter().chain(arguments.iter().copied()).collect();
         let call = self.b.ins().call_indirect(signature, callback, &all);
         self.b.inst_results(call)[0]
     }
@@ -75,10 +77,26 @@ impl Translation<'_> {
         self.go_on(fine);
     }
 
-    /// Where what is in use of the stack ends.
+    /// Where what is in use of the stack ends: with the frame, unless that grows.
     pub fn top(&mut self) -> Value {
-        let top = self.field(offset_of!(Context, top));
-        self.b.ins().load(types::I64, CONTEXT, top, 0)
+        if self.shape.grows {
+            let top = self.field(offset_of!(Context, top));
+            return self.b.ins().load(types::I64, CONTEXT, top, 0);
+        }
+        self.b.ins().iadd_imm(self.base, i64::from(self.body.frame_bytes))
+    }
+
+    /// Others look where the stack ends. Of a frame that grows they know.
+    pub fn tell_top(&mut self) {
+        if !self.shape.grows {
+            let top = self.top();
+            self.set_top(top);
+        }
+    }
+
+    pub fn set_top(&mut self, top: Value) {
+        let place = self.field(offset_of!(Context, top));
+        self.b.ins().store(CONTEXT, top, place, 0);
     }
 
     pub fn flags(&mut self, site: SiteId) -> Value {
@@ -100,6 +118,7 @@ impl Translation<'_> {
         self.set_field(offset_of!(Context, looked), address);
         self.b.ins().jump(plain, &[]);
         self.go_on(asks);
+        self.unless_seen((address, ty), flags, site, false, plain);
         let (count, at) = (self.word(i64::from(ty.bytes())), self.word(i64::from(site.0)));
         let bad = self.ask(self.callbacks.load as usize, &[address, count, at]);
         let leave = self.leaving();
@@ -117,6 +136,7 @@ impl Translation<'_> {
         let flags = self.flags(site);
         self.b.ins().brif(flags, flagged, &[], plain, &[]);
         self.go_on(flagged);
+        self.unless_seen((address, ty), flags, site, true, plain);
         let (count, at) = (self.word(i64::from(ty.bytes())), self.word(i64::from(site.0)));
         let bad = self.ask(self.callbacks.store as usize, &[address, count, at, value]);
         let leave = self.leaving();
@@ -126,5 +146,53 @@ impl Translation<'_> {
         self.b.ins().store(PROGRAM, narrow, address, 0);
         self.b.ins().jump(done, &[]);
         self.go_on(done);
+    }
+
+    /// Goes to another block if all that the flags are about is an access that teaches nothing any more ([`Seen`]).
+    fn unless_seen(
+        &mut self,
+        (address, ty): (Value, Type),
+        flags: Value,
+        site: SiteId,
+        write: bool,
+        plain: Block,
+    ) {
+        let (teaches, inside, same, other) = (
+            self.b.create_block(),
+            self.b.create_block(),
+            self.b.create_block(),
+            self.cold_block(),
+        );
+        let only = self.b.ins().icmp_imm(IntCC::Equal, flags, i64::from(TEACHES));
+        self.b.ins().brif(only, teaches, &[], other, &[]);
+        self.go_on(teaches);
+        let offset = self.b.ins().iadd_imm(address, -(ARENA_BASE as i64));
+        // Aligned accesses are within eight bytes.
+        let shift = i64::from(ty.bytes().trailing_zeros());
+        let turned = if shift > 0 { self.b.ins().rotr_imm(offset, shift) } else { offset };
+        let limit = (ARENA_SIZE >> shift) as i64;
+        let is_inside = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, turned, limit);
+        self.b.ins().brif(is_inside, inside, &[], other, &[]);
+        self.go_on(inside);
+        let number = self.b.ins().ushr_imm(offset, 3);
+        let scattered = (u64::from(site.0) * SCATTER) as i64;
+        let index = self.b.ins().iadd_imm(number, scattered);
+        let index = self.b.ins().band_imm(index, SEEN as i64 - 1);
+        let index = self.b.ins().ishl_imm(index, size_of::<Seen>().trailing_zeros() as i64);
+        let table = self.field(offset_of!(Context, seen));
+        let entry = self.b.ins().iadd(table, index);
+        let place = self.b.ins().load(types::I64, CONTEXT, entry, offset_of!(Seen, place) as i32);
+        let wanted = self.b.ins().ishl_imm(number, 1);
+        let wanted = if write { self.b.ins().bor_imm(wanted, 1) } else { wanted };
+        let is_same = self.b.ins().icmp(IntCC::Equal, place, wanted);
+        self.b.ins().brif(is_same, same, &[], other, &[]);
+        self.go_on(same);
+        let found = self.b.ins().load(types::I64, CONTEXT, entry, offset_of!(Seen, site) as i32);
+        let stretch = self.field(offset_of!(Context, stretch));
+        let wanted = self.b.ins().ishl_imm(stretch, 32);
+        let wanted = self.b.ins().bor_imm(wanted, i64::from(site.0));
+        let is_same = self.b.ins().icmp(IntCC::Equal, found, wanted);
+        self.b.ins().brif(is_same, plain, &[], other, &[]);
+        self.go_on(other);
     }
 }

@@ -6,7 +6,6 @@ use unravel_code::code::{BinOp, Inst, Pred, Reg, Target};
 use unravel_code::layout::STACK_SIZE;
 
 use crate::library::Library;
-use crate::shape::is_plain;
 use crate::translate::{PROGRAM, SLOTS, Translation};
 
 /// An integer of so many bytes.
@@ -22,7 +21,7 @@ pub(crate) fn integer(bytes: u32) -> Type {
 impl Translation<'_> {
     pub fn instruction(&mut self, at: Target) {
         let inst = self.body.code[at as usize];
-        if !is_plain(self.program, &inst) {
+        if !self.shape.plain[at as usize] {
             return self.leave_now(at);
         }
         match inst {
@@ -229,8 +228,13 @@ impl Translation<'_> {
 
     /// An access within the frame, or it leaves.
     fn check_private(&mut self, address: Value, bytes: u32) {
-        let top = self.top();
         let offset = self.b.ins().isub(address, self.base);
+        if !self.shape.grows && self.body.frame_bytes >= bytes {
+            let last = i64::from(self.body.frame_bytes - bytes);
+            let bad = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, offset, last);
+            return self.leave_if(bad);
+        }
+        let top = self.top();
         let in_use = self.b.ins().isub(top, self.base);
         let end = self.b.ins().iadd_imm(offset, i64::from(bytes));
         let far = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, offset, STACK_SIZE as i64);

@@ -32,7 +32,7 @@ use cranelift_codegen::ir::{Function, UserFuncName};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
-use unravel_code::compiled::{Callbacks, Compiled, Compiler, Context, Entrance};
+use unravel_code::compiled::{Callbacks, Compiled, Compiler, Entrance};
 use unravel_code::{FunctionId, Program};
 
 use crate::pages::Pages;
@@ -52,12 +52,13 @@ pub struct Cranelift {
     callbacks: Callbacks,
     pages: Pages,
     entrance: Entrance,
+    absent: *const u8,
     /// Plain instructions that have to lie ahead of an entry.
     worth: u32,
 }
 
 /// Before there is code.
-unsafe extern "C" fn nowhere(_: *mut Context, _: *mut u64, _: u64, _: u64, _: *const u8) {}
+unsafe extern "C" fn nowhere(_: *mut u64, _: u64, _: u64, _: *const u8) {}
 
 impl Cranelift {
     /// `None` on a processor that it does not know.
@@ -77,12 +78,15 @@ impl Cranelift {
             callbacks,
             pages: Pages::default(),
             entrance: nowhere,
+            absent: std::ptr::null(),
             worth: shape::WORTH_ENTERING,
         };
-        let entrance = translate::entrance(&mut compiler.builder);
+        let entrance = translate::entrance(&mut compiler.builder, callbacks);
         let entrance = compiler.place(entrance)?;
         // SAFETY: code of this signature, which stays where it is as long as the pages do.
         compiler.entrance = unsafe { std::mem::transmute::<*const u8, Entrance>(entrance) };
+        let absent = translate::absent(&mut compiler.builder);
+        compiler.absent = compiler.place(absent)?;
         Some(compiler)
     }
 
@@ -127,5 +131,9 @@ impl Compiler for Cranelift {
 
     fn entrance(&self) -> Entrance {
         self.entrance
+    }
+
+    fn absent(&self) -> *const u8 {
+        self.absent
     }
 }

@@ -11,20 +11,21 @@ use crate::library::Library;
 pub(crate) const MOST_SLOTS: u32 = 8;
 /// A function with more constants, or with more bytes of frame memory, is not called by compiled code.
 const MOST_CONSTANTS: usize = 64;
-pub(crate) const MOST_FRESH: u32 = 256;
+pub(crate) const MOST_FRESH: u32 = 1024;
+/// Slots that are returned at most: in registers.
+const MOST_RETURNED: u32 = 2;
 /// Plain instructions that have to lie ahead, on the average, for entering compiled code to be faster than interpreting them.
 pub(crate) const WORTH_ENTERING: u32 = 12;
 /// What a way round a loop counts as, and a call or a return.
 const ROUND: u32 = 100;
 const CALL: u32 = 8;
 
-/// Whether compiled code executes an instruction itself. It leaves before others.
-pub(crate) fn is_plain(program: &Program, inst: &Inst) -> bool {
+fn is_plain(program: &Program, inst: &Inst) -> bool {
     use Inst::*;
     match *inst {
         Call { function, call, .. } => is_plain_call(program, function, call),
         CallExternal { function, call, .. } => Library::of(program, function, call).is_some(),
-        Return { slots, .. } => slots <= MOST_SLOTS,
+        Return { slots, .. } => slots <= MOST_RETURNED,
         ReturnVoid => true,
         MovN { slots, .. } | Select { slots, .. } => slots <= MOST_SLOTS,
         Float { op, kind, .. } => kind != FloatKind::F80 && op != FloatOp::Rem,
@@ -50,6 +51,17 @@ pub(crate) fn is_plain(program: &Program, inst: &Inst) -> bool {
     }
 }
 
+/// The slots that each way out of a function returns, if it is the same for all. A function that never returns returns nothing.
+pub(crate) fn returned_slots(body: &Body) -> Option<u32> {
+    let mut ways = body.code.iter().filter_map(|inst| match inst {
+        Inst::Return { slots, .. } => Some(*slots),
+        Inst::ReturnVoid => Some(0),
+        _ => None,
+    });
+    let first = ways.next().unwrap_or(0);
+    ways.all(|way| way == first).then_some(first)
+}
+
 /// Whether compiled code makes a call itself: of a function whose frame is small and plain.
 fn is_plain_call(program: &Program, function: FunctionId, call: CallId) -> bool {
     let callee = program.function(function);
@@ -59,7 +71,8 @@ fn is_plain_call(program: &Program, function: FunctionId, call: CallId) -> bool 
         && !body.atomic
         && body.constants.len() <= MOST_CONSTANTS
         && body.frame_bytes <= MOST_FRESH
-        && passed.all(|(arg, (_, slots))| arg.slots >= 1 && *slots <= MOST_SLOTS)
+        && returned_slots(body).is_some_and(|slots| slots <= MOST_RETURNED)
+        && passed.all(|(arg, (_, slots))| arg.slots >= *slots && *slots <= MOST_SLOTS)
 }
 
 fn is_call(inst: &Inst) -> bool {
@@ -72,8 +85,8 @@ fn is_word(bytes: u32) -> bool {
 }
 
 /// Whether compiled code does not go on behind an instruction.
-pub(crate) fn ends_block(program: &Program, inst: &Inst) -> bool {
-    !is_plain(program, inst) || !inst.falls_through() || matches!(inst, Inst::Call { .. })
+fn ends_block(inst: &Inst, plain: bool) -> bool {
+    !plain || !inst.falls_through() || matches!(inst, Inst::Call { .. })
 }
 
 /// A set of slots.
@@ -103,6 +116,8 @@ impl Slots {
 
 #[derive(Debug)]
 pub(crate) struct Shape {
+    /// By instruction: whether compiled code executes it itself. It leaves before others.
+    pub plain: Vec<bool>,
     /// By instruction: whether a block begins there.
     pub leads: Vec<bool>,
     /// Where code may be entered, in order.
@@ -114,6 +129,8 @@ pub(crate) struct Shape {
     /// By instruction, where a block begins: the slots whose values are needed.
     live: Vec<Option<Slots>>,
     temporaries: Vec<Temporary>,
+    /// Whether frames get further memory while the function runs.
+    pub grows: bool,
 }
 
 impl Shape {
@@ -122,14 +139,15 @@ impl Shape {
         let mut leads = vec![false; code.len()];
         let mut is_entry = vec![false; code.len()];
         let mut memory = Slots::none(body.slots as usize);
-        let ahead = plain_ahead(program, code);
+        let plain: Vec<bool> = code.iter().map(|inst| is_plain(program, inst)).collect();
+        let ahead = plain_ahead(program, code, &plain);
         (leads[0], is_entry[0]) = (true, true);
         for (at, inst) in code.iter().enumerate() {
             for to in targets(program, inst) {
                 leads[to as usize] = true;
                 is_entry[to as usize] |= to as usize <= at;
             }
-            let plain = is_plain(program, inst);
+            let plain = plain[at];
             if plain {
                 operands(program, inst, |operand| match operand {
                     // What is called writes its result to the frame itself.
@@ -143,10 +161,17 @@ impl Shape {
                 (leads[at + 1], is_entry[at + 1]) = (true, true);
             }
         }
-        let entry = |at: &Target| is_entry[*at as usize] && is_plain(program, &code[*at as usize]);
+        let entry = |at: &Target| is_entry[*at as usize] && plain[*at as usize];
         let entries: Vec<Target> = (0..code.len() as Target).filter(entry).collect();
-        let live = liveness(program, body, &leads, &memory);
-        Shape { leads, entries, ahead, memory, live, temporaries: temporaries(program, body) }
+        let live = liveness(program, body, (&plain, &leads), &memory);
+        let temporaries = temporaries(program, body);
+        let grows = code.iter().any(|inst| matches!(inst, Inst::Alloca { .. }));
+        Shape { plain, leads, entries, ahead, memory, live, temporaries, grows }
+    }
+
+    /// Whether compiled code does not go on behind an instruction.
+    pub fn ends_block(&self, body: &Body, at: usize) -> bool {
+        ends_block(&body.code[at], self.plain[at])
     }
 
     /// The slots whose values are needed from here on, where a block begins.
@@ -183,13 +208,13 @@ impl Shape {
 }
 
 /// By instruction: how many plain ones are executed from there on before compiled code leaves, on the average of all ways.
-fn plain_ahead(program: &Program, code: &[Inst]) -> Vec<u32> {
+fn plain_ahead(program: &Program, code: &[Inst], plain: &[bool]) -> Vec<u32> {
     let mut ahead = vec![0u32; code.len()];
     for (at, inst) in code.iter().enumerate().rev() {
         let way = |to: &Target| if *to as usize <= at { ROUND } else { ahead[*to as usize] };
         let ways = targets(program, inst);
         ahead[at] = match inst {
-            _ if !is_plain(program, inst) => 0,
+            _ if !plain[at] => 0,
             Inst::Call { .. } | Inst::Return { .. } | Inst::ReturnVoid => CALL,
             _ if !ways.is_empty() => 1 + ways.iter().map(way).sum::<u32>() / ways.len() as u32,
             _ => 1 + ahead.get(at + 1).copied().unwrap_or(0),
@@ -199,7 +224,12 @@ fn plain_ahead(program: &Program, code: &[Inst]) -> Vec<u32> {
 }
 
 /// The slots that are live where blocks begin: classic backward data flow. Slots in memory and constants are not followed.
-fn liveness(program: &Program, body: &Body, leads: &[bool], memory: &Slots) -> Vec<Option<Slots>> {
+fn liveness(
+    program: &Program,
+    body: &Body,
+    (plain, leads): (&[bool], &[bool]),
+    memory: &Slots,
+) -> Vec<Option<Slots>> {
     let code = &body.code;
     let is_constant =
         |slot: Reg| slot.wrapping_sub(body.constants_at) < body.constants.len() as u32;
@@ -210,8 +240,8 @@ fn liveness(program: &Program, body: &Body, leads: &[bool], memory: &Slots) -> V
         let mut changed = false;
         let mut now = nothing.clone();
         for (at, inst) in code.iter().enumerate().rev() {
-            let plain = is_plain(program, inst);
-            if ends_block(program, inst) {
+            let plain = plain[at];
+            if ends_block(inst, plain) {
                 now.clone_from(&nothing);
                 let mut next = targets(program, inst);
                 if matches!(inst, Inst::Call { .. }) {

@@ -17,13 +17,15 @@ use unravel_code::code::{Reg, Target};
 use unravel_code::compiled::{Callbacks, Context};
 use unravel_code::{Body, FunctionId, Program};
 
-use crate::shape::{Shape, ends_block};
+use crate::shape::Shape;
 
 /// The frame's slots.
 pub(crate) const SLOTS: MemFlags = MemFlags::trusted().with_alias_region(Some(AliasRegion::Vmctx));
 /// The context and what it points to, which compiled code does not write but when it leaves.
 pub(crate) const CONTEXT: MemFlags =
     MemFlags::trusted().with_alias_region(Some(AliasRegion::Table));
+/// Those fields that stay the same while a function runs.
+pub(crate) const FIXED: MemFlags = CONTEXT.with_readonly().with_can_move();
 /// Memory of the program, aligned or not.
 pub(crate) const PROGRAM: MemFlags =
     MemFlags::new().with_notrap().with_alias_region(Some(AliasRegion::Heap));
@@ -36,6 +38,7 @@ pub(crate) struct Translation<'a> {
     pub callbacks: Callbacks,
     pub signatures: Vec<(usize, SigRef)>,
     pub b: FunctionBuilder<'a>,
+    /// The context where it is used often; who makes a call knows its address.
     pub context: Value,
     pub fp: Value,
     pub base: Value,
@@ -48,7 +51,8 @@ pub(crate) struct Translation<'a> {
     exit: Block,
     /// Where the present instruction leaves, if it may.
     leave: Option<Block>,
-    steps: Variable,
+    /// What this function has executed since it was called or entered.
+    pub steps: Variable,
     /// As in the context.
     allowance: Variable,
     /// Where the present block begins.
@@ -58,24 +62,40 @@ pub(crate) struct Translation<'a> {
 }
 
 /// The way from Rust into compiled functions ([`unravel_code::compiled::Entrance`]), which have a calling convention of their own.
-pub(crate) fn entrance(builder: &mut FunctionBuilderContext) -> Function {
+pub(crate) fn entrance(builder: &mut FunctionBuilderContext, callbacks: Callbacks) -> Function {
     let mut signature = Signature::new(CallConv::SystemV);
-    signature.params.extend([AbiParam::new(types::I64); 5]);
+    signature.params.extend([AbiParam::new(types::I64); 4]);
     let mut function = Function::with_name_signature(UserFuncName::user(1, 0), signature);
     let mut b = FunctionBuilder::new(&mut function, builder);
     let start = b.create_block();
     b.append_block_params_for_function_params(start);
     b.switch_to_block(start);
     b.seal_block(start);
-    let [context, fp, base, entry, code] = b.block_params(start)[..] else {
-        unreachable!("five parameters")
+    let [fp, base, entry, code] = b.block_params(start)[..] else {
+        unreachable!("four parameters")
     };
-    let steps = b.ins().iconst(types::I64, 0);
+    let zero = b.ins().iconst(types::I64, 0);
+    let context = b.ins().iconst(types::I64, callbacks.context as i64);
     let allowance =
         b.ins().load(types::I64, CONTEXT, context, offset_of!(Context, allowance) as i32);
     let signature = b.import_signature(crate::calls::signature());
-    b.ins().call_indirect(signature, code, &[context, fp, base, entry, steps, allowance]);
+    b.ins().call_indirect(signature, code, &[fp, base, entry, allowance, zero, zero]);
     b.ins().return_(&[]);
+    b.finalize();
+    function
+}
+
+/// Stands in for functions that are not compiled.
+pub(crate) fn absent(builder: &mut FunctionBuilderContext) -> Function {
+    let name = UserFuncName::user(1, 1);
+    let mut function = Function::with_name_signature(name, crate::calls::signature());
+    let mut b = FunctionBuilder::new(&mut function, builder);
+    let start = b.create_block();
+    b.append_block_params_for_function_params(start);
+    b.switch_to_block(start);
+    b.seal_block(start);
+    let (zero, absent) = (b.ins().iconst(types::I64, 0), b.ins().iconst(types::I64, 1));
+    b.ins().return_(&[zero, zero, absent, zero]);
     b.finalize();
     function
 }
@@ -94,7 +114,7 @@ impl<'a> Translation<'a> {
         b.append_block_params_for_function_params(start);
         b.switch_to_block(start);
         b.seal_block(start);
-        let [context, fp, base, wanted, ..] = b.block_params(start)[..] else {
+        let [fp, base, wanted, ..] = b.block_params(start)[..] else {
             unreachable!("six parameters")
         };
         for slot in 0..body.slots {
@@ -105,8 +125,9 @@ impl<'a> Translation<'a> {
         b.declare_var(allowance, types::I64);
         let blocks = shape.leads.iter().map(|leads| leads.then(|| b.create_block())).collect();
         let exit = b.create_block();
-        let at = offset_of!(Context, shadow) as i32;
-        let shadow = b.ins().load(types::I64, CONTEXT, context, at);
+        let itself = b.ins().iconst(types::I64, callbacks.context as i64);
+        let context = b.ins().load(types::I64, FIXED, itself, offset_of!(Context, itself) as i32);
+        let shadow = b.ins().load(types::I64, FIXED, itself, offset_of!(Context, shadow) as i32);
         Translation {
             program,
             function,
@@ -147,7 +168,7 @@ impl<'a> Translation<'a> {
                 self.instruction(at as Target);
                 self.finish_leaving(at as Target);
                 self.uncounted += 1;
-                open = !ends_block(self.program, &self.body.code[at]);
+                open = !self.shape.ends_block(self.body, at);
             }
         }
         self.exit();
@@ -158,17 +179,17 @@ impl<'a> Translation<'a> {
     /// To the entry that is asked for, where what is live is read from the frame.
     fn enter(&mut self) {
         let start = self.b.current_block().expect("begun");
-        let [.., steps, allowance] = self.b.block_params(start)[..] else {
+        let [.., allowance, first, second] = self.b.block_params(start)[..] else {
             unreachable!("six parameters")
         };
         let wanted = self.wanted;
-        self.b.def_var(self.steps, steps);
-        self.b.def_var(self.allowance, allowance);
+        let none = self.word(0);
+        self.set_counted(none, allowance);
         let (called, resumed) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(wanted, resumed, &[], called, &[]);
         self.go_on(called);
-        self.begin_frame();
-        self.enter_before(0);
+        let given = self.begin_frame([first, second]);
+        self.enter_before(0, &given);
 
         self.go_on(resumed);
         let entries: Vec<Block> =
@@ -187,13 +208,15 @@ impl<'a> Translation<'a> {
         self.b.ins().trap(TrapCode::unwrap_user(1));
         for (at, entry) in self.shape.entries.iter().zip(entries) {
             self.go_on(entry);
-            self.enter_before(*at);
+            self.enter_before(*at, &[]);
         }
     }
 
-    fn enter_before(&mut self, at: Target) {
+    /// Some slots may be known already.
+    fn enter_before(&mut self, at: Target, known: &[(Reg, Value)]) {
         for slot in self.shape.live_before(at).iter() {
-            let value = self.get_from_frame(slot);
+            let known = known.iter().find(|(known, _)| *known == slot);
+            let value = known.map_or_else(|| self.get_from_frame(slot), |(_, value)| *value);
             self.b.def_var(Variable::from_u32(slot), value);
         }
         let to = self.block(at);
@@ -204,17 +227,17 @@ impl<'a> Translation<'a> {
         let [at, steps, allowance] =
             [types::I64; 3].map(|ty| self.b.append_block_param(self.exit, ty));
         self.b.switch_to_block(self.exit);
+        self.add_steps(steps);
+        self.tell_top();
         for (value, place) in [
             (at, offset_of!(Context, left_at)),
             (self.fp, offset_of!(Context, fp)),
             (self.base, offset_of!(Context, base)),
-            (steps, offset_of!(Context, steps)),
             (allowance, offset_of!(Context, allowance)),
         ] {
             self.set_field(place, value);
         }
-        let (left, nothing) = (self.word(1), self.word(0));
-        self.b.ins().return_(&[left, nothing, nothing, nothing]);
+        self.say_left();
     }
 
     pub fn block(&self, at: Target) -> Block {
@@ -242,12 +265,10 @@ impl<'a> Translation<'a> {
         self.go_on(fine);
     }
 
-    /// The same after the present instruction was counted.
-    pub fn leave_counted_if(&mut self, bad: Value, at: Target) {
-        let (leave, fine) = (self.cold_block(), self.b.create_block());
-        self.b.ins().brif(bad, leave, &[], fine, &[]);
-        self.go_on(leave);
-        self.leave_uncounted(at, -1);
+    /// Goes to another block if `bad`.
+    pub fn go_on_unless(&mut self, bad: Value, other: Block) {
+        let fine = self.b.create_block();
+        self.b.ins().brif(bad, other, &[], fine, &[]);
         self.go_on(fine);
     }
 
@@ -273,7 +294,7 @@ impl<'a> Translation<'a> {
         }
     }
 
-    fn leave_uncounted(&mut self, at: Target, uncounted: i64) {
+    pub fn leave_uncounted(&mut self, at: Target, uncounted: i64) {
         self.write_temporaries(at);
         let steps = self.b.use_var(self.steps);
         let steps = self.b.ins().iadd_imm(steps, uncounted);
@@ -361,13 +382,7 @@ impl<'a> Translation<'a> {
         self.b.ins().store(CONTEXT, value, self.context, offset as i32);
     }
 
-    /// Steps up to and with the present instruction, and what is left of the allowance.
-    pub fn counted(&mut self) -> (Value, Value) {
-        self.count_jump();
-        (self.b.use_var(self.steps), self.b.use_var(self.allowance))
-    }
-
-    /// The same without saying that it is executed.
+    /// Steps up to and with the present instruction, and what is left of the allowance. It is not said that it is executed.
     pub fn would_count(&mut self) -> (Value, Value) {
         let steps = self.b.use_var(self.steps);
         let steps = self.b.ins().iadd_imm(steps, self.uncounted + 1);
@@ -378,16 +393,6 @@ impl<'a> Translation<'a> {
     pub fn set_counted(&mut self, steps: Value, allowance: Value) {
         self.b.def_var(self.steps, steps);
         self.b.def_var(self.allowance, allowance);
-    }
-
-    /// Slots that others have written to the frame.
-    pub fn get_again(&mut self, slots: std::ops::Range<Reg>) {
-        for slot in slots.filter(|slot| *slot < self.body.slots) {
-            if self.constant(slot).is_none() && !self.shape.memory.contains(slot) {
-                let value = self.get_from_frame(slot);
-                self.b.def_var(Variable::from_u32(slot), value);
-            }
-        }
     }
 
     /// A field of the context.

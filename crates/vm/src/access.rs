@@ -86,12 +86,8 @@ impl Machine {
     /// Alone, a thread shares nothing, but it may touch what was shared before it was alone. It is not alone with what
     /// threads did that it has not joined.
     fn learn(&mut self, address: u64, bytes: u64, write: bool, site: SiteId) {
-        if self.alive > 1 || self.unjoined > 0 {
-            let who = self.accessor();
-            self.sharing.access(address, bytes, write, who, site);
-        } else {
-            self.sharing.revisit(address, bytes, site);
-        }
+        let by = self.learns_of();
+        self.sharing.learn(address, bytes, write, by, site);
     }
 
     pub fn enter_atomic(&mut self) {

@@ -177,7 +177,7 @@ impl Machine {
             if flags & LEARN != 0 {
                 let bytes = operand.bytes.min(LOOK);
                 let who = self.accessor();
-                self.sharing.access(operand.address, bytes, true, who, site);
+                self.sharing.learn(operand.address, bytes, true, (who, true), site);
             }
             // An operand may be declared larger than it is, and an address in a register may be behind the end
             // of an object: there `rep movsb` copies nothing.

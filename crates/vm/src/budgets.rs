@@ -10,6 +10,10 @@ unravel_trace::budgets! {
     /// What compiled code leaves of it: for one more of its frames, and for what it calls.
     NATIVE_MARGIN: u64 = 96 << 10;
 
+    /// Bytes of a thread's stack that compiled code may use beyond what was in use before: all that might have been used is
+    /// cleared behind a run.
+    STACK_AHEAD: u64 = 2048;
+
     /// Events of one run that are kept, if any are: about 1.5 GB. A run with more ends inconclusive.
     MOST_EVENTS: usize = 20_000_000;
 

@@ -8,12 +8,16 @@
 //! Runs with shadows or routes are interpreted, and those that look for memory nobody has written: there every access has flags
 //! that only the interpreter heeds.
 
-use unravel_code::compiled::{Callbacks, Compiled, Compiler, Context, Entrance};
+use unravel_code::compiled::{
+    Callbacks, Compiled, Compiler, Context, Entrance, FEW_SLOTS, Frame, LEAST_NATIVE_FRAME,
+};
 use unravel_code::layout::{STACK_SIZE, STACKS};
 use unravel_code::{FunctionId, Program};
 use unravel_trace::SiteId;
 
-use crate::budgets::{HEAT, HEAT_PER_INSTRUCTION, MAX_JUMPS, NATIVE_MARGIN, REGISTERS};
+use crate::budgets::{
+    HEAT, HEAT_PER_INSTRUCTION, MAX_JUMPS, NATIVE_MARGIN, NATIVE_STACK, REGISTERS, STACK_AHEAD,
+};
 use crate::guard;
 use crate::interpret::{REGISTER_MARGIN, STACK_MARGIN};
 use crate::machine::{Machine, State};
@@ -50,7 +54,23 @@ pub(crate) struct Shortcuts {
     /// How often each was met, in samples; `u32::MAX` once it has been compiled or refused.
     heat: Vec<u32>,
     when: When,
-    context: Context,
+    /// Owned; compiled code knows its address.
+    context: *mut Context,
+    /// Frames that compiled code lists when it leaves, the innermost first: never more than fit.
+    pending: Vec<Frame>,
+}
+
+/// Native calls of compiled code that can be on the way at once.
+const MOST_PENDING: usize = NATIVE_STACK / LEAST_NATIVE_FRAME as usize;
+/// Slots that they may use without asking.
+const SLOTS_AHEAD: usize = MOST_PENDING * FEW_SLOTS as usize;
+const _: () = assert!(SLOTS_AHEAD + REGISTER_MARGIN < REGISTERS);
+
+impl Drop for Shortcuts {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`; nothing is compiled or run any more.
+        drop(unsafe { Box::from_raw(self.context) });
+    }
 }
 
 /// Jumps and calls between two samples: a prime, so that no rhythm of a program hides a function.
@@ -68,28 +88,40 @@ impl Shortcuts {
     pub fn new(engine: Engine, program: &Program, shadow: *const u8) -> Option<Box<Shortcuts>> {
         let Engine::Compiled(compiler, when) = engine else { return None };
         let functions = program.functions.len();
-        let compiler = compiler(Callbacks { check, load, store, copy, fill })?;
-        let codes = vec![std::ptr::null(); functions];
-        let context = Context {
+        let context = Box::into_raw(Box::new(Context {
+            itself: std::ptr::null_mut(),
             shadow,
             flags: std::ptr::null(),
             stack: 0,
             top: std::ptr::null_mut(),
-            high: 0,
-            next_frame: std::ptr::null_mut(),
-            frames_end: std::ptr::null_mut(),
-            slots_end: 0,
             stack_end: 0,
+            next_frame: std::ptr::null_mut(),
+            pending: std::ptr::null_mut(),
+            slots_end: 0,
             native_end: 0,
             pattern: 0,
-            codes: codes.as_ptr(),
+            codes: std::ptr::null(),
             left_at: 0,
             fp: std::ptr::null_mut(),
             base: 0,
             steps: 0,
             allowance: 0,
+            seen: std::ptr::null(),
+            stretch: 0,
+            clears: 0,
             looked: 0,
+        }));
+        let Some(compiler) = compiler(Callbacks { context, check, load, store, copy, fill }) else {
+            // SAFETY: just made, and nobody else has it.
+            drop(unsafe { Box::from_raw(context) });
+            return None;
         };
+        let codes = vec![compiler.absent(); functions];
+        // SAFETY: just made.
+        unsafe {
+            (*context).itself = context;
+            (*context).codes = codes.as_ptr();
+        }
         Some(Box::new(Shortcuts {
             entrance: compiler.entrance(),
             compiler,
@@ -98,6 +130,7 @@ impl Shortcuts {
             heat: vec![0; functions],
             when,
             context,
+            pending: Vec::with_capacity(MOST_PENDING),
         }))
     }
 
@@ -133,8 +166,9 @@ impl Shortcuts {
         if *heat >= enough || self.when == When::Met {
             *heat = u32::MAX;
             self.compiled[index] = self.compiler.compile(program, function).map(Box::new);
-            self.codes[index] =
-                self.compiled[index].as_ref().map_or(std::ptr::null(), |compiled| compiled.code);
+            if let Some(compiled) = &self.compiled[index] {
+                self.codes[index] = compiled.code;
+            }
         }
     }
 
@@ -160,40 +194,72 @@ impl Shortcuts {
             let jumps = fuel.min(u64::from(MAX_JUMPS.saturating_sub((*thread).jumps)));
             let frames = &raw mut (*thread).frames;
             let first = (*frames).as_mut_ptr();
-            let context = &raw mut (*shortcuts).context;
+            let context = (*shortcuts).context;
+            let pending = (*shortcuts).pending.as_mut_ptr();
             (*context).flags = (*state).site_flags;
             (*context).stack = STACKS + slot as u64 * STACK_SIZE;
             (*context).top = (*state).memory.stack_top.as_mut_ptr().add(slot);
-            (*context).high = 0;
             (*context).next_frame = first.add((*frames).len());
-            (*context).frames_end = first.add((*frames).capacity());
-            // Where spins are pruned, calls clear their slots: the interpreter makes them.
-            (*context).slots_end = match (*state).prune_spins {
-                true => 0,
-                false => (*thread).registers.add(REGISTERS - REGISTER_MARGIN) as u64,
+            (*context).pending = pending;
+            let ahead = (*(*context).top + STACK_AHEAD).max((*state).memory.stack_high(slot));
+            let limit = STACK_SIZE - STACK_MARGIN - u64::from(FEW_SLOTS) * 8;
+            (*context).stack_end = ahead.min((*context).stack + limit);
+            let slots_end = (*thread).registers.add(REGISTERS - REGISTER_MARGIN - SLOTS_AHEAD);
+            // Where spins are pruned, calls clear their slots: of many the interpreter does.
+            (*context).clears = u64::from((*state).prune_spins);
+            (*context).slots_end = if (*state).prune_spins { 0 } else { slots_end as u64 };
+            (*context).native_end = match fp > slots_end {
+                true => u64::MAX,
+                false => (*thread).native_stack + NATIVE_MARGIN,
             };
-            (*context).stack_end = (*context).stack + STACK_SIZE - STACK_MARGIN;
-            (*context).native_end = (*thread).native_stack + NATIVE_MARGIN;
             (*context).pattern = u64::from_ne_bytes([(*state).limits.uninit.pattern; 8]);
             (*context).allowance = jumps | fuel << 32;
+            (*context).steps = 0;
+            let by = (*state).learns_of();
+            ((*context).seen, (*context).stretch) = (*state).sharing.seen(by);
             (*context).looked = 0;
-            ((*shortcuts).entrance)(context, fp, base, u64::from(entry), (*code).code);
+            ((*shortcuts).entrance)(fp, base, u64::from(entry), (*code).code);
             let jumped = jumps - u64::from((*context).allowance as u32);
             let called = fuel - ((*context).allowance >> 32);
             (*state).fuel -= (jumped + called) as i64;
             (*thread).jumps += jumped as u32;
-            (*frames).set_len((*context).next_frame.offset_from(first) as usize);
-            (*state).memory.note_high(slot, (*context).high);
+            if called > 0 {
+                (*state).memory.note_high(slot, (*context).stack_end);
+            }
             if (*context).looked != 0 {
                 (*thread).empty_loops = 0;
             }
+            (*frames).set_len((*context).next_frame.offset_from(first) as usize);
             let Context { fp, base, steps, .. } = *context;
+            let count = (*context).pending.offset_from(pending) as usize;
+            if count > 0 {
+                let pending = std::slice::from_raw_parts(pending, count);
+                begin_frames(&(*state).program, pending, fp);
+                (*frames).extend(pending.iter().rev());
+            }
             Left { at: (*context).left_at as usize, fp, base, steps }
         }
     }
 }
 
+/// Puts constants into the slots of frames that compiled code has listed, the innermost first, whose slots begin at `fp`.
+///
+/// # Safety
+/// They are frames of the program, and their slots are there.
+unsafe fn begin_frames(program: &Program, frames: &[Frame], mut fp: *mut u64) {
+    for frame in frames {
+        let body = program.function(frame.function).body.as_ref().expect("what is called is there");
+        // SAFETY: as promised.
+        unsafe {
+            let to = fp.add(body.constants_at as usize);
+            to.copy_from_nonoverlapping(body.constants.as_ptr(), body.constants.len());
+        }
+        fp = frame.caller.fp;
+    }
+}
+
 const _: () = assert!(WATCH == unravel_code::compiled::WATCHED);
+const _: () = assert!(LEARN == unravel_code::compiled::TEACHES);
 
 /// Flags that accesses of compiled code may have: all that is done about them leaves the thread running.
 const HEEDED: u8 = WATCH | LEARN;
@@ -205,7 +271,7 @@ unsafe extern "C" fn check(_: *mut Context, address: u64, bytes: u64) -> u64 {
     u64::from(!in_arena(address) || machine.memory.check(address, bytes).is_err())
 }
 
-unsafe extern "C" fn load(_: *mut Context, address: u64, bytes: u64, site: u64) -> u64 {
+unsafe extern "C" fn load(context: *mut Context, address: u64, bytes: u64, site: u64) -> u64 {
     // SAFETY: as in `check`.
     let Some(mut machine) = (unsafe { guard::machine() }) else { return 1 };
     let site = SiteId(site as u32);
@@ -215,7 +281,16 @@ unsafe extern "C" fn load(_: *mut Context, address: u64, bytes: u64, site: u64) 
         return 1;
     }
     machine.before_access(flags, address, bytes, false, site);
+    // SAFETY: the context that compiled code was given.
+    unsafe { go_on_teaching(&machine, context) };
     0
+}
+
+/// What is known now of accesses that teach nothing.
+unsafe fn go_on_teaching(machine: &Machine, context: *mut Context) {
+    let (_, stretch) = machine.sharing.seen(machine.learns_of());
+    // SAFETY: as in `load`.
+    unsafe { (*context).stretch = stretch };
 }
 
 unsafe extern "C" fn store(
@@ -236,6 +311,7 @@ unsafe extern "C" fn store(
     machine.before_access(flags, address, bytes, true, site);
     // SAFETY: compiled code has checked the memory.
     unsafe {
+        go_on_teaching(&machine, context);
         let old = crate::interpret::load_word(address, bytes);
         crate::interpret::store_word(address, bytes, value);
         if flags & WATCH != 0 && crate::interpret::load_word(address, bytes) != old {

@@ -386,6 +386,11 @@ impl Memory {
         self.note_high(slot, top);
     }
 
+    /// How far the stack of a slot was in use in this run, at most.
+    pub fn stack_high(&self, slot: usize) -> u64 {
+        self.stack_high[slot]
+    }
+
     /// The stack of a slot was in use up to there.
     pub fn note_high(&mut self, slot: usize, top: u64) {
         if top > self.stack_high[slot] {

@@ -8,8 +8,12 @@
 //!
 //! What a signal handler and the code that it interrupts both touch counts as well.
 //!
+//! A thread that comes to a place again by the same instruction, while no other has accessed anything, teaches nothing new: the last
+//! such accesses are remembered, so that they cost little ([`unravel_code::compiled::Seen`], which compiled code looks at itself).
+//!
 //! Errs on the side of too many: memory reused for another purpose, or ordered by a join, still counts.
 
+use unravel_code::compiled::{SEEN, Seen};
 use unravel_code::layout::{ARENA_BASE, ARENA_SIZE};
 use unravel_trace::{SiteId, VisibleSet};
 
@@ -46,6 +50,11 @@ impl State {
     pub fn accessor(&self) -> u32 {
         let is_handler = !self.threads[self.current].set_aside.is_empty();
         self.current as u32 | if is_handler { HANDLER } else { 0 }
+    }
+
+    /// The same, and whether others are there: alone, a thread shares nothing.
+    pub fn learns_of(&self) -> (u32, bool) {
+        (self.accessor(), self.alive > 1 || self.unjoined > 0)
     }
 }
 
@@ -86,6 +95,12 @@ pub(crate) struct Sharing {
     visits: Vec<Visit>,
     run: u16,
     pub learned: VisibleSet,
+    /// Accesses that teach nothing if they come again.
+    seen: Box<[Seen; SEEN]>,
+    /// Who has made them, and whether others were there.
+    by: (u32, bool),
+    /// Changes with these, so that what others have made is no longer known.
+    stretch: u32,
 }
 
 impl Sharing {
@@ -97,11 +112,63 @@ impl Sharing {
             visits: Vec::new(),
             run: 0,
             learned: VisibleSet::default(),
+            seen: Box::new([Seen::default(); SEEN]),
+            by: (0, false),
+            stretch: 1,
         })
+    }
+
+    /// The accesses that teach nothing if they come again, and the stretch in which, if these have made the last ones.
+    pub fn seen(&self, by: (u32, bool)) -> (*const Seen, u64) {
+        let stretch = if by == self.by { self.stretch } else { 0 };
+        (self.seen.as_ptr(), u64::from(stretch))
+    }
+
+    /// Whether it teaches nothing; from now on, it does not.
+    fn knows(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        write: bool,
+        by: (u32, bool),
+        site: SiteId,
+    ) -> bool {
+        if by != self.by {
+            self.by = by;
+            self.forget();
+        }
+        if !in_arena(address) || (address & 7) + bytes > 8 {
+            return false;
+        }
+        let this = Seen::new(address, write, site, self.stretch);
+        let place = &mut self.seen[Seen::place(address, site)];
+        let known = *place == this;
+        *place = this;
+        known
+    }
+
+    fn forget(&mut self) {
+        self.stretch = self.stretch.checked_add(1).unwrap_or_else(|| {
+            self.seen.fill(Seen::default());
+            1
+        });
+    }
+
+    /// An access by a thread, with others there or not.
+    #[inline]
+    pub fn learn(&mut self, address: u64, bytes: u64, write: bool, by: (u32, bool), site: SiteId) {
+        if self.knows(address, bytes, write, by, site) {
+            return;
+        }
+        match by {
+            (thread, true) => self.access(address, bytes, write, thread, site),
+            (_, false) => self.revisit(address, bytes, site),
+        }
     }
 
     pub fn begin_run(&mut self) {
         self.learned = VisibleSet::default();
+        self.forget();
         self.visits.clear();
         self.visits.push(Visit { site: SiteId(0), before: 0 });
         // Zero marks a granule nobody touched; after 65,535 learning runs, stale entries could look
@@ -110,7 +177,7 @@ impl Sharing {
     }
 
     /// An access while no other thread is alive.
-    pub fn revisit(&mut self, address: u64, bytes: u64, site: SiteId) {
+    fn revisit(&mut self, address: u64, bytes: u64, site: SiteId) {
         if !in_arena(address) {
             return;
         }
@@ -123,7 +190,7 @@ impl Sharing {
         }
     }
 
-    pub fn access(&mut self, address: u64, bytes: u64, write: bool, thread: u32, site: SiteId) {
+    fn access(&mut self, address: u64, bytes: u64, write: bool, thread: u32, site: SiteId) {
         if !in_arena(address) {
             return;
         }

@@ -136,7 +136,7 @@ pub(crate) fn free(m: &mut Machine, address: u64, site: SiteId) -> Flow {
             && let Some((_, _, object)) = m.memory.heap_object(address)
         {
             let who = m.accessor();
-            m.sharing.access(address, object.bytes, true, who, site);
+            m.sharing.learn(address, object.bytes, true, (who, true), site);
         }
         let bytes = m.memory.heap_object(address).map_or(1, |(_, _, object)| object.bytes.max(1));
         m.point(Op::Free, address, bytes.min(u64::from(u32::MAX)) as u32, site, Need::Nothing);

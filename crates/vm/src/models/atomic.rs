@@ -65,7 +65,7 @@ impl Machine {
             // SAFETY: the table covers all sites.
             if unsafe { *self.site_flags.add(site.index()) } & LEARN != 0 {
                 let who = self.accessor();
-                self.sharing.access(address, bytes, true, who, site);
+                self.sharing.learn(address, bytes, true, (who, true), site);
             }
         } else {
             self.tell(Op::Update, address, bytes as u32, site);
