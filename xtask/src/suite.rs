@@ -58,10 +58,11 @@ fn test_in(profile: Profile, depth: Depth) -> Result<Tally, Error> {
     let mut tally = run_tests(&mut command)?;
     if depth == Depth::Full {
         announce("what installs more, or takes long");
-        let flags = ["test", "--quiet", "--profile", name, "--locked", "--package", "unravel"];
-        let mut command =
-            cargo(&[&flags[..], &["--test", "coop_full", "--", "--ignored"]].concat());
-        tally += run_tests(&mut command)?;
+        for (package, test) in [("unravel", "coop_full"), ("unravel-report", "browser")] {
+            let flags = ["test", "--quiet", "--profile", name, "--locked", "--package", package];
+            let mut command = cargo(&[&flags[..], &["--test", test, "--", "--ignored"]].concat());
+            tally += run_tests(&mut command)?;
+        }
     }
     tally += corpus::run(&tool, None, depth)?;
     Ok(tally)

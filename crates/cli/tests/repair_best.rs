@@ -239,3 +239,79 @@ fn a_check_that_is_only_avoided_is_not_mended() {
     let reasons = said["rejected"].to_string();
     assert!(reasons.contains("avoided, not mended"), "{reasons}");
 }
+
+#[test]
+fn an_object_is_filled_before_its_pointer_is_published() {
+    let repair = best("publish", &corpus("atomicity/double_checked/double_checked.c"));
+    expect(
+        &repair,
+        "moved-statement",
+        &[
+            "-settings = calloc(1, sizeof *settings);",
+            "-settings->rate = 48000;",
+            "-settings->channels = 2;",
+            "+struct settings *fresh = calloc(1, sizeof *fresh);",
+            "+fresh->rate = 48000;",
+            "+fresh->channels = 2;",
+            "+settings = fresh;",
+        ],
+    );
+}
+
+#[test]
+fn who_gives_up_looks_again_first() {
+    let program = corpus("environment/timeout_gives_up/timeout_gives_up.c");
+    // That the time is over just then is what the environment seldom does.
+    let directory = directory("repair-best-timeout");
+    let arguments = ["repair", "--json", "--deviations", "1", &program];
+    let said: Value = serde_json::from_str(&says(&directory, &arguments, FINDING)).expect("JSON");
+    let repair = &said["repairs"][0];
+    expect(
+        repair,
+        "signalling",
+        &[
+            "-if (pthread_cond_timedwait(&came, &lock, &limit) == ETIMEDOUT) {",
+            "+if (pthread_cond_timedwait(&came, &lock, &limit) == ETIMEDOUT && parcel == 0) {",
+        ],
+    );
+}
+
+#[test]
+fn a_barrier_counts_its_rounds() {
+    let repair = best("rounds", &corpus("sync/barrier_rounds/barrier_rounds.c"));
+    expect(
+        &repair,
+        "signalling",
+        &[
+            "+int generation;",
+            "+int arrived_in = b->generation;",
+            "+b->generation++;",
+            "-while (b->arrived != 0)",
+            "+while (b->generation == arrived_in)",
+        ],
+    );
+}
+
+#[test]
+fn nobody_arrives_at_a_barrier_that_others_still_leave() {
+    let repair = best("leaving", &corpus("sync/barrier/barrier.c"));
+    expect(
+        &repair,
+        "signalling",
+        &[
+            "+while (b->left > 0)",
+            "+pthread_cond_wait(&b->open, &b->m);",
+            "+pthread_cond_broadcast(&b->open);",
+        ],
+    );
+}
+
+#[test]
+fn a_lock_is_destroyed_when_all_have_ended() {
+    let repair = best("destroy", &corpus("order/early_destroy/early_destroy.c"));
+    expect(
+        &repair,
+        "moved-statement",
+        &["-pthread_mutex_destroy(&log_lock);", "+pthread_mutex_destroy(&log_lock);"],
+    );
+}

@@ -364,7 +364,7 @@ impl Scene<'_> {
             return None;
         }
         let joined = trials.passing_trace(&shields);
-        let words = wanted.words(joined.as_ref());
+        let words = wanted.words(self.trace(), joined.as_ref());
         let kept = Kept {
             shield: shields[0],
             from: wanted.late.place.clone(),

@@ -226,8 +226,14 @@ fn share(time: Duration, index: usize) -> Duration {
 }
 
 fn bug(finding: &Finding, tally: &Tally, trace: String, verdict: Verdict) -> ExplainedBug {
-    let failure = finding.run.outcome.failure().expect("a finding is a failure").clone();
-    let id = failure.id();
+    let found = finding.run.outcome.failure().expect("a finding is a failure");
+    let id = found.id();
+    // What is told is of the run that is shown and replayed, where other threads may be in the same roles.
+    let failure = match &verdict {
+        Verdict::Diagnosed(diagnosis) if diagnosis.failure.id() == id => &diagnosis.failure,
+        _ => found,
+    };
+    let failure = failure.clone();
     let Run { schedule, trace: observed, .. } = &finding.run;
     ExplainedBug {
         needs: Needed::of(&finding.run),

@@ -113,10 +113,12 @@ impl Before {
     }
 
     /// Whether a changed program still does what this one did; else what it does not. `None` if there is nothing to compare.
+    /// Globals that are made of more than before, `reshaped`, are not compared.
     pub fn compare(
         &self,
         machine: &mut dyn Executor,
         input: &Input,
+        reshaped: &[String],
         limit: Limit<'_>,
     ) -> Result<Option<Meaning>, String> {
         let Some(known) = self.known() else { return Ok(None) };
@@ -126,13 +128,13 @@ impl Before {
         for by in orders {
             let Some(seen) = seen(&mut lab, by) else { continue };
             meaning.runs += 1;
-            meaning.globals = self.matches(known, &seen)?;
+            meaning.globals = self.matches(known, &seen, reshaped)?;
         }
         Ok((meaning.runs > 0).then_some(meaning))
     }
 
     /// How many globals were compared, or what is different from what is known.
-    fn matches(&self, known: &Done, seen: &Seen) -> Result<u64, String> {
+    fn matches(&self, known: &Done, seen: &Seen, reshaped: &[String]) -> Result<u64, String> {
         if !known.codes.contains(&seen.code) {
             return Err(format!("exits with {}, as no run before that passed", seen.code));
         }
@@ -149,7 +151,8 @@ impl Before {
             self.all.globals.get(name).is_some_and(|values| values.len() > MOST_VALUES)
         };
         let mut compared = 0;
-        for (name, values) in known.globals.iter().filter(|(name, _)| !varies(name)) {
+        let is_other = |name: &String| varies(name) || reshaped.contains(name);
+        for (name, values) in known.globals.iter().filter(|(name, _)| !is_other(name)) {
             let Some((_, value)) = seen.globals.iter().find(|(other, _)| other == name) else {
                 continue;
             };
@@ -193,7 +196,7 @@ mod tests {
     }
 
     fn matches(before: &Before, seen: &Seen) -> Result<u64, String> {
-        before.matches(&before.all, seen)
+        before.matches(&before.all, seen, &[])
     }
 
     #[test]
@@ -204,11 +207,11 @@ mod tests {
             before.sequential.add(&seen(0, "a\nb\n", 0, 3));
         }
         let known = before.known().expect("enough runs");
-        assert_eq!(before.matches(known, &seen(0, "a\nb\n", 0, 3)), Ok(1));
-        assert!(before.matches(known, &seen(0, "a\nb\n", 0, 4)).is_err());
+        assert_eq!(before.matches(known, &seen(0, "a\nb\n", 0, 3), &[]), Ok(1));
+        assert!(before.matches(known, &seen(0, "a\nb\n", 0, 4), &[]).is_err());
         before.sequential = Done::default();
         let known = before.known().expect("enough runs");
-        assert_eq!(before.matches(known, &seen(0, "a\nb\n", 0, 4)), Ok(1));
+        assert_eq!(before.matches(known, &seen(0, "a\nb\n", 0, 4), &[]), Ok(1));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use unravel_results::RepairKind;
 use crate::lock_order::LockOrder;
 use crate::locks::{Lock, holding};
 use crate::moved::Move;
-use crate::rewrite::Rewrite;
+use crate::rewrite::{Deed, Rewrite};
 use crate::source::{Source, Update};
 use crate::spots::{Files, Stretch};
 
@@ -124,6 +124,16 @@ impl Measure {
             // The machine's flags do not count, and nothing moves in it.
             Measure::Order { .. } | Measure::LockOrder(_) | Measure::Move(_) => None,
         }
+    }
+
+    /// Globals that are made of more than before.
+    pub fn reshaped(&self) -> Vec<String> {
+        let Measure::Rewrite(rewrite) = self else { return Vec::new() };
+        let globals = rewrite.edits.iter().filter_map(|edit| match &edit.deed {
+            Deed::Member { globals, .. } => Some(globals.clone()),
+            _ => None,
+        });
+        globals.flatten().collect()
     }
 
     /// The stretches it puts into critical sections.

@@ -5,10 +5,13 @@
 
 mod atomics;
 mod existing;
+mod generation;
 mod joins;
 mod lock_order;
 mod moved;
+mod publications;
 mod signalling;
+mod timeouts;
 mod unlocks;
 mod unsignalled;
 mod updates;
@@ -46,6 +49,9 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
         candidates.extend(unlocks::unlocks(index, class, analysis, files));
         candidates.extend(joins::missing_joins(index, class, analysis, files));
         candidates.extend(moved::moves(index, class, analysis, files));
+        candidates.extend(generation::generations(index, class, analysis, files));
+        candidates.extend(publications::publications(index, class, analysis, files));
+        candidates.extend(timeouts::timeouts(index, class, analysis, files));
         // That one comes first is not what two racing accesses lack.
         if class.pattern != Pattern::DataRace {
             candidates.extend(orders(index, class, analysis, files));

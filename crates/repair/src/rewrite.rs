@@ -48,6 +48,12 @@ pub enum Deed {
         exits: Vec<Exit>,
         text: String,
     },
+    /// One more member of a structure, after its last. `globals` are those whose value is another one with it.
+    Member {
+        at: usize,
+        text: String,
+        globals: Vec<String>,
+    },
     Include {
         header: String,
     },

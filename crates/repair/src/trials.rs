@@ -188,7 +188,8 @@ impl<'b, W: Workshop> Trials<'b, W> {
             checks.push(check);
             classes_kept = kept;
         }
-        let (check, meaning) = self.patched(&written)?;
+        let reshaped: Vec<String> = measures.iter().flat_map(Measure::reshaped).collect();
+        let (check, meaning) = self.patched(&written, &reshaped)?;
         checks.push(check);
         let mut covers: Vec<usize> = cover.iter().flat_map(|c| c.covers.clone()).collect();
         covers.sort_unstable();
@@ -234,7 +235,12 @@ impl<'b, W: Workshop> Trials<'b, W> {
         }
     }
 
-    fn patched(&mut self, written: &Written) -> Result<(Check, Option<Meaning>), String> {
+    /// Explores the patched program and compares its meaning, but for globals that are made of more than before.
+    fn patched(
+        &mut self,
+        written: &Written,
+        reshaped: &[String],
+    ) -> Result<(Check, Option<Meaning>), String> {
         if !self.limit.may_go_on() {
             return Err(format!("not decided: {}", check::why_over(self.limit)));
         }
@@ -243,7 +249,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
             machine.map_err(|error| format!("does not compile: {}", complaint(&error)))?;
         match self.explore(&mut machine, CheckedAs::Patched) {
             Explored::Passes(check) => {
-                let meaning = self.meaning(&mut machine);
+                let meaning = self.meaning(&mut machine, reshaped);
                 let meaning = meaning
                     .map_err(|other| format!("with its threads one after another, it {other}"))?;
                 Ok((check, meaning))
@@ -254,10 +260,15 @@ impl<'b, W: Workshop> Trials<'b, W> {
     }
 
     /// Whether a patched program still does what the program did, with every input.
-    fn meaning(&self, machine: &mut W::Machine) -> Result<Option<Meaning>, String> {
+    fn meaning(
+        &self,
+        machine: &mut W::Machine,
+        reshaped: &[String],
+    ) -> Result<Option<Meaning>, String> {
         let mut all: Option<Meaning> = None;
         for (before, checked) in self.before.iter().zip(&self.inputs) {
-            let Some(new) = before.compare(machine, &checked.input, self.limit)? else { continue };
+            let new = before.compare(machine, &checked.input, reshaped, self.limit)?;
+            let Some(new) = new else { continue };
             let known = all.get_or_insert(Meaning { runs: 0, before: 0, globals: 0 });
             known.runs += new.runs;
             known.before += new.before;

@@ -22,6 +22,7 @@ mod row;
 mod shown;
 mod stages;
 mod strings;
+mod strip;
 mod summary;
 mod timeline;
 mod twins;

@@ -9,7 +9,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use unravel_results::{
-    Alternate, BranchChange, CausalOrder, Diagnosis, Flow, Observed, Participant, Projection,
+    Alternate, BranchChange, CausalOrder, Diagnosis, Flow, Observed, Participant, Pattern,
+    Projection,
 };
 use unravel_trace::{Event, EventKind, Place, SiteId, ThreadId, ThreadName};
 
@@ -224,6 +225,12 @@ pub fn remedy(diagnosis: &Diagnosis) -> Option<Remedy<'_>> {
 
 /// The places of what should hold. The end of an atomic region need not be an event of the root cause.
 pub fn remedy_places(diagnosis: &Diagnosis) -> Option<(RegionKind, &Place, &Place)> {
+    // What an order of the cause is about may be the lock around what comes too early.
+    if let Some(cause) = diagnosis.root_cause.as_ref().filter(|c| c.pattern == Pattern::MissingJoin)
+        && let [late, early] = cause.region.as_slice()
+    {
+        return Some((RegionKind::Order, late, early));
+    }
     if let Some(remedy) = remedy(diagnosis) {
         return Some((remedy.kind, &remedy.start.place, &remedy.end.place));
     }

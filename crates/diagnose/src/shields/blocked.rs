@@ -103,10 +103,19 @@ fn not_released(
                 taken.short(),
                 blocked_at(failing, request).map_or_else(String::new, |at| format!(" at {}", at.short()))
             ),
-            advice: format!("unlock {lock} on every way out after {}", taken.short()),
+            advice: format!("unlock {lock} on every way out after {}{}", taken.short(), or_guard(taken)),
             region,
         })
     })
+}
+
+/// What C++ has for that: a guard also unlocks where an exception leaves.
+fn or_guard(taken: &Place) -> &'static str {
+    let extension = taken.file.rsplit('.').next().unwrap_or_default();
+    match ["cpp", "cc", "cxx", "C", "hpp", "hh", "hxx"].contains(&extension) {
+        true => ", by a std::lock_guard, so that an exception does, too",
+        false => "",
+    }
 }
 
 /// Each waits for a lock that the next one has, or for its end.

@@ -177,7 +177,7 @@ fn timeout(trace: &Trace, index: usize, place: &Place, passing: &[&Trace]) -> Op
     });
     let goes_on = goes_on.and_then(|event| trace.place(event)).map_or_else(
         || format!("{me} goes on"),
-        |next| format!("{me} goes on at {} as if it had come", next.short()),
+        |next| format!("{me} goes on at {} all the same", next.short()),
     );
     let before = comes.as_ref().map_or_else(String::new, |(who, does, at)| {
         format!(" before {who} {does} it at {}", at.short())

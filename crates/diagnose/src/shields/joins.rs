@@ -44,8 +44,20 @@ impl Unjoined {
         Shield::Joined { by: ThreadTag::of(&self.early.thread), before: self.early.mark }
     }
 
+    /// Whether the thread had waited for another before it came too early.
+    fn has_waited_for(&self, failing: &Trace, other: &ThreadName) -> bool {
+        let before = &failing.events[..self.early.event.unwrap_or(0)];
+        before.iter().any(|event| match event.kind {
+            EventKind::Join { child } => {
+                failing.thread_name(child) == other
+                    && *failing.thread_name(event.thread) == self.early.thread
+            }
+            _ => false,
+        })
+    }
+
     /// Those that write what the thread reads later, in a run in which it has waited for them.
-    fn threads(&self, joined: &Trace) -> Vec<ThreadName> {
+    fn threads(&self, failing: &Trace, joined: &Trace) -> Vec<ThreadName> {
         let own =
             |index: &usize| *joined.thread_name(joined.events[*index].thread) == self.early.thread;
         let address =
@@ -63,6 +75,7 @@ impl Unjoined {
             };
             if self.early.thread.is_ancestor_of(name)
                 && !threads.contains(name)
+                && !self.has_waited_for(failing, name)
                 && writes(&event.kind)
                 && is_read()
             {
@@ -73,8 +86,8 @@ impl Unjoined {
         threads
     }
 
-    pub fn words(&self, joined: Option<&Trace>) -> Words {
-        let mut threads = joined.map_or_else(Vec::new, |joined| self.threads(joined));
+    pub fn words(&self, failing: &Trace, joined: Option<&Trace>) -> Words {
+        let mut threads = joined.map_or_else(Vec::new, |joined| self.threads(failing, joined));
         if !threads.contains(&self.late.thread) {
             threads.insert(0, self.late.thread.clone());
         }

@@ -43,7 +43,7 @@ pub fn describe(
         let last = last.map_or_else(String::new, |last| format!(" to {}", last.short()));
         advice += &format!(" (in {}: {}{last})", first.function, first.short());
     }
-    if pattern == Pattern::EarlyPublication {
+    if pattern == Pattern::EarlyPublication && !seen.uses_published() {
         let (first, then) = (stretch.to.short(), stretch.from.short());
         advice =
             format!("{first} should come before {then}, or both in one step for {}", seen.rivals());
@@ -182,7 +182,10 @@ impl<'s> Seen<'s> {
             (_, true, _, true) if !self.same_location() && !self.is_again() && self.publishes() => {
                 Pattern::EarlyPublication
             }
-            _ if updates && !self.decides(|why| why == ConditionKind::Branch) => {
+            _ if updates
+                && !self.looks_again()
+                && !self.decides(|why| why == ConditionKind::Branch) =>
+            {
                 Pattern::LostUpdate
             }
             // Somebody sees what it was while it is being changed.
@@ -209,6 +212,38 @@ impl<'s> Seen<'s> {
             kind.location() == at && writes(kind)
         };
         self.between.is_empty() || self.between.iter().any(is_it)
+    }
+
+    /// Whether its thread reads what its end writes once more, after the others have written it: then their updates count.
+    fn looks_again(&self) -> bool {
+        let at = self.event(self.end).kind.location();
+        let is_it = |index: &usize| self.event(*index).kind.location() == at;
+        let last =
+            self.between.iter().rfind(|index| is_it(index) && writes(&self.event(**index).kind));
+        let thread = self.event(self.begin).thread;
+        let until = self.end.min(self.run.real);
+        last.is_some_and(|last| {
+            let is_read = |index: usize| {
+                self.event(index).thread == thread
+                    && is_it(&index)
+                    && reads(&self.event(index).kind)
+            };
+            (last + 1..until).any(is_read)
+                || matches!(self.event(self.end).kind, EventKind::ReadModifyWrite { .. })
+        })
+    }
+
+    /// Whether its thread reads what it published before it comes to the end: then the two cannot change places. A pointer can be
+    /// kept to itself until then.
+    fn uses_published(&self) -> bool {
+        if self.points_to_end() {
+            return false;
+        }
+        let (at, thread) = (self.event(self.begin).kind.location(), self.event(self.begin).thread);
+        (self.begin + 1..self.end).any(|index| {
+            let event = self.event(index);
+            event.thread == thread && event.kind.location() == at && reads(&event.kind)
+        })
     }
 
     /// Whether what it read first, if it did, decides nothing and goes nowhere: it only wrote.

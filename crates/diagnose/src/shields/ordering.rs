@@ -100,8 +100,10 @@ struct Flag {
 fn published(failing: &Failing, wanted: &Wanted) -> Option<Flag> {
     let trace = &failing.observed.trace;
     let used = wanted.then.event?;
-    let value = |verb: Verb| matches!(verb, Verb::Reads | Verb::Writes | Verb::Updates);
-    if !value(wanted.first.verb) || !value(wanted.then.verb) {
+    // What is announced is written, and who goes by it reads it.
+    let is_told = matches!(wanted.first.verb, Verb::Writes | Verb::Updates)
+        && matches!(wanted.then.verb, Verb::Reads | Verb::Updates);
+    if !is_told {
         return None;
     }
     let own = |index: &usize| trace.events[*index].thread == trace.events[used].thread;

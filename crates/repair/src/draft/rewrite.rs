@@ -15,6 +15,7 @@ impl Draft<'_> {
                 Deed::BeforeExits { region, exits, text } => {
                     patch.before_exits(region, exits, text)?;
                 }
+                Deed::Member { at, text, .. } => patch.replace(*at..*at, text),
                 Deed::Include { header } => patch.include(header),
                 Deed::Declare { text, used_at } => patch.declare(text, *used_at),
             }

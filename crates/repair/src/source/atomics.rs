@@ -213,7 +213,7 @@ impl Source {
     }
 
     /// The names that a declaration declares, with what stands before each of them.
-    fn declared_names(&self, declaration: Node) -> Vec<(&str, &str)> {
+    pub(super) fn declared_names(&self, declaration: Node) -> Vec<(&str, &str)> {
         let mut names = Vec::new();
         for declarator in declaration.children_by_field_name("declarator", &mut declaration.walk())
         {

@@ -115,6 +115,19 @@ impl Source {
                 .is_some_and(|condition| condition.byte_range().contains(&byte))
     }
 
+    /// The body of the function at a position, then those of the functions of this file that it calls.
+    pub fn bodies_near(&self, at: super::Position) -> Vec<Region> {
+        let Some(own) = self.whole_body(at) else { return Vec::new() };
+        let mut bodies = vec![own.clone()];
+        for call in self.calls(own.bytes) {
+            let body = self
+                .function_named(&call.name)
+                .and_then(|function| self.whole_body(self.position_of(function.body.start)));
+            bodies.extend(body.filter(|body| !bodies.contains(body)));
+        }
+        bodies
+    }
+
     /// The function of a name, as written where it is defined.
     pub fn function_named(&self, name: &str) -> Option<&Function> {
         self.outline.functions.iter().find(|function| function.name == name)

@@ -164,7 +164,7 @@ impl Source {
     }
 
     /// The type that a declaration anywhere in the file gives to a name. Pointers and bit-fields show in it.
-    fn type_of(&self, name: &str) -> Option<String> {
+    pub(super) fn type_of(&self, name: &str) -> Option<String> {
         let mut found = None;
         let mut look = |node: Node| {
             if !matches!(node.kind(), "declaration" | "field_declaration" | "parameter_declaration")

@@ -8,7 +8,7 @@ use super::every::Every;
 use super::shown::{Shown, watched};
 use super::timeline::Timeline;
 use super::values::Changes;
-use super::{cause, embed, facts, panes, repairs, row};
+use super::{cause, embed, facts, panes, repairs, row, strip};
 use crate::escape::visible;
 use crate::source::Sources;
 use crate::stepper::history::History;
@@ -169,10 +169,11 @@ pub fn explorer(timeline: &Timeline<'_>, sources: &Sources) -> Markup {
                 @else { "How it fails; no run that passes was found" }
             }
             (toolbar(timeline))
+            (strip::strip(timeline))
             div.workspace {
                 (timeline.view(sources))
                 div.inspector {
-                    div.state { h4 { "Values" } div.values {} h4 { "Threads" } div.threads {} }
+                    div.state tabindex="0" role="region" aria-label="Values and threads" { h4 { "Values" } div.values {} h4 { "Threads" } div.threads {} }
                     (panes::panes(timeline, sources))
                 }
             }
@@ -195,6 +196,7 @@ fn toolbar(timeline: &Timeline<'_>) -> Markup {
             input.slider type="range" min="0" value="0" aria-label="step of the failing schedule";
             button.forth type="button" aria-label="step forth" title="step forth (→)" { "▶" }
             output.where aria-live="polite" {}
+            a.link href="#" title="the address of this step" { "Link" }
             button.smaller type="button" aria-label="zoom out" title="zoom out (−)" { "−" }
             button.larger type="button" aria-label="zoom in" title="zoom in (+)" { "+" }
             @if timeline.is_complete() {

@@ -20,7 +20,7 @@ pub fn root_cause(diagnosis: &Diagnosis, cause: &RootCause, sources: &Sources) -
             p.sentence { (visible(&summary(diagnosis).unwrap_or_default())) }
             @if !cause.orders.is_empty() {
                 table.orders {
-                    thead { tr { th scope="col" { "Order" } th scope="col" { "first" } th {} th scope="col" { "then" } } }
+                    thead { tr { th scope="col" { "Order" } th scope="col" { "first" } td {} th scope="col" { "then" } } }
                     tbody {
                         @for (index, order) in cause.orders.iter().enumerate() {
                             tr {
@@ -119,8 +119,11 @@ fn region(start: &Place, end: &Place, sources: &Sources) -> Vec<Option<Place>> {
     if start.file == end.file && start.line == end.line {
         return vec![Some(start.clone())];
     }
-    let whole =
-        start.file == end.file && start.line < end.line && end.line - start.line < LONGEST_REGION;
+    // Between the ends of two functions is code that has nothing to do with it.
+    let whole = start.file == end.file
+        && start.function == end.function
+        && start.line < end.line
+        && end.line - start.line < LONGEST_REGION;
     let mut lines = vec![Some(start.clone())];
     if whole {
         let between = (start.line + 1..end.line).map(|line| Place { line, ..start.clone() });

@@ -117,7 +117,7 @@ fn section(causes: &Causes, index: usize, class: &CauseClass, sources: &Sources)
             @if let Some(first) = class.causes.first() {
                 @let graph = CauseGraph::of(first, said::failure(causes, class));
                 @if graph.events.len() <= MOST_EVENTS && !graph.events.is_empty() {
-                    figure { (cause_graph::draw(&graph, sources, &class.sentence)) }
+                    figure tabindex="0" role="group" aria-label="Which events come before which" { (cause_graph::draw(&graph, sources, &class.sentence)) }
                 } @else {
                     ol { @for (a, b) in said::shown_lines(class, &file_names::of_orders(causes)) { li { code { (visible(&a)) } " before " code { (visible(&b)) } } } }
                 }

@@ -24,6 +24,8 @@ const EXPLANATION: &[&str] = &[
     include_str!("page/lanes.js"),
     include_str!("page/flows.js"),
     include_str!("page/panel.js"),
+    include_str!("page/strip.js"),
+    include_str!("page/links.js"),
     include_str!("page/values.js"),
     include_str!("page/panes.js"),
     include_str!("page/explorer.js"),

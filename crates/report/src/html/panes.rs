@@ -37,7 +37,7 @@ type Marks = BTreeMap<u32, Mark>;
 pub fn panes(timeline: &Timeline<'_>, sources: &Sources) -> Markup {
     let files = marks(timeline);
     html! {
-        div.sources {
+        div.sources tabindex="0" role="region" aria-label="Source" {
             h4 { "Source" }
             @if files.is_empty() {
                 p.missing { "There is no line information: the program was built without debug information." }
@@ -127,8 +127,10 @@ fn code(timeline: &Timeline<'_>, file: &Arc<str>, line: u32, text: &str, marks: 
     html! {
         li class=[near] data-place=[timeline.key(&place)] {
             span.number { (line) }
-            code { (visible(&text)) }
-            @if let Some(mark) = mark { (badges(timeline, mark)) }
+            div {
+                code { (visible(&text)) }
+                @if let Some(mark) = mark { (badges(timeline, mark)) }
+            }
         }
     }
 }

@@ -1,10 +1,12 @@
 //! The HTML report in a real browser: Chromium, without a window.
 
+mod axe;
 mod causes;
 mod chromium;
 mod hard;
 mod hunt;
 mod reading;
+mod sizes;
 mod stepping;
 #[path = "../support/mod.rs"]
 mod support;

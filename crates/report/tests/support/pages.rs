@@ -120,3 +120,64 @@ pub fn long(events: usize) -> (Explanation, Sources) {
     diagnosis.alternates = vec![alternate(passing, projection)];
     (explanation(vec![diagnosed(diagnosis)]), lost_update().1)
 }
+
+/// Lost updates of so many threads, each of which matters, in lines that are long.
+pub fn threads(number: usize) -> (Explanation, Sources) {
+    let workers: Vec<String> = (1..=number).map(|n| format!("T0.{n}")).collect();
+    let names: Vec<&str> =
+        std::iter::once("T0").chain(workers.iter().map(String::as_str)).collect();
+    let object = "accounts_of_all_customers[17].balance";
+    let failure = failure(FailureKind::Assertion, "assertion 'total == 300' failed", "T0", 31);
+    let mut failing = RunBuilder::new(&names);
+    for worker in &workers {
+        failing = failing.read(worker, 12, object, 100);
+    }
+    for worker in &workers {
+        failing = failing.write(worker, 13, object, 200);
+    }
+    let failing = failing.read("T0", 31, object, 200).fail(&failure);
+    let mut passing = RunBuilder::new(&names);
+    for (number, worker) in workers.iter().enumerate() {
+        let before = 100 * (number as u64 + 1);
+        passing = passing.read(worker, 12, object, before).write(worker, 13, object, before + 100);
+    }
+    let passing = passing.read("T0", 31, object, 100 * (number as u64 + 1)).pass();
+    let number = number as u32;
+    let all: Vec<u32> = (0..=2 * number).collect();
+    let change = |read: u32| FlowChange {
+        location: object.into(),
+        failing: flow(None, read),
+        alternate: flow(Some(2 * read - 1), 2 * read),
+    };
+    let projection = Projection {
+        failing: all.clone(),
+        alternate: all,
+        flows: (1..number).map(change).collect(),
+        branches: vec![],
+        all_flows: 2 * number,
+    };
+    let who = |event| participant(&failing, event, true);
+    let cause = RootCause {
+        orders: vec![
+            order(who(0), who(number + 1), object, &passing),
+            order(who(1), who(number), object, &passing),
+        ],
+        region: vec![place(12), place(13)],
+        ..lost_update().0.root_cause.unwrap()
+    };
+    let mut diagnosis = diagnosis(failure, failing);
+    diagnosis.root_cause = Some(cause);
+    diagnosis.alternates = vec![alternate(passing, projection)];
+    let mut lines: Vec<String> = (1..=40).map(|line| format!("    line({line});")).collect();
+    lines[11] = format!(
+        "\tlong seen_by_this_thread_alone = {object}; /* what others do meanwhile is not seen here */"
+    );
+    lines[12] = format!(
+        "\t{object} = seen_by_this_thread_alone + amount_of_the_deposit(customer, branch_office);"
+    );
+    lines[30] = format!(
+        "\tassert({object} == what_all_deposits_together_should_have_made_of_it(customer));"
+    );
+    let sources = Sources::none().with(FILE, &lines.join("\n"));
+    (explanation(vec![diagnosed(diagnosis)]), sources)
+}

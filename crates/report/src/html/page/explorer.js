@@ -9,8 +9,10 @@ const ZOOMS = [
 ];
 
 class Explorer {
-  constructor(root) {
+  /** `number` says which explorer of the page it is, from 1. */
+  constructor(root, number) {
     this.root = root;
+    this.number = number;
     this.schedule = new Schedule(root);
     const template = root.querySelector('template.event-row');
     this.panels = ['failing', 'passing']
@@ -24,6 +26,8 @@ class Explorer {
     const label = Math.max(...this.panels.map((panel) => panel.longestLabel));
     this.root.style.setProperty('--label', `${label}ch`);
     this.root.dataset.names = label > 6 ? 'long' : 'short';
+    const strip = this.find('.strip');
+    this.strip = strip && new Strip(strip, this.failing.run.events, (event) => this.goToNearest(event));
     this.listen();
     this.showWhetherAll();
     this.draw();
@@ -42,6 +46,7 @@ class Explorer {
     this.find('.all')?.addEventListener('click', () => this.toggleAll());
     for (const panel of this.panels) this.listenToPanel(panel);
     this.listenToSources();
+    addEventListener('resize', () => this.drawSoon());
     addEventListener('beforeprint', () => this.prepareForPaper());
     addEventListener('afterprint', () => this.returnFromPaper());
   }
@@ -66,6 +71,16 @@ class Explorer {
     this.panes.container.addEventListener('click', (event) => this.goToPlace(line(event)));
   }
 
+  /** Rows wrap anew if the page becomes wider or narrower. */
+  drawSoon() {
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    requestAnimationFrame(() => {
+      this.isWaiting = false;
+      this.draw();
+    });
+  }
+
   /** Draws both panels anew, after a change of the rows or their size. */
   draw() {
     const { height, labels } = ZOOMS[this.zoom];
@@ -74,7 +89,8 @@ class Explorer {
     const names = this.schedule.shown.threads.slice(0, this.lanes);
     this.root.dataset.labels = labels;
     this.root.style.setProperty('--row', `${height}px`);
-    for (const panel of this.panels) panel.draw(laneGeometry(names, panel.tracks, height), names);
+    const mayWrap = labels === 'two';
+    for (const panel of this.panels) panel.draw(names, height, mayWrap);
     this.show();
   }
 
@@ -94,6 +110,8 @@ class Explorer {
     this.passing?.select(twin);
     this.showState(step, events, node);
     this.panes.select(node.dataset.place);
+    this.strip?.show(this.event);
+    this.find('.link').href = addressOf(this.number, this.event);
   }
 
   showState(step, events, node) {
@@ -110,6 +128,17 @@ class Explorer {
   goTo(event) {
     this.event = event;
     this.show();
+    keepAddress(addressOf(this.number, event));
+  }
+
+  /** Goes to the shown step nearest to an event; false if there is none. */
+  goToNearest(event) {
+    if (!Number.isFinite(event)) return false;
+    const far = (other) => Math.abs(other - event);
+    const { events } = this.failing;
+    if (!events.length) return false;
+    this.goTo(events.reduce((best, other) => (far(other) < far(best) ? other : best)));
+    return true;
   }
 
   goToStep(step) {

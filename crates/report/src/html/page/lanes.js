@@ -3,20 +3,25 @@
 // so that only rows that can be seen are drawn; every drawing is as high as a row.
 
 const MARGIN = 14; // of the bracket
-const WIDEST = 132; // of all lanes
-const TRACKS = 56; // of all tracks
+const WIDEST = 132; // of all lanes, and no more than this part of their panel
+const WIDEST_PART = 0.24;
+const UPRIGHT = 10; // a lane this wide has room for a name that stands upright
+const TRACKS = 56; // of all tracks, and no more than this part
+const TRACKS_PART = 0.1;
 const COLORS = 8;
 
-/** Sizes that all rows of both panels share. */
-function laneGeometry(names, tracks, height) {
+/** Sizes that all rows of a panel of this width share. */
+function laneGeometry(names, tracks, height, panelWidth) {
   const named = Math.max(...names.map((name) => name.length * 6.5 + 6));
-  const pitch = named * names.length <= WIDEST ? named : Math.max(5, Math.min(16, WIDEST / names.length));
+  const widest = Math.min(WIDEST, panelWidth * WIDEST_PART);
+  const pitch = named * names.length <= widest ? named : Math.max(5, Math.min(16, widest / names.length));
   const right = MARGIN + pitch * names.length;
-  const trackPitch = tracks ? Math.min(8, TRACKS / tracks) : 0;
+  const trackPitch = tracks ? Math.min(8, Math.min(TRACKS, panelWidth * TRACKS_PART) / tracks) : 0;
   return {
     height,
     pitch,
-    showsNames: pitch === named,
+    names: pitch === named ? 'level' : pitch >= UPRIGHT ? 'upright' : 'none',
+    namesHeight: pitch === named ? 16 : named + 2,
     right,
     width: right + trackPitch * tracks + 10,
     lane: (index) => MARGIN + pitch * (index + 0.5),
@@ -35,16 +40,21 @@ function vertical(name, x, from, to) {
   return svg('line', { class: name, x1: x, x2: x, y1: from, y2: to });
 }
 
-/** The threads' names above their lanes, where there is room. */
+/** The threads' names above their lanes, where there is room: one beside the other, or upright. */
 function drawNames(names, geometry) {
-  const texts = geometry.showsNames
-    ? names.map((name, lane) => {
-        const text = svg('text', { class: `lane-name c${lane % COLORS}`, x: geometry.lane(lane), y: 12 });
-        text.textContent = name;
-        return text;
-      })
-    : [];
-  return svg('svg', { width: geometry.width, height: texts.length ? 16 : 0 }, ...texts);
+  if (geometry.names === 'none') return svg('svg', { width: geometry.width, height: 0 });
+  const height = geometry.namesHeight;
+  const texts = names.map((name, lane) => {
+    const x = geometry.lane(lane);
+    const place =
+      geometry.names === 'level'
+        ? { x, y: 12 }
+        : { x: 0, y: 0, transform: `translate(${x + 3.5} ${height - 3}) rotate(-90)` };
+    const text = svg('text', { class: `lane-name ${geometry.names} c${lane % COLORS}`, ...place });
+    text.textContent = name;
+    return text;
+  });
+  return svg('svg', { width: geometry.width, height }, ...texts);
 }
 
 /**

@@ -1,5 +1,6 @@
 // The rows of one run. They came with the page: shown events, gaps, what was not reached, the end. A gap that is opened
-// is replaced by rows of its events; of long lists only the rows that can be seen are in the document.
+// is replaced by rows of its events; of long lists only the rows that can be seen are in the document. Rows are as high
+// as their texts need, but for long lists and small rows, where all are equally high.
 //
 // A row is a number: the index of its event, or -1 - k for the k-th row of the page that is no event.
 
@@ -80,11 +81,13 @@ class Panel {
     return this.positions.get(-1 - gap);
   }
 
-  /** Draws everything anew. */
-  draw(geometry, names) {
-    this.geometry = geometry;
+  /** Draws everything anew. `mayWrap` says whether texts may take more than a line. */
+  draw(names, height, mayWrap) {
+    this.geometry = laneGeometry(names, this.tracks, height, this.section.clientWidth);
+    this.wraps = mayWrap && this.rows.length <= MOST_ROWS;
+    this.section.dataset.rows = this.wraps ? 'wrapped' : 'even';
     this.drawn.clear();
-    this.section.querySelector('.lane-names').replaceChildren(drawNames(names, geometry));
+    this.section.querySelector('.lane-names').replaceChildren(drawNames(names, this.geometry));
     this.lanes = names.length;
     this.render();
   }
@@ -107,7 +110,20 @@ class Panel {
     this.list.style.paddingTop = `${first * this.geometry.height}px`;
     this.list.style.paddingBottom = `${(this.rows.length - last) * this.geometry.height}px`;
     this.list.replaceChildren(...drawn.values());
+    if (this.wraps) this.stretchLanes();
     this.mark();
+  }
+
+  /** Draws the lanes of rows that became higher than a plain one as high as they are. */
+  stretchLanes() {
+    const heights = [...this.drawn].map(([index, node]) => [index, node, node.offsetHeight]);
+    for (const [index, node, height] of heights) {
+      if (height > this.geometry.height) this.drawLanes(index, node, { ...this.geometry, height });
+    }
+  }
+
+  drawLanes(index, node, geometry) {
+    node.querySelector('.lanes').replaceChildren(drawRow(this.describe(index, node), geometry));
   }
 
   visibleRange() {
@@ -123,7 +139,7 @@ class Panel {
   makeRow(index) {
     const row = this.rows[index];
     const node = row < 0 ? this.given[-1 - row] : this.shown.get(row) ?? this.fillTemplate(row);
-    node.querySelector('.lanes').replaceChildren(drawRow(this.describe(index, node), this.geometry));
+    this.drawLanes(index, node, this.geometry);
     node.title = node.querySelector('.what')?.textContent ?? '';
     return node;
   }
@@ -233,10 +249,11 @@ class Panel {
   }
 
   reveal(row) {
-    const { height } = this.geometry;
-    const top = row * height;
+    const node = this.wraps ? this.drawn.get(row) : undefined;
+    const height = node ? node.offsetHeight : this.geometry.height;
+    const top = node ? node.offsetTop - this.list.offsetTop : row * height;
     const { scrollTop, clientHeight } = this.scroller;
-    const margin = Math.min(3 * height, clientHeight / 3);
+    const margin = Math.min(3 * this.geometry.height, clientHeight / 3);
     if (top < scrollTop + margin || top + height > scrollTop + clientHeight - margin) {
       this.scroller.scrollTop = top - clientHeight / 2;
       this.render();

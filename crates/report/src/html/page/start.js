@@ -20,5 +20,6 @@ document.documentElement.classList.add('started');
 startTheme();
 document.getElementById('keys').addEventListener('click', showHelp);
 startCopying();
-const explorers = [...document.querySelectorAll('.explorer')].map((root) => new Explorer(root));
+const explorers = [...document.querySelectorAll('.explorer')].map((root, index) => new Explorer(root, index + 1));
 listenToKeys(followReader(explorers));
+followAddress(explorers);
