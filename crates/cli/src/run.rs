@@ -36,7 +36,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
     show_output(&run);
     drop(aside);
     if took >= LONG_RUN {
-        warnln!("note: {}", story::long_run(&run, took));
+        warnln!("note: {}", story::long_run(&run, took, loaded.vm.busiest().as_ref()));
     }
     if let Some(path) = &flags.output {
         let file = TraceFile {

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use unravel_report::searched::length;
 use unravel_report::{FileNames, deviations};
 use unravel_results::Needed;
 use unravel_trace::{
-    BugId, Failure, KnownOrder, Note, Outcome, Place, Run, ThreadName, user_place,
+    BugId, Busiest, Failure, KnownOrder, Note, Outcome, Place, Run, ThreadName, user_place,
 };
 
 /// Frames shown of a stack; the rest is in the JSON.
@@ -74,17 +75,13 @@ fn events(run: &Run) -> u64 {
     }
 }
 
-/// `one run: 12.3 s, 41 million instructions; …`, of a run that makes a search slow.
-pub fn long_run(run: &Run, took: Duration) -> String {
-    let seconds = took.as_secs_f64();
-    let instructions = match run.steps {
-        few @ 0..1_000_000 => count(few, "instruction"),
-        many => format!("{} million instructions", many / 1_000_000),
-    };
+/// `one run: 12.3 s, 41 million instructions, …`, of a run that makes a search slow.
+pub fn long_run(run: &Run, took: Duration, busiest: Option<&Busiest>) -> String {
     format!(
-        "one run: {seconds:.1} s, {instructions}; a search makes about {:.0} schedules a minute with each worker, fewer with --races: \
+        "one run: {}; a search makes about {:.0} schedules a minute with each worker, fewer with --races: \
          a smaller input or a single test finds more",
-        (60.0 / seconds).max(1.0)
+        length(took, run.steps, busiest),
+        (60.0 / took.as_secs_f64()).max(1.0)
     )
 }
 

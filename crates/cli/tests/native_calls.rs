@@ -240,3 +240,29 @@ fn anything_else_behind_a_segment_register_is_inconclusive_by_name() {
         );
     }
 }
+
+/// System calls that the C library has a function for are that function; what a program does without is refused, and all else named.
+#[test]
+fn system_calls_by_number() {
+    let directory = directory("system-calls");
+    write(&directory, "words.txt", "words");
+    let program = "#define _GNU_SOURCE\n#include <assert.h>\n#include <errno.h>\n#include <fcntl.h>\n#include <string.h>\n\
+        #include <sys/mman.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n\
+        int main(int argc, char **argv) {\n\
+        \x20 char text[8] = {0}; unsigned cpu = 7; long n;\n\
+        \x20 long file = syscall(SYS_open, \"words.txt\", O_RDONLY, 0);\n\
+        \x20 assert(file > 2 && syscall(SYS_read, file, text, 8L) == 5 && !strcmp(text, \"words\"));\n\
+        \x20 assert(syscall(SYS_lseek, file, 0L, SEEK_CUR) == 5 && syscall(SYS_close, file) == 0);\n\
+        \x20 assert(syscall(SYS_access, \"nowhere.txt\", R_OK) == -1 && errno == ENOENT);\n\
+        \x20 assert(syscall(SYS_getrandom, &n, 8L, 0) == 8);\n\
+        \x20 assert(syscall(SYS_getcpu, &cpu, NULL, NULL) == 0 && cpu == 0);\n\
+        \x20 char *map = (char *)syscall(SYS_mmap, NULL, 4096L, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);\n\
+        \x20 assert(map != MAP_FAILED); map[4095] = 1; assert(syscall(SYS_munmap, map, 4096L) == 0);\n\
+        \x20 assert(syscall(SYS_get_mempolicy, NULL, NULL, 0L, NULL, 0L) == -1 && errno == ENOSYS);\n\
+        \x20 if (argc > 1) syscall(SYS_reboot, 0, 0, 0, 0);\n\
+        \x20 return 0;\n}\n";
+    write(&directory, "calls.c", program);
+    says(&directory, &["run", "calls.c"], NOTHING);
+    let said = says(&directory, &["run", "calls.c", "--", "x"], INCONCLUSIVE);
+    assert!(said.contains("the system call 169 is not supported at calls.c:19"), "{said}");
+}

@@ -10,6 +10,11 @@
 //! `enter(&gate)` are wrappers, `next_ticket()` is code that has something to say. So is a function that frees what its object points to;
 //! one that frees just what it is handed is a wrapper. What only happens before the program ends, and calls that do neither, are left aside.
 //!
+//! A library of locks of its own has more to it: `twist(bolt, BY, +1)` adds to the bolt's number, wakes all who wait and releases, and
+//! `wait_for(bolt, TO_BE, 0)` waits in a loop. Such a *part of a protocol* is seen through if its caller holds or gets the lock: it
+//! waits, or signals and releases, without taking a lock itself, and touches nothing but one member of the object that it is handed. What takes and
+//! releases a lock is a whole step, with lines of its own to look at (`push(queue, item)`).
+//!
 //! Errs on the side of too few: what is not found is shown at its own line, as before, and can be named by hand
 //! ([`mark_named`]). *Not found*: functions that are called by pointer or virtually, spin locks (they loop), lambdas.
 
@@ -20,6 +25,9 @@ use crate::{AccessKind, Body, CallId, Function, FunctionId, Inst, Program, Reg, 
 
 /// Instructions of a wrapper at most.
 const LONGEST: usize = 96;
+
+/// The same of a part of a protocol, which has cases.
+const LONGEST_PART: usize = 256;
 
 /// What an operation does, as far as it matters what else may stand beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -168,7 +176,8 @@ impl<'p> Search<'p> {
             if self.wrappers.contains_key(&id) || !self.may_wrap(id) {
                 continue;
             }
-            if let Some((operation, lines)) = self.operations_of(id) {
+            let found = self.operations_of(id).or_else(|| self.part_of_protocol(id));
+            if let Some((operation, lines)) = found {
                 self.wrappers.insert(id, operation);
                 self.lines.extend(lines);
             }
@@ -179,14 +188,13 @@ impl<'p> Search<'p> {
     fn may_wrap(&self, id: FunctionId) -> bool {
         let function = self.program.function(id);
         let Some(body) = &function.body else { return false };
-        body.code.len() <= LONGEST
+        body.code.len() <= LONGEST_PART
             && !body.atomic
             && !function.address_taken
             && self.program.main != Some(id)
             && !function.display_name.contains("lambda")
             && !self.is_library(body)
             && self.effects[id.0 as usize] == Effect::Synchronises
-            && !has_loop(self.program, body)
     }
 
     fn is_library(&self, body: &Body) -> bool {
@@ -199,6 +207,9 @@ impl<'p> Search<'p> {
         let program = self.program;
         let function = program.function(id);
         let body = function.body.as_ref()?;
+        if body.code.len() > LONGEST || has_loop(program, body) {
+            return None;
+        }
         let (locals, handed) = (local_addresses(body), handed_addresses(body));
         let mut found: Vec<Operation> = Vec::new();
         let mut lines = Vec::new();
@@ -251,6 +262,61 @@ impl<'p> Search<'p> {
             _ => return None,
         };
         Some((operation, lines))
+    }
+
+    /// What a function of a lock of the program's own does under it, and its lines: it waits, or signals and releases.
+    fn part_of_protocol(&mut self, id: FunctionId) -> Option<(Operation, Vec<Line>)> {
+        use Operation::{Release, Signal, Wait};
+        let program = self.program;
+        let body = program.function(id).body.as_ref()?;
+        let (locals, members) = (local_addresses(body), members(body)?);
+        let all_handed: FxHashSet<Reg> = members.keys().copied().collect();
+        let mut found: FxHashSet<Operation> = FxHashSet::default();
+        let mut touched: FxHashSet<i64> = FxHashSet::default();
+        let mut lines = Vec::new();
+        for (inst, place) in body.code.iter().zip(&body.places) {
+            let operation = match *inst {
+                Inst::Call { function, call, .. } => {
+                    let first = self.first_argument(call);
+                    let operation = self.of_call(&all_handed, function, first, &locals).ok()?;
+                    operation.map(|operation| (operation, first))
+                }
+                Inst::CallExternal { function, call, .. } => {
+                    let name = &program.function(function).name;
+                    match operation_of(name) {
+                        None if writes(name) => return None,
+                        operation => operation.map(|op| (op, self.first_argument(call))),
+                    }
+                }
+                Inst::CallIndirect { .. } | Inst::IndirectJump { .. } => return None,
+                _ => {
+                    match accessed(program, inst) {
+                        None => {}
+                        Some((_, true, _)) => return None,
+                        Some((ptr, ..)) if locals.contains(&ptr) => {}
+                        Some((ptr, ..)) => {
+                            touched.insert(*members.get(&ptr)?);
+                            lines.push(line_of(&program.sites[place.index()].place));
+                        }
+                    }
+                    None
+                }
+            };
+            if let Some((operation, on)) = operation {
+                // What it waits for and releases is in the same object.
+                members.get(&on?)?;
+                found.insert(operation);
+                lines.push(line_of(&program.sites[place.index()].place));
+            }
+        }
+        let is =
+            |all: &[Operation]| all.len() == found.len() && all.iter().all(|o| found.contains(o));
+        let operation = match () {
+            () if is(&[Wait]) => Wait,
+            () if is(&[Signal, Release]) => Signal,
+            () => return None,
+        };
+        (touched.len() == 1).then_some((operation, lines))
     }
 
     /// What a call does; an error if that is more than a wrapper may do.
@@ -371,6 +437,21 @@ fn handed_addresses(body: &Body) -> FxHashSet<Reg> {
         }
     }
     handed
+}
+
+/// Slots that hold the address of a member of the first object that the function is handed, with its offset.
+fn members(body: &Body) -> Option<FxHashMap<Reg, i64>> {
+    let (object, _) = body.params.first()?;
+    let mut members = FxHashMap::from_iter([(*object, 0)]);
+    for inst in &body.code {
+        if let Inst::AddImm { dst, a, imm, .. } = inst
+            && let Some(offset) = members.get(a)
+        {
+            let offset = offset + i64::from(*imm);
+            members.insert(*dst, offset);
+        }
+    }
+    Some(members)
 }
 
 /// Slots that hold nothing but the address of a local.

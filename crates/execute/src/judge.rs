@@ -3,8 +3,8 @@
 use std::process::{Command, Stdio};
 
 use unravel_trace::{
-    Capabilities, EngineError, Executor, Failure, FailureKind, Guide, Health, Job, Observer,
-    Outcome, Rules, Run, Scheduler, SiteTable, ThreadName, Whereabouts,
+    Busiest, Capabilities, EngineError, Executor, Failure, FailureKind, Guide, Health, Job,
+    Observer, Outcome, Rules, Run, Scheduler, SiteTable, ThreadName, Whereabouts,
 };
 
 /// Turns a run that ended by itself into a failure if the rules say so. A run whose output is to be judged has it.
@@ -97,6 +97,10 @@ impl<E: Executor> Executor for Judged<E> {
 
     fn whereabouts(&self) -> Option<Whereabouts> {
         self.executor.whereabouts()
+    }
+
+    fn busiest(&self) -> Option<Busiest> {
+        self.executor.busiest()
     }
 }
 

@@ -52,6 +52,8 @@ unravel_trace::budgets! {
 
     /// First runs that took so long together and could not be followed, none of them, are enough.
     GIVEN_UP: Duration = Duration::from_secs(2);
+    /// From here on one run takes so long that the user is told why.
+    LONG_RUN: Duration = Duration::from_secs(1);
     /// Threads of one run from which on their number is worth telling.
     MANY: u64 = 1000;
 

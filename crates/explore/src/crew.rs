@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use unravel_results::{Stopped, Tally, Unfollowed};
-use unravel_trace::{Executor, Input, LeftOut, Method, Reached, Whereabouts};
+use unravel_trace::{Busiest, Executor, Input, LeftOut, Method, Reached, Whereabouts};
 
 use crate::budgets::{GRACE, MOST_DEVIATING, MOST_RUNS, TICK};
 use crate::search::{Finding, Plan, SearchError, State};
@@ -251,6 +251,11 @@ impl<'a> Crew<'a> {
     /// Where the last run was.
     pub fn whereabouts(&self) -> Option<Whereabouts> {
         self.executor.whereabouts()
+    }
+
+    /// Which function takes most of what runs execute.
+    pub fn busiest(&self) -> Option<Busiest> {
+        self.executor.busiest()
     }
 
     /// More is visible than before: what systematic searches explored does not count any more.

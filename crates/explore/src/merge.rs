@@ -157,5 +157,9 @@ fn explored(parts: &[(PathBuf, ShardFile)], all_there: bool) -> Explored {
         covered,
         systematic,
         part: None,
+        long: parts
+            .iter()
+            .filter_map(|(_, part)| part.explored.long.clone())
+            .max_by_key(|long| long.one),
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use unravel_execute::clock;
-use unravel_results::{Explored, Stopped, Tally, Unfollowed, Variety};
+use unravel_results::{Explored, LongRuns, Stopped, Tally, Unfollowed, Variety};
 use unravel_strategies::{EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING, Strategy, portfolio};
 use unravel_trace::{
     BugId, Executor, FailureKind, Input, KnownBug, Method, Reached, ReadsFrom, Rules, Run,
@@ -19,7 +19,8 @@ use unravel_trace::{
 
 use crate::Shard;
 use crate::budgets::{
-    ALWAYS, EPOCH_EVENTS, FIRST_STEPS, GIVEN_UP, MANY, MANY_CUT, MORE_EVENTS, MORE_STEPS, MOST_JOBS,
+    ALWAYS, EPOCH_EVENTS, FIRST_STEPS, GIVEN_UP, LONG_RUN, MANY, MANY_CUT, MORE_EVENTS, MORE_STEPS,
+    MOST_JOBS,
 };
 use crate::coverage::Coverage;
 use crate::crew::Crew;
@@ -269,7 +270,28 @@ pub fn search(
         state.tally.reason = crew.whereabouts().map(no_end);
     }
     watch(&state.tally, state.started.elapsed());
-    Ok(state.result(stopped, systematic))
+    let long = long_runs(&state.tally, state.started.elapsed(), plan.workers(), &crew);
+    Ok(state.result(stopped, systematic, long))
+}
+
+/// What is to say of runs that take long.
+fn long_runs(
+    tally: &Tally,
+    elapsed: Duration,
+    workers: usize,
+    crew: &Crew<'_>,
+) -> Option<LongRuns> {
+    let runs = u32::try_from(tally.schedules.max(1)).unwrap_or(u32::MAX);
+    let at_once = tally.schedules.clamp(1, workers.max(1) as u64) as u32;
+    let one = elapsed * at_once / runs;
+    (one >= LONG_RUN).then(|| {
+        let busiest = crew.busiest();
+        let steps = match tally.schedules {
+            0 => busiest.as_ref().map_or(0, |busiest| busiest.of),
+            schedules => tally.steps / schedules,
+        };
+        LongRuns { one, steps, busiest }
+    })
 }
 
 /// Why nothing is known of a run that was still going on when the time was up.
@@ -506,7 +528,12 @@ impl<'a> State<'a> {
         differing
     }
 
-    fn result(mut self, stopped: Stopped, systematic: Vec<Reached>) -> SearchResult {
+    fn result(
+        mut self,
+        stopped: Stopped,
+        systematic: Vec<Reached>,
+        long: Option<LongRuns>,
+    ) -> SearchResult {
         self.tally.outputs = self.outputs.len() as u64;
         self.tally.exits_differ = self.plan.exit_codes && !self.differing_exits().is_empty();
         self.findings.sort_by_key(|f| f.index);
@@ -540,6 +567,7 @@ impl<'a> State<'a> {
             covered: self.coverage.covered(),
             systematic,
             part: (self.plan.shard != Shard::WHOLE).then(|| self.plan.shard.to_string()),
+            long,
         };
         SearchResult {
             findings: self.findings,

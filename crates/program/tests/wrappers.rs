@@ -41,6 +41,31 @@ fn short_functions_around_one_operation() {
     assert_eq!(seen_through(&program), BTreeSet::from(expected));
 }
 
+/// A library of locks with a number in them, and what only looks like a part of it.
+const BOLT: &str = "#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+    struct bolt { pthread_mutex_t mutex; pthread_cond_t cond; long value; long other; };\n\
+    static void stop(int e) { fprintf(stderr, \"%d\", e); exit(2); }\n\
+    void possess(struct bolt *b) { int e = pthread_mutex_lock(&b->mutex); if (e) stop(e); }\n\
+    void twist(struct bolt *b, int by, long n) { if (by) b->value += n; else b->value = n;\n\
+    int e = pthread_cond_broadcast(&b->cond); if (e) stop(e); e = pthread_mutex_unlock(&b->mutex); if (e) stop(e); }\n\
+    void wait_for(struct bolt *b, int more, long n) { switch (more) {\n\
+    case 0: while (b->value != n) { int e = pthread_cond_wait(&b->cond, &b->mutex); if (e) stop(e); } break;\n\
+    default: while (b->value <= n) { int e = pthread_cond_wait(&b->cond, &b->mutex); if (e) stop(e); } } }\n\
+    void post(struct bolt *b) { possess(b); b->value++; pthread_cond_signal(&b->cond); pthread_mutex_unlock(&b->mutex); }\n\
+    void both(struct bolt *b) { b->value++; b->other++; pthread_cond_signal(&b->cond); pthread_mutex_unlock(&b->mutex); }\n\
+    static long seen;\n\
+    void noted(struct bolt *b) { seen++; b->value = 1; pthread_cond_signal(&b->cond); pthread_mutex_unlock(&b->mutex); }\n\
+    void until(struct bolt *b, int *flag) { while (!*flag) pthread_cond_wait(&b->cond, &b->mutex); }\n\
+    int main(void) { struct bolt b = {0}; int flag = 1; possess(&b); wait_for(&b, 0, 0); twist(&b, 1, 1); post(&b); both(&b); noted(&b);\n\
+    until(&b, &flag); return 0; }\n";
+
+#[test]
+fn parts_of_a_protocol_under_the_callers_lock() {
+    let program = load_c(BOLT, OBSERVED);
+    let expected = ["possess", "twist", "wait_for"];
+    assert_eq!(seen_through(&program), BTreeSet::from(expected));
+}
+
 #[test]
 fn inlined_copies_too() {
     let text = C.replace("void take(", "static inline void take(");

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use unravel_trace::{BugId, Note, Outcome, Place, Reached};
+use unravel_trace::{BugId, Busiest, Note, Outcome, Place, Reached};
 
 /// A search, when it is over.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -21,6 +21,19 @@ pub struct Explored {
     pub systematic: Vec<Reached>,
     /// Of a search that several machines divide: which part this is, `2/4`.
     pub part: Option<String>,
+    /// If its runs are long.
+    #[serde(default)]
+    pub long: Option<LongRuns>,
+}
+
+/// What is known of runs of which one takes seconds.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LongRuns {
+    /// How long one takes, on average; of a search in which none came to its end, how long it took.
+    pub one: Duration,
+    /// The same in instructions.
+    pub steps: u64,
+    pub busiest: Option<Busiest>,
 }
 
 impl Explored {

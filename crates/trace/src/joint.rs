@@ -64,6 +64,22 @@ pub trait Executor {
     fn whereabouts(&self) -> Option<Whereabouts> {
         None
     }
+
+    /// Which function took most of what all runs executed so far, in this process and those forked from it. Known of long runs
+    /// only.
+    fn busiest(&self) -> Option<Busiest> {
+        None
+    }
+}
+
+/// The innermost function of the program with most of the work in it, what it calls included. Counted in samples.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Busiest {
+    /// Where it begins.
+    pub place: Place,
+    /// Instructions executed in it, of so many in all.
+    pub steps: u64,
+    pub of: u64,
 }
 
 /// How far a run came that did not end.
@@ -114,6 +130,10 @@ impl<E: Executor + ?Sized> Executor for &mut E {
 
     fn whereabouts(&self) -> Option<Whereabouts> {
         (**self).whereabouts()
+    }
+
+    fn busiest(&self) -> Option<Busiest> {
+        (**self).busiest()
     }
 }
 

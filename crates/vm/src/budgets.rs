@@ -48,6 +48,9 @@ unravel_trace::budgets! {
     /// A default case with more alternatives than this fixes the value instead.
     MANY_CASES: usize = 64;
 
+    /// Jumps and calls of a run between two looks at who makes them: some hundred looks a second.
+    SAMPLE_EVERY: i64 = 1 << 16;
+
     /// Events without effect after which a thread counts as spinning.
     SPIN: u32 = 400;
     /// The same where a repeated state is what shows it ([`Want::prune_spins`]): only against loops that never end.

@@ -119,22 +119,32 @@ impl Machine {
             self.fail(FailureKind::StackOverflow, "too many nested calls");
         }
         if self.fuel < 0 {
-            self.loop_limit();
+            self.step_limit();
         }
     }
 
     /// A loop ran long: a busy wait, or the bound of the run.
     pub(crate) fn loop_limit(&mut self) {
         if self.fuel < 0 {
+            self.step_limit();
+            if self.threads[self.current].jumps <= Self::max_jumps() {
+                return;
+            }
+        }
+        let site = self.current_site();
+        crate::whereabouts::note(site, self.thread_count);
+        self.long_loop(site);
+    }
+
+    /// The fuel ran out: the bound of the run, unless there is more.
+    fn step_limit(&mut self) {
+        if !self.refuel() {
             self.note(unravel_trace::Note::StepBound);
             self.finish_inconclusive(format!(
                 "the bound of {} steps was reached",
                 self.limits.max_steps
             ));
         }
-        let site = self.current_site();
-        crate::whereabouts::note(site, self.thread_count);
-        self.long_loop(site);
     }
 
     /// The site of the current thread's saved position.

@@ -12,7 +12,7 @@
 //!   family; `native.rs` is all others, through `interface.rs` (libffi), with `host.rs` for what they share with this process,
 //!   `handover.rs` for the memory they get, `native_heap.rs` for what they allocate, `guard.rs` for crashes in them, `watchdog.rs` for calls that do not come back,
 //!   `foreign.rs` for threads that they start. `resolve.rs` says which function is which. `assembly.rs` is inline assembly.
-//!   `delivery.rs` is how signals arrive, `whereabouts.rs` where a run is that comes to no end.
+//!   `delivery.rs` is how signals arrive, `whereabouts.rs` where a run is that comes to no end, `busy.rs` which functions take its instructions.
 //! - `record.rs` keeps events, `stacks.rs` their stacks, `capture.rs` the output, `failure.rs` puts failures into words.
 //! - `symbolic/` is the concolic shadow: an expression beside each value, in runs that ask for it; also guided runs (`guide.rs`),
 //!   those that go on freely (`lead.rs`), and inputs as symbols (`inputs.rs`).
@@ -43,6 +43,7 @@ mod arith;
 mod assembly;
 mod awaits;
 mod budgets;
+mod busy;
 mod call;
 mod capture;
 mod clock;
@@ -85,8 +86,8 @@ use std::sync::Arc;
 
 use unravel_code::Program;
 use unravel_trace::{
-    Capabilities, EngineError, Executor, Followed, Guess, Guide, Guided, Health, Job, Lead, Led,
-    Observer, Paths, Route, Run, Scheduler, SiteTable, Whereabouts, user_place,
+    Busiest, Capabilities, EngineError, Executor, Followed, Guess, Guide, Guided, Health, Job,
+    Lead, Led, Observer, Paths, Route, Run, Scheduler, SiteTable, Whereabouts, user_place,
 };
 
 pub use budgets::budgets;
@@ -178,6 +179,10 @@ impl Executor for Vm {
         let site = self.machine.program.sites.get(site.index())?;
         let all = [std::slice::from_ref(&site.place), &site.inlined_at].concat();
         Some(Whereabouts { place: user_place(&all)?.clone(), threads })
+    }
+
+    fn busiest(&self) -> Option<Busiest> {
+        self.machine.busy.busiest(&self.machine.program)
     }
 }
 

@@ -39,6 +39,7 @@ use unravel_code::layout::*;
 use unravel_code::{FunctionId, Program};
 use unravel_trace::*;
 
+use crate::busy::Busy;
 use crate::capture::Capture;
 use crate::clock::Clock;
 use crate::engine::Shortcuts;
@@ -135,8 +136,10 @@ pub(crate) struct State {
 
     pub steps: u64,
     pub limits: Limits,
-    /// Remaining jumps and calls before the run is given up.
+    /// Jumps and calls before the next look at who makes them; and further ones before the run is given up. See [`crate::busy`].
     pub fuel: i64,
+    pub reserve: i64,
+    pub busy: Busy,
     pub clock: Clock,
     pub undefined: Undefined,
     pub outcome: Option<Outcome>,
@@ -206,6 +209,7 @@ impl OwnedMachine {
         let missing = crate::resolve::missing(&program, &externals);
         let eclipsed = natives.libraries.eclipsed(&program, &externals);
         let shortcuts = Shortcuts::new(options.engine, &program, memory.live());
+        let busy = Busy::new(program.functions.len());
         crate::whereabouts::forget();
         let machine = OwnedMachine::of(State {
             externals,
@@ -261,6 +265,8 @@ impl OwnedMachine {
             steps: 0,
             limits: Limits::default(),
             fuel: 0,
+            reserve: 0,
+            busy,
             clock: Clock::default(),
             undefined: Undefined::default(),
             outcome: None,
@@ -498,7 +504,8 @@ impl Machine {
         self.steps = 0;
         self.limits = input.limits;
         self.set_stubs(&input.stubs);
-        self.fuel = self.limits.max_steps as i64;
+        let total = self.limits.max_steps as i64;
+        self.fill_up(total);
         self.clock = Clock::default();
         self.undefined.clear();
         self.forced.clone_from(&input.forced);

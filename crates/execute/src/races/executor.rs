@@ -4,8 +4,8 @@
 //! everywhere, and none of them knows of it.
 
 use unravel_trace::{
-    Alarm, Capabilities, EngineError, Executed, Executor, Guide, Health, Job, Observer, Observes,
-    Rules, Run, Scheduler, SiteId, SiteTable, Whereabouts,
+    Alarm, Busiest, Capabilities, EngineError, Executed, Executor, Guide, Health, Job, Observer,
+    Observes, Rules, Run, Scheduler, SiteId, SiteTable, Whereabouts,
 };
 
 use super::Detector;
@@ -102,5 +102,9 @@ impl<E: Executor> Executor for RaceChecked<E> {
 
     fn whereabouts(&self) -> Option<Whereabouts> {
         self.executor.whereabouts()
+    }
+
+    fn busiest(&self) -> Option<Busiest> {
+        self.executor.busiest()
     }
 }

@@ -24,6 +24,7 @@ pub fn explored(schedules: u64, stopped: Stopped) -> Explored {
         covered,
         systematic: Vec::new(),
         part: None,
+        long: None,
     }
 }
 
