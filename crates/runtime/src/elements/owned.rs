@@ -16,7 +16,7 @@ use crate::vectors::{self, Element};
 /// How long one waits for an element before it is given up, in turns given to others.
 const PATIENCE: u32 = 1 << 20;
 /// Somebody takes the ownership away.
-const REVOKING: *mut Slot = 8 as *mut Slot;
+const REVOKING: *mut Slot = core::ptr::dangling_mut();
 /// Accesses of one thread on end that make it the owner: at first, and at most.
 pub const FEWEST: u32 = 16;
 const MOST: u32 = 1 << 16;
@@ -295,7 +295,7 @@ unsafe fn take_away(element: *mut Element, owner: *mut Slot, turns: &mut u32) ->
         let mut spins = 0u32;
         while is_at(owner, element) {
             spins += 1;
-            if spins % 64 != 0 {
+            if spins & 63 != 0 {
                 core::hint::spin_loop();
             } else if !wait(element, turns) {
                 return false;
