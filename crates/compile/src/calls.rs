@@ -198,7 +198,7 @@ impl Translation<'_> {
         let listed = self.cold_block();
         self.b.ins().brif(first, leave, &[], listed, &[]);
         self.go_on(listed);
-        self.list_frame(at, dst, function);
+        self.list_frame(at, (dst, top), function);
         self.go_on(leave);
         self.leave_uncounted(at, -1);
 
@@ -222,9 +222,8 @@ impl Translation<'_> {
     }
 
     /// What was called has left: the frame of the call is listed, and the callers of this function are told.
-    fn list_frame(&mut self, at: Target, dst: Reg, function: FunctionId) {
+    fn list_frame(&mut self, at: Target, (dst, top): (Reg, Value), function: FunctionId) {
         let frame = self.field(offset_of!(Context, pending));
-        let top = self.top();
         // SAFETY: behind a call comes another instruction.
         let behind = unsafe { self.body.code.as_ptr().add(at as usize + 1) };
         let behind = self.word(behind as i64);
