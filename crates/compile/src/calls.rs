@@ -66,12 +66,10 @@ impl Translation<'_> {
         for (slot, value) in &known {
             self.b.ins().store(SLOTS, *value, self.fp, *slot as i32 * 8);
         }
-        // Others are written when the frame is listed.
+        // At once: to write them only where the frame is listed made random programs differ, and why is not known yet.
         for (constant, slot) in body.constants.iter().zip(body.constants_at..) {
-            if self.shape.memory.contains(slot) {
-                let word = self.word(*constant as i64);
-                self.b.ins().store(SLOTS, word, self.fp, slot as i32 * 8);
-            }
+            let word = self.word(*constant as i64);
+            self.b.ins().store(SLOTS, word, self.fp, slot as i32 * 8);
         }
         if self.shape.grows {
             let top = self.b.ins().iadd_imm(self.base, i64::from(body.frame_bytes));
