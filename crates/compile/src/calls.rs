@@ -66,12 +66,10 @@ impl Translation<'_> {
         for (slot, value) in &known {
             self.b.ins().store(SLOTS, *value, self.fp, *slot as i32 * 8);
         }
-        // Others are written when the frame is listed.
+        // At once: to write them only where the frame is listed made random programs differ, and why is not known yet.
         for (constant, slot) in body.constants.iter().zip(body.constants_at..) {
-            if self.shape.memory.contains(slot) {
-                let word = self.word(*constant as i64);
-                self.b.ins().store(SLOTS, word, self.fp, slot as i32 * 8);
-            }
+            let word = self.word(*constant as i64);
+            self.b.ins().store(SLOTS, word, self.fp, slot as i32 * 8);
         }
         if self.shape.grows {
             let top = self.b.ins().iadd_imm(self.base, i64::from(body.frame_bytes));
@@ -198,7 +196,7 @@ impl Translation<'_> {
         let listed = self.cold_block();
         self.b.ins().brif(first, leave, &[], listed, &[]);
         self.go_on(listed);
-        self.list_frame(at, dst, function);
+        self.list_frame(at, (dst, top), function);
         self.go_on(leave);
         self.leave_uncounted(at, -1);
 
@@ -222,9 +220,8 @@ impl Translation<'_> {
     }
 
     /// What was called has left: the frame of the call is listed, and the callers of this function are told.
-    fn list_frame(&mut self, at: Target, dst: Reg, function: FunctionId) {
+    fn list_frame(&mut self, at: Target, (dst, top): (Reg, Value), function: FunctionId) {
         let frame = self.field(offset_of!(Context, pending));
-        let top = self.top();
         // SAFETY: behind a call comes another instruction.
         let behind = unsafe { self.body.code.as_ptr().add(at as usize + 1) };
         let behind = self.word(behind as i64);
