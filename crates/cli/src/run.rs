@@ -51,7 +51,9 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
         file.write(path)?;
     }
     if flags.json {
-        sayln!("{}", story::run_json(&run));
+        let mut json = story::run_json(&run);
+        json["busiest"] = story::busiest_json(loaded.vm.busiest().as_ref());
+        sayln!("{json}");
     } else {
         match &run.outcome {
             Outcome::Exited { code: 0 } => {}

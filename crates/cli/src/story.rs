@@ -85,6 +85,19 @@ pub fn long_run(run: &Run, took: Duration, busiest: Option<&Busiest>) -> String 
     )
 }
 
+/// The function that takes most of a run's instructions; null of a short run.
+pub fn busiest_json(busiest: Option<&Busiest>) -> Value {
+    busiest.map_or(Value::Null, |busiest| {
+        let place = &busiest.place;
+        json!({
+            "function": &*place.function,
+            "at": place.short(),
+            "steps": busiest.steps,
+            "of": busiest.of,
+        })
+    })
+}
+
 /// `1 thread`, `2 threads`.
 pub fn count(number: u64, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }

@@ -114,44 +114,50 @@ fn one_update_of_thousands_is_lost() {
     is_explained("rounds-5000", ROUNDS, 5000, "lost-update", (5, 6));
 }
 
-/// Two threads, one of which works for long in `churn`, called by `test_ring`; and a program that takes its time.
+/// Two threads, one of which works for long in `churn`, called by `test_ring`.
 const SLOW: &str = "#include <pthread.h>\n#include <stdlib.h>\n\
     static volatile long sum;\n\
     static long churn(long n) { long s = 0; for (long i = 0; i < n; i++) s += i ^ (s << 1); return s; }\n\
     static void test_ring(void) { for (int i = 0; i < 400; i++) sum += churn(2000); }\n\
     static void test_list(void) { for (int i = 0; i < 20; i++) sum += i; }\n\
     static void *work(void *a) { test_list(); return a; }\n\
-    int main(void) { pthread_t t; for (int i = 0; i < 4; i++) if (system(\"sleep 0.6\")) return 1;\n\
+    int main(void) { pthread_t t;\n\
     pthread_create(&t, 0, work, 0); test_ring(); pthread_join(t, 0); return 0; }\n";
 
-#[test]
-fn a_run_that_takes_seconds_says_which_function_takes_them() {
-    let directory = directory("long-slow");
-    write(&directory, "slow.c", SLOW);
-    for engine in ["interpret", "compiled"] {
-        let run =
-            unravel(&directory, &["run", "slow.c", "--engine", engine]).output().expect("runs");
-        let said = String::from_utf8_lossy(&run.stderr);
-        let note = said.lines().find(|line| line.contains("one run: ")).unwrap_or_default();
-        assert!(note.contains("million instructions, "), "{engine}: {said}");
-        assert!(note.contains("million of them in churn (slow.c:4)"), "{engine}: {said}");
-    }
-    write(&directory, "short.c", &SLOW.replace("i < 400", "i < 2"));
-    let found = says(&directory, &["find", "short.c", "--schedules", "1", "--jobs", "1"], NOTHING);
-    assert!(found.contains("note: one run: "), "{found}");
-    assert!(found.contains("a smaller input or a single test finds more"), "{found}");
+/// What `run` says of the function that takes most of it.
+#[track_caller]
+fn busiest(test: &str, program: &str, engine: &str) -> Value {
+    let directory = directory(&format!("long-busiest-{test}-{engine}"));
+    write(&directory, "slow.c", program);
+    let text = says(&directory, &["run", "slow.c", "--json", "--engine", engine], NOTHING);
+    let run: Value = serde_json::from_str(&text).expect("JSON");
+    run["busiest"].clone()
 }
 
-/// Who calls a function that takes all is not the one to look at, nor is one that takes little.
+#[test]
+fn a_long_run_says_which_function_takes_it() {
+    for engine in ["interpret", "compiled"] {
+        let busiest = busiest("one", SLOW, engine);
+        assert_eq!((&busiest["function"], &busiest["at"]), (&"churn".into(), &"slow.c:4".into()));
+        let (steps, of) = (busiest["steps"].as_u64(), busiest["of"].as_u64());
+        assert!(steps > Some(1_000_000) && steps <= of, "{engine}: {busiest}");
+    }
+}
+
+/// Who calls a function that takes all is not the one to look at, nor is one of several that take as much.
 #[test]
 fn what_several_functions_take_is_said_of_their_caller() {
-    let directory = directory("long-several");
-    let several =
-        SLOW.replace("sum += churn(2000); }", "{ sum += churn(1000); sum += other(1000); } }");
     let other = "static long other(long n) { long s = 1; for (long i = 0; i < n; i++) s ^= i * 3; return s; }\n\
         static void test_ring(void)";
-    write(&directory, "several.c", &several.replace("static void test_ring(void)", other));
-    let run = unravel(&directory, &["run", "several.c"]).output().expect("runs");
-    let said = String::from_utf8_lossy(&run.stderr);
-    assert!(said.contains("million of them in test_ring (several.c:6)"), "{said}");
+    let several = SLOW
+        .replace("sum += churn(2000); }", "{ sum += churn(1000); sum += other(1000); } }")
+        .replace("static void test_ring(void)", other);
+    let busiest = busiest("several", &several, "compiled");
+    assert_eq!((&busiest["function"], &busiest["at"]), (&"test_ring".into(), &"slow.c:6".into()));
+}
+
+#[test]
+fn a_short_run_says_nothing() {
+    let short = SLOW.replace("i < 400", "i < 2");
+    assert_eq!(busiest("short", &short, "compiled"), Value::Null);
 }

@@ -31,13 +31,22 @@ struct LaneState {
     lane: Lane,
     /// How far it came.
     summary: Option<Reached>,
-    /// Its worker died, and with it what it knew.
-    lost: bool,
+    /// Its worker is gone, and with it what it knew.
+    lost: Option<Lost>,
+}
+
+/// Why the worker of a lane cannot go on.
+#[derive(Clone, Copy)]
+enum Lost {
+    /// The program killed it.
+    Died,
+    /// The program changed its process for good: other runs there would not be what they should be.
+    Damaged,
 }
 
 impl LaneState {
     fn is_over(&self) -> bool {
-        self.lost || self.summary.as_ref().is_some_and(Reached::is_complete)
+        self.lost.is_some() || self.summary.as_ref().is_some_and(Reached::is_complete)
     }
 }
 
@@ -79,7 +88,7 @@ impl<'a> Crew<'a> {
     pub fn new(executor: &'a mut dyn Executor, input: &'a Input, plan: &'a Plan) -> Crew<'a> {
         let lanes = plan.lanes().into_iter();
         let lanes = lanes
-            .map(|(method, lane)| LaneState { method, lane, summary: None, lost: false })
+            .map(|(method, lane)| LaneState { method, lane, summary: None, lost: None })
             .collect();
         Crew {
             executor,
@@ -204,7 +213,7 @@ impl<'a> Crew<'a> {
     ) -> Result<(), SearchError> {
         let Some(work) = self.workers[index].doing.clone() else { return Ok(()) };
         let (Work::Samples { runs, .. } | Work::Slots { runs, .. }) = work else { return Ok(()) };
-        let next = match self.workers[index].receive()? {
+        let (next, lost) = match self.workers[index].receive()? {
             WorkerEnd::Report(mut report) => {
                 if let Some(problem) = report.problem.take() {
                     return Err(SearchError::Engine(problem));
@@ -225,17 +234,17 @@ impl<'a> Crew<'a> {
                 if !(damaged || is_refused && self.lanes.get(index).is_none()) {
                     return Ok(());
                 }
-                next
+                (next, Lost::Damaged)
             }
             WorkerEnd::Died { run, signal } => {
                 // The run that killed its worker is inconclusive; the rest is tried again.
                 state.take(killed(signal));
                 self.replace(index)?;
-                run + 1
+                (run + 1, Lost::Died)
             }
         };
         if let Some(lane) = self.lanes.get_mut(index) {
-            lane.lost = true;
+            lane.lost = Some(lost);
             pending.slots[index].start = pending.slots[index].end;
         } else if next < runs.end {
             pending.retry.push(Range { start: next, end: runs.end });
@@ -251,6 +260,11 @@ impl<'a> Crew<'a> {
     /// Where the last run was.
     pub fn whereabouts(&self) -> Option<Whereabouts> {
         self.executor.whereabouts()
+    }
+
+    /// Whether a part of a systematic search could not go on.
+    pub fn has_lost(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.lost.is_some())
     }
 
     /// Which function takes most of what runs execute.
@@ -332,12 +346,17 @@ impl<'a> Crew<'a> {
     }
 }
 
+/// What is said of a process that a systematic search cannot go on in. Samples have a new one each.
+const CHANGED: &str = "a native function crashed in the process that runs the program or changed it for good, \
+    and a systematic search needs one process for all its runs";
+
 impl LaneState {
     fn told(&self) -> Option<Reached> {
         let mut summary = self.summary.clone()?;
-        if self.lost {
-            summary.left_out.push(LeftOut::Killed);
-        }
+        summary.left_out.extend(self.lost.map(|lost| match lost {
+            Lost::Died => LeftOut::Killed,
+            Lost::Damaged => LeftOut::Inconclusive { reason: CHANGED.to_owned() },
+        }));
         Some(summary)
     }
 }

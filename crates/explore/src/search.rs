@@ -270,7 +270,12 @@ pub fn search(
         state.tally.reason = crew.whereabouts().map(no_end);
     }
     watch(&state.tally, state.started.elapsed());
-    let long = long_runs(&state.tally, state.started.elapsed(), plan.workers(), &crew);
+    // What could not go on waited for the end of the time, and that says nothing of runs.
+    let waited = plan.strategy.method().is_some() && crew.has_lost();
+    let long = match waited {
+        true => None,
+        false => long_runs(&state.tally, state.started.elapsed(), plan.workers(), &crew),
+    };
     Ok(state.result(stopped, systematic, long))
 }
 

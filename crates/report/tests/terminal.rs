@@ -286,3 +286,25 @@ fn colours_change_nothing_but_colours() {
         assert_eq!(stripped + rest, without, "{name}");
     }
 }
+
+#[test]
+fn a_search_of_long_runs_says_what_takes_them() {
+    use std::time::Duration;
+    use unravel_results::{LongRuns, Stopped};
+    use unravel_trace::{Busiest, Place};
+    let place = Place {
+        function: "ring_test".into(),
+        file: "test/ring.c".into(),
+        line: 40,
+        column: 1,
+        wrapper: false,
+    };
+    let busiest = Some(Busiest { place, steps: 19_000, of: 20_500 });
+    let one = Duration::from_millis(12_340);
+    let mut explored = support::explained::explored(3, Stopped::Time);
+    explored.long = Some(LongRuns { one, steps: 41_000_000, busiest });
+    let said = unravel_report::searched::searched("ring", &explored, 0);
+    let note = "one run: 12.3 s, 41 million instructions, 38 million of them in ring_test (ring.c:40); \
+                a smaller input or a single test finds more";
+    assert!(said.notes.iter().any(|said| said == note), "{:?}", said.notes);
+}

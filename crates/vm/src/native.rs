@@ -103,6 +103,9 @@ impl Natives {
                 || calls(&[
                     "open",
                     "open64",
+                    "openat",
+                    "memfd_create",
+                    "syscall",
                     "socket",
                     "pipe",
                     "pipe2",
