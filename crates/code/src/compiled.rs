@@ -72,7 +72,7 @@ pub struct Context {
     pub stack_end: u64,
     /// Where the running thread's next frame goes.
     pub next_frame: *mut Frame,
-    /// Where the next frame goes that was not listed yet, the innermost first. Their constants are not in their slots yet.
+    /// Where the next frame goes that was not listed yet, the innermost first.
     pub pending: *mut Frame,
     /// How far calls of functions with many slots may use slots. There is room for all others ([`FEW_SLOTS`]).
     pub slots_end: u64,

@@ -14,7 +14,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlags, Signature, Value, types};
 use cranelift_codegen::isa::CallConv;
 use unravel_code::Body;
-use unravel_code::code::{CallId, FunctionId, Inst, Reg, Target};
+use unravel_code::code::{CallId, FunctionId, Reg, Target};
 use unravel_code::compiled::{Context, Cursor, FEW_SLOTS, Frame};
 
 use crate::shape::returned_slots;

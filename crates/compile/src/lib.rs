@@ -123,8 +123,7 @@ impl Compiler for Cranelift {
         let shape = Shape::of(program, body, self.worth);
         let name = UserFuncName::user(0, function.0);
         let mut func = Function::with_name_signature(name, calls::signature());
-        let within = (program, function);
-        Translation::new(within, body, &shape, self.callbacks, &mut func, &mut self.builder).run();
+        Translation::new(program, body, &shape, self.callbacks, &mut func, &mut self.builder).run();
         let code = self.place(func)?;
         Some(Compiled { code, entries: shape.entries_by_instruction(self.worth) })
     }

@@ -15,7 +15,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
 use unravel_code::code::{Reg, Target};
 use unravel_code::compiled::{Callbacks, Context};
-use unravel_code::{Body, FunctionId, Program};
+use unravel_code::{Body, Program};
 
 use crate::shape::Shape;
 
@@ -32,7 +32,6 @@ pub(crate) const PROGRAM: MemFlags =
 
 pub(crate) struct Translation<'a> {
     pub program: &'a Program,
-    pub function: FunctionId,
     pub body: &'a Body,
     pub shape: &'a Shape,
     pub callbacks: Callbacks,
@@ -102,7 +101,7 @@ pub(crate) fn absent(builder: &mut FunctionBuilderContext) -> Function {
 
 impl<'a> Translation<'a> {
     pub fn new(
-        (program, function): (&'a Program, FunctionId),
+        program: &'a Program,
         body: &'a Body,
         shape: &'a Shape,
         callbacks: Callbacks,
@@ -130,7 +129,6 @@ impl<'a> Translation<'a> {
         let shadow = b.ins().load(types::I64, FIXED, itself, offset_of!(Context, shadow) as i32);
         Translation {
             program,
-            function,
             body,
             shape,
             callbacks,

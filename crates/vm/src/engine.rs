@@ -234,27 +234,10 @@ impl Shortcuts {
             let count = (*context).pending.offset_from(pending) as usize;
             if count > 0 {
                 let pending = std::slice::from_raw_parts(pending, count);
-                begin_frames(&(*state).program, pending, fp);
                 (*frames).extend(pending.iter().rev());
             }
             Left { at: (*context).left_at as usize, fp, base, steps }
         }
-    }
-}
-
-/// Puts constants into the slots of frames that compiled code has listed, the innermost first, whose slots begin at `fp`.
-///
-/// # Safety
-/// They are frames of the program, and their slots are there.
-unsafe fn begin_frames(program: &Program, frames: &[Frame], mut fp: *mut u64) {
-    for frame in frames {
-        let body = program.function(frame.function).body.as_ref().expect("what is called is there");
-        // SAFETY: as promised.
-        unsafe {
-            let to = fp.add(body.constants_at as usize);
-            to.copy_from_nonoverlapping(body.constants.as_ptr(), body.constants.len());
-        }
-        fp = frame.caller.fp;
     }
 }
 

@@ -16,7 +16,7 @@ fn keeps_the_failure_with_no_more_switches() {
         let symbolic = case.run.symbolic.as_ref().expect("it is symbolic");
         let model = Model::new(&case.run.trace, symbolic).expect("a consistent trace");
         let observed = model.observed().expect("it was observed");
-        let (reduced, _) = reduce(&model, &observed, unravel_execute::Limit::default());
+        let (reduced, _) = reduce(&model, &observed, &|_| false, unravel_execute::Limit::default());
         let mut evaluator = Evaluator::new(&model);
         let verdict = evaluator.evaluate(&reduced);
         let seed = case.seed;
