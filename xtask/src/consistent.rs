@@ -149,7 +149,7 @@ fn cause(diagnosis: &Value, complaints: &mut Vec<String>) {
     }
     for order in list(&cause["orders"]) {
         // What fails is no event, but it was executed.
-        let failed = diagnosis["failure"]["place"]["line"].as_u64();
+        let failed = diagnosis["failure"]["at"]["line"].as_u64();
         let is_failed = |who: &Value| failed.is_some() && who["place"]["line"].as_u64() == failed;
         let is_missing = |who: &Value| who["event"].is_null() && !is_failed(who);
         if is_missing(&order["first"]) && is_missing(&order["second"]) {

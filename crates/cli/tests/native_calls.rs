@@ -264,5 +264,5 @@ fn system_calls_by_number() {
     write(&directory, "calls.c", program);
     says(&directory, &["run", "calls.c"], NOTHING);
     let said = says(&directory, &["run", "calls.c", "--", "x"], INCONCLUSIVE);
-    assert!(said.contains("the system call 169 is not supported at calls.c:19"), "{said}");
+    assert!(said.contains("the system call 169 is not supported at calls.c:20"), "{said}");
 }
