@@ -207,3 +207,38 @@ fn nondet_memory(m: &mut Machine, a: Args) -> Flow {
     m.store_inputs(address, &values, a.site());
     OK
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first `count` values of a thread, where another asks for `others` before.
+    fn values(from: &Nondet, count: usize, others: usize) -> Vec<u64> {
+        let (main, child) = (ThreadName::main(), ThreadName(vec![1]));
+        let mut source = NondetSource::default();
+        source.begin(from);
+        for _ in 0..others {
+            source.next(&main, 32);
+        }
+        (0..count).map(|_| source.next(&child, 32)).collect()
+    }
+
+    #[test]
+    fn values_go_on_behind_a_list() {
+        let list = Nondet::List(vec![5, 6]);
+        let given = values(&list, 40, 0);
+        assert_eq!(given[..2], [5, 6]);
+        // A loop that asks whether to go on comes to its end, whichever answer ends it.
+        assert!(given[2..].contains(&0) && given[2..].iter().any(|value| value % 2 == 1));
+        assert_eq!(given, values(&list, 40, 0));
+    }
+
+    #[test]
+    fn those_of_a_thread_do_not_depend_on_what_others_ask_for() {
+        let by_thread = Nondet::ByThread(vec![(ThreadName(vec![1]), vec![7])]);
+        let given = values(&by_thread, 40, 0);
+        assert_eq!(given[0], 7);
+        assert_eq!(given, values(&by_thread, 40, 9));
+        assert!(given.iter().any(|value| *value != 0));
+    }
+}
