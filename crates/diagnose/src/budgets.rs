@@ -14,6 +14,8 @@ unravel_trace::budgets! {
     LONG_PATH: usize = 300;
     /// Alternates of the model that are executed to see whether they pass.
     MAX_CONFIRMED: usize = 64;
+    /// Threads that are tried behind all others where one fails after the recorded steps.
+    MOST_COMPLETIONS: usize = 3;
     /// Work of the search for an alternate schedule.
     ALTERNATE_WORK: u64 = 80_000_000;
     /// Work of the search for the root cause.

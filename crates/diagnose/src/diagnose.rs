@@ -9,7 +9,7 @@ use unravel_results::{
 };
 use unravel_solve::{Bounds, Model, Solver};
 use unravel_trace::{
-    BugId, Capability, Detail, EngineError, FailureKind, Keys, Outcome, Run, Schedule, Trace,
+    BugId, Capability, Detail, EngineError, FailureKind, Outcome, Run, Schedule, Trace,
 };
 
 use crate::alternate::{Nearby, Reference, Wanted, nearest, rank};
@@ -18,6 +18,7 @@ use crate::budgets::{
     SAMPLES, SEGMENTS_TIME, SHIELD_WORK,
 };
 use crate::calls::Calls;
+use crate::confirm::confirm;
 use crate::execution::Execution;
 use crate::failing::{Failing, reduce_switches, usable_model};
 use crate::flows;
@@ -26,7 +27,6 @@ use crate::localised::{Localised, localise};
 use crate::minimal::{self, LowerBound};
 use crate::modelled::Modelled;
 use crate::on_path::{OnPath, Path, distinct};
-use crate::points::replay_points;
 use crate::projection::{Side, operations, project};
 use crate::race;
 use crate::refute::{NoRefuter, PathRefuter};
@@ -453,24 +453,6 @@ fn unproved(told: RootCause, verdict: Verdict) -> RootCause {
         region: Vec::new(),
         ..told
     }
-}
-
-/// Executes a schedule; a candidate if it passes.
-pub fn confirm(
-    lab: &mut Laboratory<'_>,
-    schedule: &Schedule,
-    bug: &BugId,
-    reference: &mut Reference,
-    goal: &'static str,
-) -> Option<Nearby> {
-    let mut keys = Keys::default();
-    let (run, points) = replay_points(lab, schedule, &mut keys, reference.detail);
-    if ending(&run.outcome, bug) != Ending::Passed {
-        return None;
-    }
-    let tried = Tried { points, ending: Ending::Passed, schedule: run.schedule.clone() };
-    let observed = Observed { trace: run.trace, schedule: run.schedule, outcome: run.outcome };
-    Some(reference.measure(observed, Some(tried), goal))
 }
 
 /// The same runs with the keys of this world.

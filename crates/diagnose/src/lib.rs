@@ -7,7 +7,7 @@
 //!   switches.
 //! - `world.rs` is where schedules are tried: `execution.rs` runs them, `modelled.rs` evaluates them. `steer.rs` keeps given orders and
 //!   otherwise follows the failing run. `points.rs` and `pairs.rs` name what can be ordered, `relevance.rs` what matters to the failure.
-//! - `alternate.rs`, `minimal.rs` (with `closure.rs`) and `goals.rs` look for passing schedules, which `on_path.rs` asks in turn; `root_cause.rs` (with `hitting_set.rs`) for
+//! - `alternate.rs`, `minimal.rs` (with `closure.rs`) and `goals.rs` look for passing schedules, which `on_path.rs` asks in turn and `confirm.rs` executes; `root_cause.rs` (with `hitting_set.rs`) for
 //!   the orders that all of them break, `refute.rs` has a solver attack it.
 //! - `shields.rs` (with `shields/`) says what pattern it is, by what keeps the failure away; `localised.rs` does so for long runs, with
 //!   `window.rs`, which varies their end alone.
@@ -25,6 +25,7 @@ mod budgets;
 mod calls;
 mod closure;
 mod combinations;
+mod confirm;
 mod criteria;
 mod diagnose;
 mod executable;

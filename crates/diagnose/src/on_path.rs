@@ -13,7 +13,8 @@ use unravel_solve::{Bounds, Goal as SolverGoal, Model, Solver, StepId, Weights};
 
 use crate::alternate::{Nearby, Reference, rank};
 use crate::budgets::{EVALUATION_BUDGET, LONG_RUN, MAX_CONFIRMED};
-use crate::diagnose::{Options, confirm};
+use crate::confirm::confirm_completed;
+use crate::diagnose::Options;
 use crate::failing::Failing;
 use crate::goals::{self, Goal, Sought};
 use crate::minimal::{self, LowerBound};
@@ -96,7 +97,9 @@ impl Path<'_> {
         reference: &mut Reference,
     ) -> Vec<Nearby> {
         let bug = &self.failing.bug;
-        let again = |near: Nearby| confirm(lab, &near.observed.schedule, bug, reference, near.goal);
+        let again = |near: Nearby| {
+            confirm_completed(lab, &near.observed.schedule, bug, reference, near.goal)
+        };
         let mut candidates: Vec<Nearby> = found.into_iter().filter_map(again).collect();
         candidates.sort_by_key(rank);
         candidates

@@ -14,8 +14,8 @@ use std::time::Instant;
 use unravel_strategies::{Random, RunToBlock, YoungestFirst};
 use unravel_trace::{
     Capability, Detail, EngineError, Executor, Followed, Forced, FreeInput, Guess, Guided, Health,
-    Input, Job, Lead, Led, Observer, Outcome, Paths, Route, Run, Schedule, Scheduler, VisibleSet,
-    Want,
+    Input, Job, Lead, Led, Observer, Outcome, Paths, Route, Run, Schedule, Scheduler, ThreadName,
+    VisibleSet, Want,
 };
 
 use crate::budgets::{EVENT_COST, LEARNING_RUNS, RUN_COST, WIDENING_ROUNDS};
@@ -184,6 +184,18 @@ impl<'a> Laboratory<'a> {
         let mut replay = Replay::new(schedule);
         let run = self.run_seeing(&schedule.visible, &mut replay, seen, want);
         (run, replay.divergence())
+    }
+
+    /// A schedule that ends before the program does, observed; after it everybody goes on before this thread does.
+    pub fn complete_seen(
+        &mut self,
+        schedule: &Schedule,
+        last: &ThreadName,
+        seen: &mut dyn Observer,
+        want: Want,
+    ) -> Run {
+        let mut replay = Replay::new(schedule).with_last(last);
+        self.run_seeing(&schedule.visible, &mut replay, seen, want)
     }
 
     /// What threads share, as a few runs show it that may switch at every access: the youngest thread first, because what a

@@ -2,7 +2,9 @@
 //! run on without preemption.
 
 use unravel_strategies::next_in_order;
-use unravel_trace::{Choice, Op, Question, Schedule, Scheduler, ThreadId, ThreadName, View, Why};
+use unravel_trace::{
+    Choice, Op, Question, Ready, Schedule, Scheduler, ThreadId, ThreadName, View, Why,
+};
 
 #[derive(Debug)]
 pub struct Replay<'a> {
@@ -13,6 +15,8 @@ pub struct Replay<'a> {
     next_choice: usize,
     divergence: Option<Divergence>,
     finished_at: Option<u64>,
+    /// Who goes last once the schedule has ended.
+    last: Option<&'a ThreadName>,
 }
 
 /// Where a run left the schedule it was to follow.
@@ -54,7 +58,13 @@ impl<'a> Replay<'a> {
             next_choice: 0,
             divergence: None,
             finished_at: None,
+            last: None,
         }
+    }
+
+    /// Once the schedule has ended, this thread goes on only where nobody else can, or where somebody gives way to it.
+    pub fn with_last(self, thread: &'a ThreadName) -> Replay<'a> {
+        Replay { last: Some(thread), ..self }
     }
 
     /// The first place where the run left the schedule.
@@ -79,17 +89,14 @@ impl<'a> Replay<'a> {
 
 /// Who goes on where no schedule decides: the current thread, else the next in order. The end of the process
 /// waits until nothing else can happen, or it would hide what the other threads do.
-fn run_on(view: &View<'_>) -> ThreadId {
-    let ends = |thread: ThreadId| {
-        view.enabled.iter().any(|c| c.thread == thread && c.pending.op == Op::End)
-    };
+fn run_on(view: &View<'_>, last: Option<ThreadId>) -> ThreadId {
     let stay = view.current_is_enabled() && view.why != Why::Yielded;
     let thread = if stay { view.current } else { next_in_order(view) };
-    if !ends(thread) {
-        return thread;
-    }
-    let other = view.enabled.iter().find(|c| c.pending.op != Op::End);
-    other.map_or(thread, |c| c.thread)
+    let patience = |ready: &Ready| {
+        let ends = ready.pending.op == Op::End;
+        (ends, last == Some(ready.thread), ready.thread != thread)
+    };
+    view.enabled.iter().min_by_key(|ready| patience(ready)).map_or(thread, |ready| ready.thread)
 }
 
 impl Scheduler for Replay<'_> {
@@ -119,7 +126,11 @@ impl Scheduler for Replay<'_> {
                 }
             }
         }
-        Choice { thread: run_on(view), events: 1 }
+        if view.why == Why::Yielded {
+            self.last = None;
+        }
+        let last = self.last.and_then(|name| self.find(view, name));
+        Choice { thread: run_on(view, last), events: 1 }
     }
 
     fn choose(&mut self, _: Question, _options: u32) -> u32 {
