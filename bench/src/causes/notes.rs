@@ -39,6 +39,11 @@ const NOTES: [(&str, &str); 18] = [
         "only one class of schedules fails in ours, where the accesses of a critical section come as one; the paper's \
          cores of 4 orders name the accesses inside",
     ),
+    (
+        "apache-21287",
+        "both failing classes are one cause: which of the two decrements comes first makes no difference, as neither uses \
+         its result; the paper's two are the two directions",
+    ),
     ("apache-25520", CHEAPEST),
     (
         "freebsd-aa",
