@@ -10,7 +10,7 @@ which are minimal only";
 const FINAL_READS: &str = "the paper's events include the reads in loops and in the check at the end, each of them an \
 order; ours are the orders within the calls that interleave";
 
-const NOTES: [(&str, &str); 18] = [
+const NOTES: [(&str, &str); 19] = [
     (
         "reorder",
         "the paper's has three setters, as its cores of 4 orders show, and ours two; every setter can be the first",
