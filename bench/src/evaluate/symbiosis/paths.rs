@@ -72,7 +72,7 @@ pub fn table_1(lab: &Lab) -> Table {
         rows: cells.collect(),
         remarks,
         claims: judge(&SOLVED, &rows),
-        aims: Vec::new(),
+        aims: judge(&TO_SOLVE, &rows),
         seconds: 0.0,
     }
 }
@@ -83,8 +83,10 @@ const SOLVED: [Claim<Solved>; 3] = [
         of: |rows| Seen::of_all(rows, Solved::name, Solved::is_long),
     },
     Claim {
-        says: "a failing schedule is found from paths alone, and fails when executed, of every program",
-        of: |rows| Seen::of_all(rows, Solved::name, |row| row.found.is_ok()),
+        says: "a failing schedule is found from paths alone, and fails when executed, but of pbzip2 L",
+        of: |rows| {
+            Seen::of_all(rows, Solved::name, |row| row.found.is_ok() || row.name() == "pbzip2 L")
+        },
     },
     Claim {
         says: "whatever is found from paths is found in less than 20 s (the paper's longest: 15 h 15 min)",
@@ -95,6 +97,11 @@ const SOLVED: [Claim<Solved>; 3] = [
         },
     },
 ];
+
+const TO_SOLVE: [Claim<Solved>; 1] = [Claim {
+    says: "a failing schedule is found from paths alone of every program",
+    of: |rows| Seen::of_all(rows, Solved::name, |row| row.found.is_ok()),
+}];
 
 /// A row of table I.
 struct Solved {
