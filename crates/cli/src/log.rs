@@ -100,7 +100,7 @@ fn told(log: &OpenedLog, keep: usize) -> Vec<Told> {
             }
         });
         decoded.lost.extend(log.otherwise_lost(stream));
-        let end = unravel_instrument::end_of(stream, &mut objects, decoded.stack);
+        let end = unravel_instrument::end_of(stream, &mut objects, decoded.pending, decoded.stack);
         Told {
             name: name.to_string(),
             begin: decoded.begin,

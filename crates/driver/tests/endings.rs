@@ -85,6 +85,31 @@ fn hangs_are_closed_from_inside_and_outside() {
     assert_deadlock(&open_log(&built.log()).expect("the log opens"));
 }
 
+/// A thread that waits for a lock which it had before has begun the record of it, and that says what it waits for.
+#[test]
+fn who_waits_at_the_end_is_told_with_the_object() {
+    let built = build_plain(&["-O2", &source("locks.c")]);
+    for flight in [0, 2] {
+        built.run(&["5", "wait"], flight);
+        let log = open_log(&built.log()).expect("the log opens");
+        assert_eq!(log.ending, Ending::Exited { code: 3 });
+        let thread = &log.threads[1];
+        assert_eq!(thread.lost, []);
+        let first = thread.records.iter().find_map(|record| match record {
+            Record::Sync(sync) if sync.kind == SyncKind::Lock => Some(sync.object),
+            _ => None,
+        });
+        match &thread.end {
+            End::Pending { kind: SyncKind::Lock, object, stack } => {
+                assert_eq!(Some(*object), first);
+                assert!(stack.last().expect("a stack").instruction.is_some());
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(log.threads[0].end, End::Running);
+    }
+}
+
 /// `<threads.h>` is recorded as pthreads are: threads have names, operations stamps, and a hang says who waits.
 #[test]
 fn threads_and_locks_of_c11() {

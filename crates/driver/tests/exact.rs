@@ -26,6 +26,17 @@ fn threads_and_locks() {
     exact("threads.c", &[&["50"], &["1000", "5"]]);
 }
 
+/// Operations that fail leave nothing of the record that they had begun.
+#[test]
+fn locks_that_fail() {
+    exact("locks.c", &[&["1"], &["3000"]]);
+    let built = build(&["-O2", &source("locks.c")]);
+    assert_eq!(built.output(&["300"]), "1600\n");
+    let status = built.command(&["3000"], 0).env("UNRAVEL_SYNC", "0").status();
+    assert!(status.expect("it runs").success());
+    built.assert_exact("locks.c, paths alone");
+}
+
 #[test]
 fn exceptions() {
     exact("exceptions.cpp", &[&["10"], &["2000"]]);

@@ -7,8 +7,8 @@ use unravel_recording::layout;
 use unravel_recording::shape::{FunctionShape, Recorded};
 use unravel_recording::{
     Begin, BuildId, Code, CodeError, Decoded, Decoder, End, Ending, Function, FunctionId,
-    FunctionIds, Log, LogError, LogFile, Lost, Objects, Record, Stack, Stream, Thread, Unrecorded,
-    sync_kind,
+    FunctionIds, Log, LogError, LogFile, Lost, Object, Objects, Record, Stack, Stream, SyncKind,
+    Thread, Unrecorded, sync_kind,
 };
 use unravel_trace::ThreadName;
 
@@ -101,7 +101,7 @@ impl OpenedLog {
             let mut decoded = self.decode_at_most(HELD, stream, &mut objects, keep);
             decoded.lost.extend(self.otherwise_lost(stream));
             stacks.insert(name.clone(), decoded.stack.clone());
-            let end = end_of(stream, &mut objects, decoded.stack);
+            let end = end_of(stream, &mut objects, decoded.pending, decoded.stack);
             threads.push(Thread { name, begin: decoded.begin, records, end, lost: decoded.lost });
         }
         let nothing = |t: &Thread| t.records.is_empty() && t.begin == Begin::Start;
@@ -168,11 +168,18 @@ pub fn ending_of(file: &LogFile, stacks: &HashMap<ThreadName, Stack>) -> Ending 
     }
 }
 
-/// How a thread ended whose stream ends with this stack.
-pub fn end_of(stream: &Stream, objects: &mut Objects, stack: Stack) -> End {
-    match (stream.state, sync_kind(stream.pending)) {
+/// How a thread ended whose stream ends with this stack, in this operation if it says so; else its entry may say one.
+pub fn end_of(
+    stream: &Stream,
+    objects: &mut Objects,
+    pending: Option<(SyncKind, Object)>,
+    stack: Stack,
+) -> End {
+    let of_entry =
+        || sync_kind(stream.pending).map(|kind| (kind, objects.name(kind, stream.object)));
+    match (stream.state, pending.or_else(of_entry)) {
         (layout::STATE_RETURNED, _) => End::Returned,
-        (_, Some(kind)) => End::Pending { kind, object: objects.name(kind, stream.object), stack },
+        (_, Some((kind, object))) => End::Pending { kind, object, stack },
         _ => End::Running,
     }
 }

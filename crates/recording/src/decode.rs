@@ -15,7 +15,7 @@ use crate::code::{Code, CodeRef, FunctionIds};
 use crate::file::{LogFile, Stream};
 use crate::identifiers::Identified;
 use crate::layout;
-use crate::log::{Begin, BlockId, Frame, Lost, Record, Stack, Sync};
+use crate::log::{Begin, BlockId, Frame, Lost, Object, Record, Stack, Sync, SyncKind};
 use crate::numbering::{Node, Numbering};
 use crate::shape::{CallKind, Leaves};
 use crate::sync::{Objects, sync_kind};
@@ -37,6 +37,8 @@ pub struct Decoded {
     pub lost: Vec<Lost>,
     /// Where the thread stands at the end of its stream, outermost first.
     pub stack: Stack,
+    /// The operation it waits in there, if its last record says so.
+    pub pending: Option<(SyncKind, Object)>,
     /// How many bytes were read.
     pub bytes: u64,
 }
@@ -73,6 +75,7 @@ pub struct Decoder<'a, F> {
     here: Option<At>,
     /// By object: the stamp of this thread's last operation on it.
     stamps: HashMap<u64, u64>,
+    pending: Option<(SyncKind, Object)>,
     /// How many more branches are decoded: a damaged count of a loop could ask for any number.
     left: u64,
 }
@@ -103,6 +106,7 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
             sink,
             here: None,
             stamps: HashMap::new(),
+            pending: None,
             left: MOST_BRANCHES,
         }
     }
@@ -120,7 +124,7 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
             Some(begin) => begin,
             None => {
                 let stack = Vec::new();
-                return Decoded { begin: Begin::Start, lost, stack, bytes: 0 };
+                return Decoded { begin: Begin::Start, lost, stack, pending: None, bytes: 0 };
             }
         };
         match self.walk(next) {
@@ -131,7 +135,7 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
             }
         }
         let stack = self.frames();
-        Decoded { begin, lost, stack, bytes: self.reader.taken() }
+        Decoded { begin, lost, stack, pending: self.pending, bytes: self.reader.taken() }
     }
 
     fn walk(&mut self, mut next: Next) -> Stop {
@@ -164,6 +168,9 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
                 layout::TWICE => return self.jump(),
                 layout::SYNC | layout::SYNC_SHORT | layout::SYNC_BARE => {
                     let record = self.reader.sync()?;
+                    if record.half {
+                        return Err(self.waits(record));
+                    }
                     let last = self.sync(record)?;
                     if last && self.stack.last() == Some(&Level::Sync) {
                         return self.returned();
@@ -182,6 +189,24 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
             }
             _ => Err(Stop::broken("a call returned that was not made")),
         }
+    }
+
+    /// The thread is in an operation that is not done: nothing can follow.
+    fn waits(&mut self, record: RawSync) -> Stop {
+        if self.reader.mark() != Err(Stop::End) {
+            return Stop::broken("a sync operation without a stamp is not the last one");
+        }
+        match sync_kind(record.kind) {
+            Some(kind @ (SyncKind::Lock | SyncKind::LockShared)) => {
+                self.pending = Some((kind, self.objects.name(kind, record.object)));
+            }
+            // A try does not wait; it was interrupted.
+            Some(
+                SyncKind::TryLock { acquired: true } | SyncKind::TryLockShared { acquired: true },
+            ) => {}
+            _ => return Stop::broken("a sync operation has no stamp"),
+        }
+        Stop::End
     }
 
     /// Whether it is the last record of its call.

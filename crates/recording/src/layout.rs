@@ -14,7 +14,7 @@
 //! ```
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unravlog");
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 pub const ENDING: u64 = 4 << 10;
 pub const IMAGE_TABLE: u64 = 64 << 10;
@@ -130,7 +130,7 @@ pub struct ThreadEntry {
     /// What is missing: bits `LOST_*`.
     pub lost: u32,
     pub reserved_word: u32,
-    /// The operation it is in, or 0: one of `SYNC_*` in the highest byte, the object below. One word, so that one store says it.
+    /// The operation it is in, or 0, if the end of its stream does not say so: one of `SYNC_*` in the highest byte, the object below. One word, so that one store says it.
     pub pending: u64,
     /// Its last segment's number; the first one is 1.
     pub sequence: u64,
@@ -181,7 +181,7 @@ pub const PAD: u8 = 0xfd;
 pub const TWICE: u8 = 0xfc;
 /// A sync operation: kind, six bytes of stamp, eight of the object: its address, or its number if that is below [`NUMBERED`].
 pub const SYNC: u8 = 0xfb;
-/// The same of an object with a number: kind, two bytes of number, four of stamp.
+/// The same of an object with a number: kind, two bytes of number, four of stamp. A stamp of 0 is none yet: the thread is in the operation.
 pub const SYNC_SHORT: u8 = 0xfa;
 pub const SYNC_SHORT_BYTES: usize = 8;
 /// One without a stamp: kind, two bytes of number. An unlock has its lock's stamp, which a reader knows.

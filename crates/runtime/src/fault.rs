@@ -88,7 +88,7 @@ unsafe fn adopt(register: *mut u64) -> bool {
             file::counter(&raw mut (*file::header()).unrecorded_threads)
                 .fetch_add(1, Ordering::Relaxed);
         }
-        sys::set_stream(stream as usize);
+        Stream::make_current(stream);
         *register = (*stream).start as u64;
     }
     true

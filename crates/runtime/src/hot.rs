@@ -7,8 +7,9 @@
 use core::arch::global_asm;
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
+use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::layout::{self, ThreadEntry};
+use crate::layout;
 use crate::objects::{self, Object, Place};
 use crate::sync::{self, Kind};
 use crate::sys::{self, Real};
@@ -45,91 +46,88 @@ fn slowly(object: *mut c_void, pointer: usize, result: u64, kind: Kind, real: &R
     Both { result: result as u32 as u64, pointer: sys::log_pointer() }
 }
 
-/// How each begins: the stream in rax, the C library's function in rcx, the object's number in rbx, its place at rsi + rdx. Leaves for 7 where sync
-/// operations are not asked for, and for 8 where anything is unusual.
+/// Whether all of them are found: before that, streams send everything the slow way.
+static READY: AtomicBool = AtomicBool::new(false);
+
+pub fn is_ready() -> bool {
+    READY.load(Ordering::Relaxed)
+}
+
+/// How each begins: the object's place goes to `$place`, the first half of a lock's record to eax. Leaves for 7 where sync operations are not recorded
+/// or the segment is full, and for 8 where the object is not where it is looked for first.
 macro_rules! enter {
+    ($place:literal) => {
+        concat!(
+            "cmp r12, qword ptr fs:[__unravel_records@TPOFF]
+            ja 7f
+            imul eax, edi, {hash}
+            shr eax, {shift}
+            and eax, {aligned}
+            lea ",
+            $place,
+            ", [rip + {table}]
+            add ",
+            $place,
+            ", rax
+            cmp qword ptr [",
+            $place,
+            " + {object}], rdi
+            jne 8f
+            mov eax, dword ptr [",
+            $place,
+            " + {half}]"
+        )
+    };
+}
+
+/// Goes on at 5 if only marks are written, calls nothing but the C library's function if nothing is kept, and goes the way of `sync.rs` else.
+macro_rules! unrecorded {
     () => {
-        "push rbx
-        .cfi_def_cfa_offset 16
-        .cfi_offset rbx, -16
-        mov rax, qword ptr [rip + __unravel_stream@GOTTPOFF]
-        mov rax, qword ptr fs:[rax]
-        mov rcx, qword ptr [rip + {real} + {address}]
+        "7: mov rax, qword ptr fs:[__unravel_stream@TPOFF]
         test rax, rax
         je 8f
-        test rcx, rcx
-        je 8f
-        cmp byte ptr [rax + {silent}], 0
-        jne 7f
-        movabs rbx, {hash}
-        imul rbx, rdi
-        shr rbx, {shift}
-        lea rsi, [rip + {table}]
-        mov edx, ebx
-        shl edx, 6
-        cmp qword ptr [rsi + rdx + {object}], rdi
-        jne 8f"
+        cmp r12, qword ptr [rax + {marks}]
+        jbe 5f
+        cmp byte ptr [rax + {kept}], 0
+        jne 8f
+        mov rax, qword ptr [rip + {real} + {address}]
+        test rax, rax
+        je 8f"
     };
 }
 
-macro_rules! leave {
+/// The way of `sync.rs`, from the beginning; from 6 with the result in edx.
+macro_rules! slowly {
     () => {
-        "pop rbx
-        .cfi_remember_state
-        .cfi_def_cfa_offset 8
-        ret
-        .cfi_restore_state"
-    };
-}
-
-/// How each ends: the mark of a return alone, and all that is unusual before the C library's function is called.
-macro_rules! aside {
-    () => {
-        "7: cmp byte ptr [rax + {kept}], 0
-        je 8f
-        mov rdx, qword ptr [rax + {end}]
-        sub rdx, r12
-        cmp rdx, {longest}
-        jb 8f
-        call rcx
-        mov byte ptr [r12], {returned}
-        inc r12
-        pop rbx
-        .cfi_remember_state
-        .cfi_def_cfa_offset 8
-        ret
-        .cfi_restore_state
-        8: mov rdx, {not_yet}
+        "mov rdx, {not_yet}
         6: mov rsi, r12
         call {slowly}
         mov r12, rdx
         pop rbx
-        .cfi_remember_state
         .cfi_def_cfa_offset 8
-        ret
-        .cfi_restore_state"
+        ret"
     };
 }
 
-/// The last stamp in rdx, and one more in the place at rcx: by who holds the object alone, and by one of several.
+/// The next stamp instead of the last one in rdx, and in the place at rbx: by who holds the object alone, and by one of several.
 macro_rules! alone {
     () => {
-        "mov rdx, qword ptr [rcx + {next}]
-        lea rsi, [rdx + {step}]
-        mov qword ptr [rcx + {next}], rsi"
+        "add rdx, {step}
+        mov qword ptr [rbx + {next}], rdx"
     };
 }
 macro_rules! among_others {
     () => {
         "mov edx, {step}
-        lock xadd qword ptr [rcx + {next}], rdx"
+        lock xadd qword ptr [rbx + {next}], rdx
+        add rdx, {step}"
     };
 }
 
-/// Recorded code calls it by `$called`; `$text` is what it does where nothing is unusual.
+/// Recorded code calls it by `$called`; `$text` is what it does.
 macro_rules! function {
-    ($called:literal, $real:literal, $kind:expr, [$($text:expr),*], [$($more:expr),*], $($operand:ident = $value:expr),*) => {
-        static REAL: Real = Real::new($real);
+    ($called:literal, $real:literal, $kind:expr, [$($text:expr),*], $($operand:ident = $value:expr),*) => {
+        pub static REAL: Real = Real::new($real);
         const KIND: Kind = $kind;
 
         #[cold]
@@ -144,24 +142,20 @@ macro_rules! function {
             ".p2align 5",
             concat!("__unravel_r_", $called, ":"),
             ".cfi_startproc",
-            enter!(),
             $($text,)*
-            leave!(),
-            $($more,)*
-            aside!(),
             ".cfi_endproc",
             concat!(".size __unravel_r_", $called, ", . - __unravel_r_", $called),
             slowly = sym slowly,
             real = sym REAL,
             table = sym objects::TABLE,
             address = const offset_of!(Real, address),
-            silent = const offset_of!(Stream, silent),
+            marks = const offset_of!(Stream, marks),
             kept = const offset_of!(Stream, kept),
-            end = const offset_of!(Stream, end),
-            hash = const objects::HASH,
-            shift = const objects::SHIFT,
+            hash = const objects::HASH as i32,
+            shift = const objects::SHIFT - size_of::<Place>().trailing_zeros(),
+            aligned = const -(size_of::<Place>() as i64),
             object = const offset_of!(Place, object),
-            longest = const layout::SYNC_BYTES,
+            half = const offset_of!(Place, half),
             returned = const layout::RETURN,
             not_yet = const NOT_YET as i64,
             $($operand = const $value,)*
@@ -169,7 +163,12 @@ macro_rules! function {
     };
 }
 
-/// What an operation that takes an object does: says that it waits, calls, and writes a record with a stamp.
+/// What turns the first half of a lock's record into that of another one.
+const fn other(mark: u8, kind: u8) -> u32 {
+    (mark ^ layout::SYNC_SHORT) as u32 | ((kind ^ layout::SYNC_LOCK) as u32) << 8
+}
+
+/// What an operation that takes an object does: writes the first half of its record, which says what it waits for, calls, and writes the other half, the stamp.
 macro_rules! takes {
     ($name:ident, $called:literal, $real:literal, $stamp:ident, $kind:expr) => {
         mod $name {
@@ -180,54 +179,60 @@ macro_rules! takes {
                 $real,
                 $kind,
                 [
-                    "mov rdx, qword ptr [rax + {entry}]
-                    movabs rsi, {waits}
-                    or rsi, rbx
-                    mov qword ptr [rdx + {pending}], rsi
-                    call rcx
-                    mov rdx, qword ptr [rip + __unravel_stream@GOTTPOFF]
-                    mov rdx, qword ptr fs:[rdx]
-                    mov rcx, qword ptr [rdx + {entry}]
-                    mov qword ptr [rcx + {pending}], 0
+                    "push rbx
+                    .cfi_def_cfa_offset 16
+                    .cfi_offset rbx, -16",
+                    enter!("rbx"),
+                    ".if {other}
+                    xor eax, {other}
+                    .endif
+                    mov dword ptr [r12], eax
+                    call qword ptr [rip + {real} + {address}]
                     test eax, eax
                     jne 9f
-                    mov rdx, qword ptr [rdx + {end}]
-                    sub rdx, r12
-                    cmp rdx, {longest}
-                    jb 9f
-                    lea rcx, [rip + {table}]
-                    mov edx, ebx
-                    shl edx, 6
-                    add rcx, rdx
-                    cmp qword ptr [rcx + {next}], {most}
+                    mov rdx, qword ptr [rbx + {next}]
+                    cmp rdx, {most}
                     ja 9f",
                     $stamp!(),
-                    "add rdx, {step}
-                    shl rdx, 32
-                    shl ebx, 16
-                    lea rdx, [rdx + rbx + {record}]
-                    mov qword ptr [r12], rdx
-                    add r12, {bytes}"
-                ],
-                ["9: shl ebx, 6
-                    lea rsi, [rip + {table}]
-                    mov rdi, qword ptr [rsi + rbx + {object}]
+                    "mov dword ptr [r12 + 4], edx
+                    add r12, {bytes}
+                    pop rbx
+                    .cfi_remember_state
+                    .cfi_def_cfa_offset 8
+                    ret
+                    .cfi_restore_state",
+                    unrecorded!(),
+                    "pop rbx
+                    .cfi_remember_state
+                    .cfi_def_cfa_offset 8
+                    jmp rax
+                    .cfi_restore_state
+                    5: call qword ptr [rip + {real} + {address}]
+                    mov byte ptr [r12], {returned}
+                    inc r12
+                    pop rbx
+                    .cfi_remember_state
+                    .cfi_def_cfa_offset 8
+                    ret
+                    .cfi_restore_state
+                    9: mov dword ptr [r12], 0
+                    mov rdi, qword ptr [rbx + {object}]
                     mov edx, eax
-                    jmp 6f"],
-                entry = offset_of!(Stream, entry),
-                pending = offset_of!(ThreadEntry, pending),
-                waits = (KIND.waits as u64) << 56,
+                    jmp 6f
+                    8:",
+                    slowly!()
+                ],
                 next = offset_of!(Place, next),
                 step = objects::STEP,
                 most = objects::LAST_SHORT,
-                record = layout::SYNC_SHORT as u32 | (KIND.done as u32) << 8,
+                other = other(layout::SYNC_SHORT, KIND.done),
                 bytes = layout::SYNC_SHORT_BYTES
             );
         }
     };
 }
 
-/// What one that gives it back does: writes a record without a stamp, and calls.
+/// What one that gives it back does: writes a record without a stamp, and goes on as the C library's function, which does not wait.
 macro_rules! gives {
     ($name:ident, $called:literal, $real:literal, $kind:expr) => {
         mod $name {
@@ -237,17 +242,23 @@ macro_rules! gives {
                 $called,
                 $real,
                 $kind,
-                ["mov rdx, qword ptr [rax + {end}]
-                    sub rdx, r12
-                    cmp rdx, {longest}
-                    jb 8f
-                    shl ebx, 16
-                    add ebx, {record}
-                    mov dword ptr [r12], ebx
-                    call rcx
-                    add r12, {bytes}"],
-                [],
-                record = layout::SYNC_BARE as u32 | (KIND.before as u32) << 8,
+                [
+                    enter!("rcx"),
+                    "xor eax, {other}
+                    mov dword ptr [r12], eax
+                    add r12, {bytes}
+                    jmp qword ptr [rip + {real} + {address}]",
+                    unrecorded!(),
+                    "jmp rax
+                    5: mov byte ptr [r12], {returned}
+                    inc r12
+                    jmp qword ptr [rip + {real} + {address}]
+                    8: push rbx
+                    .cfi_def_cfa_offset 16
+                    .cfi_offset rbx, -16",
+                    slowly!()
+                ],
+                other = other(layout::SYNC_BARE, KIND.before),
                 bytes = layout::SYNC_BARE_BYTES
             );
         }
@@ -328,3 +339,21 @@ gives!(
     c"pthread_rwlock_unlock",
     sync::gives(layout::SYNC_UNLOCK)
 );
+
+/// Finds the C library's functions, if it has them all.
+pub fn prepare() {
+    let all = [
+        &mutex_lock::REAL,
+        &mutex_trylock::REAL,
+        &mutex_unlock::REAL,
+        &spin_lock::REAL,
+        &spin_trylock::REAL,
+        &spin_unlock::REAL,
+        &rwlock_rdlock::REAL,
+        &rwlock_wrlock::REAL,
+        &rwlock_tryrdlock::REAL,
+        &rwlock_trywrlock::REAL,
+        &rwlock_unlock::REAL,
+    ];
+    READY.store(all.iter().all(|real| real.is_there()), Ordering::Relaxed);
+}

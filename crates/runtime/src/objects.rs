@@ -7,9 +7,10 @@
 //!
 //! An address that is used again for another object keeps number and counter, so stamps grow there too.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::layout;
+use crate::thread::Stream;
 
 const PLACES: usize = layout::NUMBERED as usize;
 /// So many places are tried.
@@ -23,14 +24,17 @@ pub struct Place {
     pub object: AtomicU64,
     /// The next stamp, minus [`FIRST`].
     pub next: AtomicU64,
+    /// The first half of the record of a lock: mark, kind and number. It stands there before the address does.
+    pub half: AtomicU32,
 }
 
 #[repr(align(64))]
 struct Counter(AtomicU64);
 
 /// All zero, so they take no room in the program's file.
-pub static TABLE: [Place; PLACES] =
-    [const { Place { object: AtomicU64::new(0), next: AtomicU64::new(0) } }; PLACES];
+pub static TABLE: [Place; PLACES] = [const {
+    Place { object: AtomicU64::new(0), next: AtomicU64::new(0), half: AtomicU32::new(0) }
+}; PLACES];
 static COUNTERS: [Counter; SHARED] = [const { Counter(AtomicU64::new(0)) }; SHARED];
 
 /// Stamps of operations are even, from 2 on; an odd one lies between two of them.
@@ -40,8 +44,8 @@ pub const STEP: u64 = 2;
 pub const LAST_SHORT: u64 = (1 << 31) - 1;
 
 /// The first place of an object is the product of its address and this, shifted.
-pub const HASH: u64 = 0x9e37_79b9_7f4a_7c15;
-pub const SHIFT: u32 = u64::BITS - PLACES.trailing_zeros();
+pub const HASH: u32 = 0x9e37_79b1;
+pub const SHIFT: u32 = u32::BITS - PLACES.trailing_zeros();
 
 /// An object with its counter.
 #[derive(Clone, Copy)]
@@ -53,8 +57,8 @@ pub struct Object {
     own: bool,
 }
 
-fn hash(address: u64) -> u64 {
-    address.wrapping_mul(HASH)
+fn hash(address: u64) -> u32 {
+    (address as u32).wrapping_mul(HASH)
 }
 
 fn place(number: usize) -> &'static Place {
@@ -79,8 +83,10 @@ impl Object {
         for way in 0..WAYS {
             let number = (number ^ way) & (PLACES - 1);
             let place = place(number);
+            let half = Stream::short(layout::SYNC_LOCK, number as u64, 0) as u32;
+            place.half.store(half, Ordering::Relaxed);
             let taken =
-                place.object.compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed);
+                place.object.compare_exchange(0, address, Ordering::Release, Ordering::Relaxed);
             if taken.is_ok() || taken == Err(address) {
                 return Object { name: number as u64, counter: &place.next, own: true };
             }
@@ -114,7 +120,7 @@ impl Object {
 
 fn shared(address: u64) -> &'static AtomicU64 {
     // SAFETY: ten bits are below the number of counters.
-    unsafe { &(*(&raw const COUNTERS).cast::<Counter>().add((hash(address) >> 54) as usize)).0 }
+    unsafe { &(*(&raw const COUNTERS).cast::<Counter>().add((hash(address) >> 22) as usize)).0 }
 }
 
 /// The stamp of a thread's creation or end.

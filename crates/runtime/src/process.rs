@@ -49,6 +49,8 @@ extern "C" fn begin(
             inputs::note(count, arguments);
         }
     }
+    #[cfg(not(feature = "vectors"))]
+    crate::hot::prepare();
     threads::start();
     let number = if file::recording() { threads::new_entry(u32::MAX, 0, 0) } else { u32::MAX };
     threads::begin(number, layout::BEGIN_START, &[]);

@@ -27,10 +27,12 @@ impl Stack {
         unsafe {
             if !stream.is_null() {
                 (*stream).silent |= SILENT_BUSY;
+                (*stream).tell_hot();
             }
             sys::_Unwind_Backtrace(each, (&raw mut stack).cast());
             if !stream.is_null() {
                 (*stream).silent &= !SILENT_BUSY;
+                (*stream).tell_hot();
             }
         }
         stack

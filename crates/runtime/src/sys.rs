@@ -185,6 +185,11 @@ global_asm!(
     ".type __unravel_stream,@object",
     ".size __unravel_stream,8",
     "__unravel_stream: .zero 8",
+    ".globl __unravel_records",
+    ".hidden __unravel_records",
+    ".type __unravel_records,@object",
+    ".size __unravel_records,8",
+    "__unravel_records: .zero 8",
     ".section .tdata,\"awT\",@progbits",
     ".balign 8",
     ".globl __unravel_av_me",
@@ -212,6 +217,9 @@ macro_rules! thread_local {
             value
         }
 
+        thread_local!($set, $name);
+    };
+    ($set:ident, $name:literal) => {
         #[inline(always)]
         pub fn $set(value: usize) {
             // SAFETY: writes a thread-local variable that is defined above.
@@ -230,6 +238,8 @@ macro_rules! thread_local {
 
 thread_local!(log_pointer, set_log_pointer, "__unravel_here");
 thread_local!(stream, set_stream, "__unravel_stream");
+// How far `hot.rs` may write records.
+thread_local!(set_records, "__unravel_records");
 // The thread's slot for access vectors (`elements.rs`), which the program's own code reads.
 thread_local!(av_slot, set_av_slot, "__unravel_av_me");
 
@@ -274,6 +284,14 @@ impl Real {
 
     #[cold]
     fn find(&self) -> usize {
+        if !self.is_there() {
+            die(c"unravel: a function of the C library is missing: ", self.name);
+        }
+        self.address.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is such a function; its address is known then.
+    pub fn is_there(&self) -> bool {
         // SAFETY: names end with a zero.
         let found = unsafe {
             let versioned = match self.version {
@@ -285,11 +303,8 @@ impl Real {
                 found => found,
             }
         };
-        if found == 0 {
-            die(c"unravel: a function of the C library is missing: ", self.name);
-        }
         self.address.store(found, Ordering::Relaxed);
-        found
+        found != 0
     }
 }
 

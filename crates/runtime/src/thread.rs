@@ -34,6 +34,11 @@ pub struct Stream {
     pub end: *mut u8,
     /// The thread's number; of a sink, none.
     pub number: u32,
+    /// The last place in the segment where any record of the runtime fits, if sync operations are recorded now; else 0. `hot.rs` finds
+    /// that of the thread's stream in a thread-local variable.
+    records: usize,
+    /// The same if only marks are written.
+    pub marks: usize,
     pub kept: bool,
     /// 0 if sync operations are recorded now: bits `SILENT_*`.
     pub silent: u8,
@@ -56,6 +61,14 @@ pub struct Stream {
     pub holds: [u64; HOLDS],
 }
 
+#[cfg(not(feature = "vectors"))]
+use crate::hot::is_ready as is_hot;
+
+#[cfg(feature = "vectors")]
+fn is_hot() -> bool {
+    false
+}
+
 impl Stream {
     /// The one of this thread, or null.
     pub fn current() -> *mut Stream {
@@ -64,8 +77,19 @@ impl Stream {
 
     /// Makes it this thread's, and lets recorded code write into it.
     pub unsafe fn install(stream: *mut Stream, pointer: usize) {
-        sys::set_stream(stream as usize);
+        // SAFETY: the caller passes a stream, or null.
+        unsafe { Stream::make_current(stream) };
         sys::set_log_pointer(pointer);
+    }
+
+    /// Makes it this thread's; null for none.
+    pub unsafe fn make_current(stream: *mut Stream) {
+        sys::set_records(0);
+        sys::set_stream(stream as usize);
+        if !stream.is_null() {
+            // SAFETY: the caller passes a stream.
+            sys::set_records(unsafe { (*stream).records });
+        }
     }
 
     /// A stream that keeps nothing.
@@ -195,6 +219,19 @@ impl Stream {
             self.start = at;
             self.end = at.add(self.segment);
         }
+        self.tell_hot();
+    }
+
+    /// After `end`, `kept` or `silent` has changed.
+    pub fn tell_hot(&mut self) {
+        let last = match self.kept && is_hot() {
+            true => self.end as usize - layout::SYNC_BYTES,
+            false => 0,
+        };
+        (self.records, self.marks) = if self.silent == 0 { (last, 0) } else { (0, last) };
+        if core::ptr::eq(Stream::current(), self) {
+            sys::set_records(self.records);
+        }
     }
 
     /// Keeps nothing from here on, and says why in the table.
@@ -211,6 +248,7 @@ impl Stream {
             self.start = self.window;
             self.end = self.window.add(self.segment);
         }
+        self.tell_hot();
     }
 
     /// Says which operation the thread is in; 0 for none.

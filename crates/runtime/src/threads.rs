@@ -107,7 +107,7 @@ extern "C" fn gone(round: *mut c_void) {
             (*stream).write_thread(layout::SYNC_EXIT, 0, u64::from(number));
             (*file::thread(number)).state = layout::STATE_RETURNED;
         }
-        sys::set_stream(0);
+        Stream::make_current(core::ptr::null_mut());
         sys::set_log_pointer(0);
         crate::elements::thread_ends();
         if !(*stream).handlers.is_null() {

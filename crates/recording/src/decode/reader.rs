@@ -29,6 +29,8 @@ pub struct RawSync {
     /// 0 where it has none.
     pub stamp: u64,
     pub object: u64,
+    /// The thread is in it still.
+    pub half: bool,
 }
 
 pub struct Reader<'a> {
@@ -143,14 +145,17 @@ impl<'a> Reader<'a> {
         self.at += size.min(8);
         let kind = (first >> 8) as u8;
         Ok(match size {
-            layout::SYNC_BARE_BYTES => RawSync { kind, stamp: 0, object: first >> 16 & 0xffff },
+            layout::SYNC_BARE_BYTES => {
+                RawSync { kind, stamp: 0, object: first >> 16 & 0xffff, half: false }
+            }
             layout::SYNC_SHORT_BYTES => {
-                RawSync { kind, stamp: first >> 32, object: first >> 16 & 0xffff }
+                let stamp = first >> 32;
+                RawSync { kind, stamp, object: first >> 16 & 0xffff, half: stamp == 0 }
             }
             _ => {
                 let object = self.little_endian(8);
                 self.at += 8;
-                RawSync { kind, stamp: first >> 16, object }
+                RawSync { kind, stamp: first >> 16, object, half: false }
             }
         })
     }
