@@ -21,6 +21,7 @@ mod error;
 mod flags;
 mod hash;
 pub mod kept;
+mod markers;
 mod scratch;
 mod sealed;
 mod single;

@@ -466,3 +466,21 @@ fn the_environment_is_obeyed() {
     let text = run(&[("PATH", "/nonexistent")]);
     assert!(text.contains("build: ") && !text.contains("not installed"), "{text}");
 }
+
+#[test]
+fn a_preprocessed_source_is_known_by_its_own_lines() {
+    // Another file of the name that its markers say, with other lines.
+    let project = Project::new(&[
+        ("queue.c", "int other;\n"),
+        (
+            "queue.i",
+            "# 1 \"queue.c\"\n# 90 \"queue.c\"\nint main(void) {\n# 95 \"queue.c\"\n  return 3; }\n",
+        ),
+    ]);
+    let built = built(project.build(&["queue.i"], &[]));
+    let program = unravel_program::load(&built.bitcode).expect("loads");
+    let places = program.sites.iter().map(|site| (site.place.file.to_string(), site.place.line));
+    let places: Vec<(String, u32)> = places.collect();
+    assert!(places.contains(&("queue.i".to_owned(), 5)), "{places:?}");
+    assert!(places.iter().all(|(file, _)| file == "queue.i"), "{places:?}");
+}

@@ -25,7 +25,7 @@ use super::tools::Tools;
 use super::{Plan, hash};
 
 /// Raise the version with any change to [`Header`], or to what the commands do.
-const KIND: Kind = Kind { magic: *b"\x89UCACHE\n", version: 1 };
+const KIND: Kind = Kind { magic: *b"\x89UCACHE\n", version: 2 };
 
 /// Entries beyond this are removed, those first that were not used for longest.
 const MAX_BYTES: u64 = 512 << 20;

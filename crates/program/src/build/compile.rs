@@ -12,7 +12,7 @@ use std::{fs, thread};
 use super::flags::Language;
 use super::scratch::Scratch;
 use super::tools::Tools;
-use super::{BuildError, Optimise, Plan};
+use super::{BuildError, Optimise, Plan, markers};
 
 /// A source and how it is compiled.
 pub(super) struct Unit {
@@ -158,6 +158,10 @@ fn compile(
     if unit.language.has_includes() {
         command.args(["-MD", "-MF"]).arg(&dependencies);
     }
+    if let Some(overlay) = overlay(&source, &unit.source, scratch)? {
+        // The driver keeps it from a compiler that has nothing to preprocess.
+        command.args(["-Xclang", "-ivfsoverlay", "-Xclang"]).arg(overlay);
+    }
     command.arg("-o").arg(&object).args(["-x", unit.language.name(), "--"]).arg(&unit.source);
     let output = run(command, &tools.clang, &plan.directory)?;
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -180,6 +184,31 @@ fn compile(
         inputs.extend(listed.into_iter().map(|path| plan.directory.join(path)));
     }
     Ok(Compiled { object: Some(object), inputs, printed })
+}
+
+/// Of a preprocessed source, what tells clang to read it with its line markers overruled, under its own name.
+fn overlay(source: &Path, name: &Path, scratch: &Path) -> Result<Option<PathBuf>, BuildError> {
+    // What cannot be read the compiler complains of, in its own words.
+    let Ok(text) = fs::read(source) else { return Ok(None) };
+    let Some(text) = markers::overruled(&text, &name.display().to_string()) else {
+        return Ok(None);
+    };
+    let instead = scratch.with_extension("overruled");
+    let overlay = scratch.with_extension("yaml");
+    let source = std::path::absolute(source).unwrap_or_else(|_| source.to_owned());
+    let described = serde_json::json!({
+        "version": 0,
+        "use-external-names": false,
+        "roots": [{ "name": source, "type": "file", "external-contents": instead }],
+    });
+    for (path, text) in [(&instead, text), (&overlay, described.to_string().into_bytes())] {
+        fs::write(path, text).map_err(|source| BuildError::Io {
+            action: "write",
+            path: path.clone(),
+            source,
+        })?;
+    }
+    Ok(Some(overlay))
 }
 
 /// Links and returns what the linker printed.
