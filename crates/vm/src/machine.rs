@@ -126,8 +126,8 @@ pub(crate) struct State {
     pub prune_spins: bool,
     pub skip_rounds: bool,
     pub awaits: bool,
-    /// Slots that states leave out, by where a frame is.
-    pub dead: FxHashMap<(usize, crate::states::LeftOut), std::sync::Arc<[u32]>>,
+    /// Slots that states do not leave out, by where a frame is.
+    pub living: FxHashMap<(usize, crate::states::LeftOut), Arc<[std::ops::Range<usize>]>>,
     /// The event that is being executed repeats a round of a busy wait, and nobody was asked.
     pub repeats: bool,
     /// The stack at each event, if the scheduler may ask for it; see [`crate::stacks`].
@@ -258,7 +258,7 @@ impl OwnedMachine {
             prune_spins: false,
             skip_rounds: false,
             awaits: false,
-            dead: FxHashMap::default(),
+            living: FxHashMap::default(),
             repeats: false,
             stacks_kept: Default::default(),
             why: Why::Start,

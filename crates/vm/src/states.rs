@@ -4,6 +4,7 @@
 //! Temporaries whose time is not now are always left out ([`unravel_code::temporaries`]): compiled code does not write them.
 
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::FxHasher;
@@ -45,15 +46,12 @@ impl Machine {
             let (pc, fp) = at;
             let body = self.program.function(function).body.as_ref();
             let slots = body.map_or(0, |body| body.slots as usize);
-            let dead = self.dead_of(function, pc, left_out);
+            let living = self.living_of(function, pc, slots, left_out);
             // SAFETY: the frame's own registers, which nobody writes while the thread is stopped.
             let registers = unsafe { std::slice::from_raw_parts(fp, slots) };
-            let mut from = 0;
-            for slot in dead.iter().map(|slot| *slot as usize) {
-                registers[from..slot].hash(&mut hasher);
-                from = slot + 1;
+            for range in living.iter() {
+                registers[range.clone()].hash(&mut hasher);
             }
-            registers[from..].hash(&mut hasher);
             at = (caller.pc, caller.fp);
             // Who called from Rust code goes on in ways that are not known.
             left_out = match only_living && !entry {
@@ -79,10 +77,16 @@ impl Machine {
         stack.hash(hasher);
     }
 
-    /// The slots of a frame that are left out, in order.
-    fn dead_of(&mut self, function: FunctionId, pc: *const Inst, left_out: LeftOut) -> Arc<[Reg]> {
+    /// The slots of a frame that are not left out, in order.
+    fn living_of(
+        &mut self,
+        function: FunctionId,
+        pc: *const Inst,
+        slots: usize,
+        left_out: LeftOut,
+    ) -> Arc<[Range<usize>]> {
         let key = (pc as usize, left_out);
-        if let Some(known) = self.dead.get(&key) {
+        if let Some(known) = self.living.get(&key) {
             return known.clone();
         }
         let program = self.program.clone();
@@ -100,8 +104,11 @@ impl Machine {
         dead.extend(temporaries.filter(|one| !one.is_alive(at)).map(|one| one.slot));
         dead.sort_unstable();
         dead.dedup();
-        let dead: Arc<[Reg]> = dead.into();
-        self.dead.insert(key, dead.clone());
-        dead
+        let ends = dead.iter().map(|slot| *slot as usize).chain([slots]);
+        let mut from = 0;
+        let living = ends.map(|end| std::mem::replace(&mut from, end + 1)..end);
+        let living: Arc<[Range<usize>]> = living.filter(|range| !range.is_empty()).collect();
+        self.living.insert(key, living.clone());
+        living
     }
 }
