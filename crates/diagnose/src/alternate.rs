@@ -145,7 +145,7 @@ pub fn nearest(world: &mut dyn World, reference: &mut Reference, wanted: Wanted)
         }
         let seed = Rng::derive(7, index);
         let mode = match index % 3 {
-            0 => Mode::Wander { seed, leave: 5 },
+            0 => Mode::Wander { seed, leave: 5, of: 100 },
             1 => Mode::Random { seed, stay: 90 },
             _ => Mode::Random { seed, stay: 30 },
         };

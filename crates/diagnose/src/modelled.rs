@@ -229,7 +229,7 @@ impl<'m> Modelled<'m> {
         }
         let at_random = match mode {
             Mode::Follow | Mode::Patient => false,
-            Mode::Wander { leave, .. } => rng.below(100) < leave,
+            Mode::Wander { leave, of, .. } => rng.below(of) < leave,
             Mode::Random { stay, .. } => {
                 let staying = options.iter().position(|s| Some(self.model.owner(*s)) == current);
                 if let Some(at) = staying

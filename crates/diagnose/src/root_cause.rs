@@ -217,9 +217,9 @@ impl Search<'_> {
                 2 => Mode::Random { seed, stay: 93 },
                 // One thread after the other, as far as the orders let them.
                 3 => Mode::Random { seed, stay: 100 },
-                4 => Mode::Wander { seed, leave: 2 },
-                5 => Mode::Wander { seed, leave: 8 },
-                _ => Mode::Wander { seed, leave: 25 },
+                4 => Mode::Wander { seed, leave: 2, of: 100 },
+                5 => Mode::Wander { seed, leave: 8, of: 100 },
+                _ => Mode::Wander { seed, leave: 25, of: 100 },
             };
             if let Some(tried) = self.attempt(candidate, mode, candidate) {
                 return Some(tried);

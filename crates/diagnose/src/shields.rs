@@ -119,15 +119,17 @@ pub fn explain(
     };
     let said = first
         .or_else(|| scene.by_environment(&mut trials, cause))
+        // Nothing is simpler than a statement that should be one step, and it asks for no order.
+        .or_else(|| scene.by_stretch(&mut trials, 1, |stretch| stretch.is_update))
         .or_else(|| scene.by_early_order(&mut trials, cause, |order| !order.is_of_many()))
         .or_else(|| scene.by_joins(&mut trials, cause))
         .or_else(|| scene.by_early_order(&mut trials, cause, |_| true))
-        .or_else(|| scene.by_stretch(&mut trials, |stretch| !stretch.next_round))
+        .or_else(|| scene.by_stretch(&mut trials, MOST_SHIELDS, |stretch| !stretch.next_round))
         .or_else(|| scene.by_order(&mut trials, cause))
         .or_else(|| scene.by_other_orders(&mut trials))
         .or_else(|| scene.by_orders(&mut trials))
         // That a loop goes round without interruption is what one asks for last.
-        .or_else(|| scene.by_stretch(&mut trials, |_| true))
+        .or_else(|| scene.by_stretch(&mut trials, MOST_SHIELDS, |_| true))
         .or_else(|| scene.by_return())
         .or_else(|| scene.by_avoiding(&mut trials))
         .or_else(|| scene.by_otherwise());
@@ -248,8 +250,13 @@ impl Scene<'_> {
     }
 
     /// The stretch that should be atomic; with others of the same kind elsewhere, if the failure has more than one way.
-    fn by_stretch(&self, trials: &mut Trials<'_>, accept: fn(&Stretch) -> bool) -> Option<Said> {
-        let found = self.stretches(trials, &self.run, &[], MOST_SHIELDS, accept)?;
+    fn by_stretch(
+        &self,
+        trials: &mut Trials<'_>,
+        most: usize,
+        accept: fn(&Stretch) -> bool,
+    ) -> Option<Said> {
+        let found = self.stretches(trials, &self.run, &[], most, accept)?;
         let (first, trial) = (&found.0[0], &found.1);
         let shields: Vec<Shield> = found.0.iter().map(|stretch| stretch.shield).collect();
         // Without a symbolic trace another run has to show what follows from another value.

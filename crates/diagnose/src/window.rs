@@ -136,6 +136,10 @@ impl Ground for Window<'_, '_> {
         self.branches.is_some() && self.lab.may_go_on()
     }
 
+    fn length(&self) -> usize {
+        self.failing.trace.events.len().saturating_sub(self.first)
+    }
+
     fn size(&self) -> (u64, u64) {
         WINDOW_TRIAL
     }

@@ -19,8 +19,8 @@ pub enum Mode {
     Patient,
     /// At random, staying with a thread for `stay` of 100 points.
     Random { seed: u64, stay: u32 },
-    /// As the failing run did, but for `leave` of 100 points at random.
-    Wander { seed: u64, leave: u32 },
+    /// As the failing run did, but for `leave` of so many points at random.
+    Wander { seed: u64, leave: u32, of: u32 },
 }
 
 impl Mode {
@@ -29,7 +29,7 @@ impl Mode {
     pub fn leave(self, rng: &mut Rng, options: usize, current: Option<usize>) -> Option<usize> {
         match self {
             Mode::Follow | Mode::Patient => return None,
-            Mode::Wander { leave, .. } if rng.below(100) >= leave => return None,
+            Mode::Wander { leave, of, .. } if rng.below(of) >= leave => return None,
             Mode::Wander { .. } => {}
             Mode::Random { stay, .. } => {
                 if current.is_some() && rng.below(100) < stay {

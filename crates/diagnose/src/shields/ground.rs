@@ -22,6 +22,9 @@ pub trait Ground {
 
     fn may_go_on(&self) -> bool;
 
+    /// Events of the failing run that are varied.
+    fn length(&self) -> usize;
+
     /// Schedules of a quick trial, and of a thorough one.
     fn size(&self) -> (u64, u64);
 }
@@ -53,8 +56,12 @@ impl Ground for Execution<'_, '_> {
         World::may_go_on(self)
     }
 
+    fn length(&self) -> usize {
+        self.failing().len()
+    }
+
     fn size(&self) -> (u64, u64) {
-        match self.failing().len() > SHORT_RUN {
+        match self.length() > SHORT_RUN {
             true => WINDOW_TRIAL,
             false => (QUICK_TRIAL, THOROUGH_TRIAL),
         }

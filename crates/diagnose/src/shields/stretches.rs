@@ -25,6 +25,8 @@ pub struct Stretch {
     pub takes_lock: bool,
     /// It ends in the next round of a loop around both.
     pub next_round: bool,
+    /// It is one statement that reads something and writes it at once.
+    pub is_update: bool,
     pub from: Place,
     pub to: Place,
 }
@@ -243,6 +245,9 @@ pub fn candidates(
                         length,
                         takes_lock: relevance(a) == 0,
                         next_round: ends_in_next_round(trace, calls, &held, own[begin], own[end]),
+                        is_update: length == 1
+                            && is_update(a, b)
+                            && (&from.file, from.line) == (&to.file, to.line),
                         from: from.clone(),
                         to: to.clone(),
                     };
@@ -270,6 +275,13 @@ fn taken_inside(trace: &Trace, own: &[usize], held: &[Held]) -> Option<u64> {
         _ => None,
     })?;
     Some(trace.address(taken))
+}
+
+/// Whether two events of a thread read something and write it.
+fn is_update(a: &Event, b: &Event) -> bool {
+    matches!(a.kind, EventKind::Read { .. })
+        && matches!(b.kind, EventKind::Write { .. })
+        && a.kind.location() == b.kind.location()
 }
 
 /// Whether the end comes in the next round of a loop around both: the thread came to such an end first, then to such a begin.

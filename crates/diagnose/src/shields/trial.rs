@@ -4,7 +4,7 @@ use unravel_results::{Evidence, Kept, Vanished};
 use unravel_trace::{Rng, Shield, Trace};
 
 use super::ground::Ground;
-use crate::budgets::FEWEST_FAILURES;
+use crate::budgets::{FEWEST_FAILURES, SHORT_RUN};
 use crate::points::Extents;
 use crate::world::{Ending, Mode};
 
@@ -116,7 +116,7 @@ impl<'t> Trials<'t> {
                 break;
             }
             let without = self.without(number);
-            let with = self.ground.end(shields, mode(number));
+            let with = self.ground.end(shields, self.mode(number));
             trial.complete = number + 1 == most;
             if with == Ending::Unknown {
                 continue;
@@ -143,9 +143,13 @@ impl<'t> Trials<'t> {
         trial
     }
 
+    fn mode(&self, number: u64) -> Mode {
+        mode(number, self.ground.length())
+    }
+
     fn without(&mut self, number: u64) -> Ending {
         while self.without.len() as u64 <= number {
-            let ending = self.ground.end(&[], mode(self.without.len() as u64));
+            let ending = self.ground.end(&[], self.mode(self.without.len() as u64));
             self.without.push(ending);
         }
         self.without[number as usize]
@@ -153,12 +157,12 @@ impl<'t> Trials<'t> {
 
     /// The events of a schedule that fails in spite of shields.
     pub fn failing_trace(&mut self, shields: &[Shield], number: u64) -> Option<Trace> {
-        self.ground.trace(shields, mode(number), Ending::Failed)
+        self.ground.trace(shields, self.mode(number), Ending::Failed)
     }
 
     /// The events of the failing run as far as shields let it, if it passes then.
     pub fn passing_trace(&mut self, shields: &[Shield]) -> Option<Trace> {
-        self.ground.trace(shields, mode(0), Ending::Passed)
+        self.ground.trace(shields, self.mode(0), Ending::Passed)
     }
 
     /// The events of some schedules that pass with shields.
@@ -168,7 +172,7 @@ impl<'t> Trials<'t> {
             if traces.len() >= most || !self.may_go_on() {
                 break;
             }
-            traces.extend(self.ground.trace(shields, mode(number), Ending::Passed));
+            traces.extend(self.ground.trace(shields, self.mode(number), Ending::Passed));
         }
         traces
     }
@@ -187,7 +191,7 @@ impl<'t> Trials<'t> {
             if !self.may_go_on() {
                 return None;
             }
-            match self.ground.end(shields, mode(number)) {
+            match self.ground.end(shields, self.mode(number)) {
                 Ending::Failed => failed += 1,
                 Ending::Unknown => {}
                 Ending::FailedOtherwise => otherwise += 1,
@@ -198,14 +202,16 @@ impl<'t> Trials<'t> {
     }
 }
 
-/// The failing run itself, then schedules near to it and far from it in turn.
-fn mode(number: u64) -> Mode {
+/// The failing run itself, then schedules near to it and far from it in turn. Near is a matter of how often it is left, whatever its
+/// length: what fails rarely would hardly fail in any schedule that leaves a long run every fifty events.
+fn mode(number: u64, length: usize) -> Mode {
     let seed = Rng::derive(0x5e1d, number);
+    let of = if length > SHORT_RUN { length as u32 } else { 100 };
     match number % 8 {
         _ if number == 0 => Mode::Follow,
-        0 | 1 => Mode::Wander { seed, leave: 2 },
-        2 => Mode::Wander { seed, leave: 8 },
-        3 => Mode::Wander { seed, leave: 25 },
+        0 | 1 => Mode::Wander { seed, leave: 2, of },
+        2 => Mode::Wander { seed, leave: 8, of },
+        3 => Mode::Wander { seed, leave: 25, of },
         4 => Mode::Random { seed, stay: 0 },
         5 => Mode::Random { seed, stay: 70 },
         6 => Mode::Random { seed, stay: 93 },
