@@ -61,7 +61,8 @@ pub fn write(measures: &[Measure], files: &Files) -> Result<Written, DraftError>
             Measure::Rewrite(rewrite) => draft.rewrite(&rewrite.edits)?,
             Measure::Order { first, times, .. } => {
                 let same = |other: &&Measure| matches!(other, Measure::Order { first: f, times: t, .. } if f == first && t == times);
-                let thens: Vec<&Stretch> = measures.iter().filter(same).filter_map(awaiting).collect();
+                let thens: Vec<&Stretch> =
+                    measures.iter().filter(same).filter_map(awaiting).collect();
                 // One flag for all who wait for the same.
                 if measures.iter().find(same) == Some(measure) {
                     draft.order(first, *times, &thens)?;

@@ -6,6 +6,7 @@
 mod atomics;
 mod existing;
 mod generation;
+mod handover;
 mod joins;
 mod lock_order;
 mod moved;
@@ -22,7 +23,9 @@ use unravel_trace::{Place, ThreadName};
 
 use crate::budgets::{DOUBT, MOST_CAUSES, MOST_ORDERS, MOST_SWEEPING, WIDTHS};
 use crate::graph::Graph;
+use crate::locks::{Operation, is_held, operations};
 use crate::measures::{LockChoice, Measure};
+use crate::source::{Region, Source};
 use crate::spots::{
     Files, Spot, Stretch, lifted, position, spot, spots, stretches, stretches_apart,
 };
@@ -55,6 +58,7 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
         candidates.extend(generation::generations(index, class, analysis, files));
         candidates.extend(publications::publications(index, class, analysis, files));
         candidates.extend(timeouts::timeouts(index, class, analysis, files));
+        candidates.extend(handover::handovers(class, classes.len(), analysis, files));
         // That one comes first is not what two racing accesses lack.
         if class.pattern != Pattern::DataRace {
             candidates.extend(orders(index, class, analysis, files));
@@ -228,7 +232,14 @@ fn exclusions(
             let statements: usize = stretches.iter().map(|s| s.region.statements).sum();
             let cost = 20 + 2 * statements as u64 + 15 * width as u64;
             let mut candidates = existing_locks(&covers, &stretches, width, files);
-            if let Some(outer) = outermost(&stretches, files) {
+            let outer = outermost(&stretches, files);
+            let first = around_locks(outer.as_ref().unwrap_or(&stretches), files);
+            candidates.extend(first.map(|stretches| Proposal {
+                measure: Measure::Exclude { stretches, lock: LockChoice::New },
+                covers: covers.clone(),
+                cost: cost + 2,
+            }));
+            if let Some(outer) = outer {
                 candidates.extend(existing_locks(&covers, &outer, width, files));
                 let measure = Measure::Exclude { stretches: outer, lock: LockChoice::New };
                 candidates.push(Proposal { measure, covers: covers.clone(), cost });
@@ -260,6 +271,36 @@ fn outermost(stretches: &[Stretch], files: &Files) -> Option<Vec<Stretch>> {
     };
     let outer: Vec<Stretch> = stretches.iter().filter(is_outer).cloned().collect();
     (!outer.is_empty() && outer.len() < stretches.len()).then_some(outer)
+}
+
+/// The stretches with the whole sections of the locks that are held where they begin: a new lock that is always taken first closes no
+/// cycle with them. `None` if no lock is held anywhere.
+fn around_locks(stretches: &[Stretch], files: &Files) -> Option<Vec<Stretch>> {
+    let widened: Vec<Stretch> = stretches
+        .iter()
+        .map(|stretch| {
+            let source = files.get(&stretch.file);
+            let region = source.and_then(|source| around_held(source, &stretch.region));
+            Stretch { region: region.unwrap_or_else(|| stretch.region.clone()), ..stretch.clone() }
+        })
+        .collect();
+    (widened != stretches).then(|| merged(widened, files))
+}
+
+/// A region from where the locks are taken that are held at its beginning, to where they are given back.
+fn around_held(source: &Source, region: &Region) -> Option<Region> {
+    let all = operations(source, region);
+    let is_held = |operation: &&Operation| is_held(&all, &operation.lock.text, region.bytes.start);
+    let around = |operation: &Operation| {
+        let statement = operation.statement.clone()?;
+        source.region(&[source.position_of(statement.start)])
+    };
+    let taken = all.iter().filter(is_held).find(|o| o.bytes.end <= region.bytes.start)?;
+    let given = all.iter().find(|operation| {
+        operation.lock.text == taken.lock.text && operation.bytes.start >= region.bytes.end
+    });
+    let from = source.extend_to(region, &around(taken)?)?;
+    given.and_then(around).map_or(Some(from.clone()), |given| source.extend_to(&from, &given))
 }
 
 /// `push` of `Queue::push`, `queue.push` and `queue->push`.

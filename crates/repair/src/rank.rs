@@ -58,7 +58,10 @@ pub fn rank(
         |stood: &Stood| !lack.order && !stood.is_narrow && kept(&stood.repair, passing) < LITTLE;
     stood.sort_by(|a, b| {
         let place = |stood: &Stood| {
-            (serialises(stood), looks_first(stood), fixes_order(stood), keeps_little(stood))
+            let is_serial = serialises(stood);
+            // A lock that leaves little is better than a thread that has to end before another begins.
+            let parts = is_serial && stood.fit == Fit::PartsThreads;
+            (is_serial, parts, looks_first(stood), fixes_order(stood), keeps_little(stood))
         };
         place(a).cmp(&place(b)).then(weight(a, passing).total_cmp(&weight(b, passing)))
     });

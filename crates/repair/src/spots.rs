@@ -220,9 +220,8 @@ fn is_accessor(place: &Place, files: &mut Files) -> bool {
         let body = source.whole_body(position(place))?;
         Some(body).filter(|body| source.tests(body.bytes.clone()).is_empty())
     });
-    let is_plain = |body: &Region| {
-        !files.get(&place.file).is_some_and(|source| source.has_loop(&body.bytes))
-    };
+    let is_plain =
+        |body: &Region| !files.get(&place.file).is_some_and(|source| source.has_loop(&body.bytes));
     body.is_some_and(|body| body.statements <= MOST_OF_ACCESSOR && is_plain(&body))
 }
 
