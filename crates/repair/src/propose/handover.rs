@@ -7,7 +7,7 @@
 
 use unravel_causes::Analysis;
 use unravel_results::{CauseClass, Pattern, RepairKind};
-use unravel_trace::Place;
+use unravel_trace::{Place, Verb};
 
 use super::{Proposal, closing};
 use crate::locks::{Lock, Taking, is_held, operations};
@@ -31,6 +31,10 @@ pub(super) fn handovers(
     }
     let mut found: Vec<Proposal> = Vec::new();
     for (first, then) in closing(class, analysis) {
+        // Whoever only looks makes nothing that another could wait for.
+        if !matches!(first.verb, Verb::Writes | Verb::Updates) {
+            continue;
+        }
         for place in first.frames.iter().chain(&then.frames) {
             files.open(&place.file);
         }
