@@ -118,7 +118,7 @@ pub fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>, names: &FileNames
         (frames(&failure.stack, Some(&failure.thread), names))
         @if folds {
             details.waiting {
-                summary { (related.len()) " threads wait as well" }
+                summary { "all " (related.len()) " threads that wait" }
                 (each)
             }
         } @else {
