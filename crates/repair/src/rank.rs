@@ -49,7 +49,7 @@ pub fn rank(
     let serialises = |Stood { repair, fit, is_narrow, .. }: &Stood| {
         let is_serial = kept(repair, passing) < SERIAL || leaves_one(repair) && passing > 1;
         // That an order is missing is no excuse for a lock, which brings none about.
-        let is_excused = lack.order && repair.kind > RepairKind::NewLock;
+        let is_excused = lack.order && !is_lock(repair.kind);
         !lack.nothing_else && *fit == Fit::PartsThreads || !is_excused && is_serial && !is_narrow
     };
     let fixes_order = |stood: &Stood| !lack.order && stood.fit == Fit::FixesOrder;
@@ -83,6 +83,10 @@ pub fn rank(
         }
     }
     shown
+}
+
+fn is_lock(kind: RepairKind) -> bool {
+    matches!(kind, RepairKind::WiderSection | RepairKind::ExistingLock | RepairKind::NewLock)
 }
 
 /// Whether all schedules of the patched program are one.

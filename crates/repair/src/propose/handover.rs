@@ -10,6 +10,7 @@ use unravel_results::{CauseClass, Pattern, RepairKind};
 use unravel_trace::{Place, Verb};
 
 use super::{Proposal, closing};
+use crate::graph::Graph;
 use crate::locks::{Lock, Taking, is_held, operations};
 use crate::measures::Measure;
 use crate::rewrite::{Deed, Edit, Rewrite};
@@ -26,7 +27,12 @@ pub(super) fn handovers(
     analysis: &Analysis,
     files: &mut Files,
 ) -> Vec<Proposal> {
-    if class.pattern == Pattern::DataRace || class.pattern == Pattern::Deadlock {
+    // Where threads only have to be kept apart, it would say besides which comes first.
+    let is_apart = class.pattern.is_of_stretch()
+        || class.causes.iter().all(|cause| Graph::of(cause).is_interleaved());
+    let is_early = class.pattern == Pattern::EarlyPublication;
+    let is_other = matches!(class.pattern, Pattern::DataRace | Pattern::Deadlock);
+    if is_apart && !is_early || is_other {
         return Vec::new();
     }
     let mut found: Vec<Proposal> = Vec::new();

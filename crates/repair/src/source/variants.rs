@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn what_has_no_alternative_or_leaves_is_kept() {
         assert_eq!(lines("#ifndef H\n#define H\nint x;\n#endif\n"), None);
-        assert_eq!(lines("#ifdef A\nif (x)\n#else\nreturn;\n#endif\n"), None);
+        assert_eq!(lines("#ifdef A\nreturn;\n#else\nif (y)\n#endif\n"), None);
         assert_eq!(lines("#endif\n"), None);
     }
 }
