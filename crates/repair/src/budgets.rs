@@ -29,6 +29,8 @@ unravel_trace::budgets! {
 
     /// How many widths of a stretch are tried.
     MOST_WIDTHS: usize = 5;
+    /// Statements of a function that only reads or writes for others: what has to stay together is in its callers then.
+    MOST_OF_ACCESSOR: usize = 4;
 
     /// What losing all concurrency weighs, in lines.
     ALL_CONCURRENCY: f64 = 24.0;

@@ -16,7 +16,7 @@ use unravel_results::PatchedFile;
 use crate::locks::HoldError;
 use crate::measures::{LockChoice, Measure};
 use crate::source::{Language, Patch, PatchError, Source, line_change, unified_diff};
-use crate::spots::Files;
+use crate::spots::{Files, Stretch};
 
 /// Why a measure cannot be written down.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -59,7 +59,15 @@ pub fn write(measures: &[Measure], files: &Files) -> Result<Written, DraftError>
                 draft.existing_lock(stretches, locks)?
             }
             Measure::Rewrite(rewrite) => draft.rewrite(&rewrite.edits)?,
-            Measure::Order { first, times, then } => draft.order(first, *times, then)?,
+            Measure::Order { first, times, .. } => {
+                let same = |other: &&Measure| matches!(other, Measure::Order { first: f, times: t, .. } if f == first && t == times);
+                let thens: Vec<&Stretch> =
+                    measures.iter().filter(same).filter_map(awaiting).collect();
+                // One flag for all who wait for the same.
+                if measures.iter().find(same) == Some(measure) {
+                    draft.order(first, *times, &thens)?;
+                }
+            }
             Measure::Atomic { updates } => draft.atomic(updates)?,
             Measure::LockOrder(order) => draft.lock_order(order)?,
             Measure::Move(change) => draft.moved(change)?,
@@ -137,6 +145,12 @@ impl<'f> Draft<'f> {
         }
         Ok(written)
     }
+}
+
+/// What waits, of an order.
+fn awaiting(measure: &Measure) -> Option<&Stretch> {
+    let Measure::Order { then, .. } = measure else { return None };
+    Some(then)
 }
 
 /// A name for something about a function: `push_lock`, or the kind alone where the function has no name of its own.

@@ -6,6 +6,7 @@
 mod atomics;
 mod existing;
 mod generation;
+mod handover;
 mod joins;
 mod lock_order;
 mod moved;
@@ -22,8 +23,12 @@ use unravel_trace::{Place, ThreadName};
 
 use crate::budgets::{DOUBT, MOST_CAUSES, MOST_ORDERS, MOST_SWEEPING, WIDTHS};
 use crate::graph::Graph;
+use crate::locks::{Operation, is_held, operations};
 use crate::measures::{LockChoice, Measure};
-use crate::spots::{Files, Spot, Stretch, position, spot, spots, stretches, stretches_apart};
+use crate::source::{Region, Source};
+use crate::spots::{
+    Files, Spot, Stretch, lifted, position, spot, spots, stretches, stretches_apart,
+};
 use existing::existing_locks;
 
 /// A measure, the classes of causes that it makes impossible, and a guess at its price.
@@ -40,6 +45,7 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
     let mut candidates = atomics::one_steps(classes, analysis, files);
     candidates.extend(updates::atomic_updates(classes, analysis, files));
     candidates.extend(exclusions(classes, analysis, files, Reach::Apart));
+    candidates.extend(exclusions(classes, analysis, files, Reach::Callers));
     for width in 0..WIDTHS {
         candidates.extend(exclusions(classes, analysis, files, Reach::Together { width }));
     }
@@ -52,6 +58,7 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
         candidates.extend(generation::generations(index, class, analysis, files));
         candidates.extend(publications::publications(index, class, analysis, files));
         candidates.extend(timeouts::timeouts(index, class, analysis, files));
+        candidates.extend(handover::handovers(class, classes.len(), analysis, files));
         // That one comes first is not what two racing accesses lack.
         if class.pattern != Pattern::DataRace {
             candidates.extend(orders(index, class, analysis, files));
@@ -76,9 +83,10 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
 }
 
 /// What is moved changes every path through it, and may help against causes that it was not proposed for; so may a section
-/// that keeps threads of one kind apart.
+/// that keeps threads of one kind apart, and an order that one thing comes before everything else.
 fn sweeping(candidates: &[Proposal], classes: usize) -> Vec<Proposal> {
     let is_moved = |measure: &Measure| matches!(measure, Measure::Move(_) | Measure::LockOrder(_));
+    let is_order = |measure: &Measure| matches!(measure, Measure::Order { .. });
     let is_alone = |measure: &Measure| matches!(measure, Measure::Exclude { stretches, lock: LockChoice::New } if stretches.len() == 1);
     let most_of = |kind: &dyn Fn(&Measure) -> bool| -> Vec<Proposal> {
         let partial = candidates.iter().filter(|candidate| candidate.covers.len() < classes);
@@ -90,7 +98,7 @@ fn sweeping(candidates: &[Proposal], classes: usize) -> Vec<Proposal> {
         });
         sweeping.collect()
     };
-    [most_of(&is_moved), most_of(&is_alone)].concat()
+    [most_of(&is_moved), most_of(&is_alone), most_of(&is_order)].concat()
 }
 
 /// A lock around what one thread of a cause does, and nothing else: threads that do the same keep apart, while others still
@@ -143,6 +151,8 @@ pub fn contradictions(candidates: &[Proposal]) -> Vec<Vec<usize>> {
 enum Reach {
     /// The events of each function on their own: often the function in common is one that starts and joins threads.
     Apart,
+    /// The same, but of who calls where a function does little more than read or write: what belongs together is in its callers.
+    Callers,
     /// All events, and so much around them.
     Together { width: usize },
 }
@@ -150,7 +160,7 @@ enum Reach {
 impl Reach {
     fn width(self) -> usize {
         match self {
-            Reach::Apart => 0,
+            Reach::Apart | Reach::Callers => 0,
             Reach::Together { width } => width,
         }
     }
@@ -168,6 +178,7 @@ fn class_stretches(
         for thread in spots(cause, analysis) {
             match reach {
                 Reach::Apart => found.extend(stretches_apart(&thread, files)),
+                Reach::Callers => found.extend(stretches_apart(&lifted(&thread, files)?, files)),
                 Reach::Together { width } => {
                     let widths = stretches(&thread, files);
                     let stretch = widths.get(width).or(widths.last())?;
@@ -191,8 +202,10 @@ fn exclusions(
     for (index, class) in classes.iter().enumerate() {
         // Who holds a lock at an access is ordered with whoever holds it at the other.
         let is_race = class.pattern == Pattern::DataRace;
-        let is_enough = is_race || class.pattern.is_of_stretch();
-        if !is_enough && !class.causes.iter().all(|cause| Graph::of(cause).is_interleaved()) {
+        let is_enough = is_race
+            || class.pattern.is_of_stretch()
+            || class.causes.iter().all(|cause| Graph::of(cause).is_interleaved());
+        if !is_enough && !is_half_known(class, analysis) {
             continue;
         }
         let Some(stretches) = class_stretches(class, analysis, files, reach) else { continue };
@@ -219,7 +232,14 @@ fn exclusions(
             let statements: usize = stretches.iter().map(|s| s.region.statements).sum();
             let cost = 20 + 2 * statements as u64 + 15 * width as u64;
             let mut candidates = existing_locks(&covers, &stretches, width, files);
-            if let Some(outer) = outermost(&stretches, files) {
+            let outer = outermost(&stretches, files);
+            let first = around_locks(outer.as_ref().unwrap_or(&stretches), files);
+            candidates.extend(first.map(|stretches| Proposal {
+                measure: Measure::Exclude { stretches, lock: LockChoice::New },
+                covers: covers.clone(),
+                cost: cost + 2,
+            }));
+            if let Some(outer) = outer {
                 candidates.extend(existing_locks(&covers, &outer, width, files));
                 let measure = Measure::Exclude { stretches: outer, lock: LockChoice::New };
                 candidates.push(Proposal { measure, covers: covers.clone(), cost });
@@ -229,6 +249,12 @@ fn exclusions(
             candidates
         })
         .collect()
+}
+
+/// Whether a class may lack orders that nobody has seen broken: where some schedules were not executed, too few orders look
+/// like enough, and a stretch that should be whole looks like one order.
+fn is_half_known(class: &CauseClass, analysis: &Analysis) -> bool {
+    class.pattern == Pattern::Compound && !analysis.causes.extent.is_complete()
 }
 
 /// The stretches without those of functions that others call: who holds a lock there would take it again. `None` if there are
@@ -245,6 +271,36 @@ fn outermost(stretches: &[Stretch], files: &Files) -> Option<Vec<Stretch>> {
     };
     let outer: Vec<Stretch> = stretches.iter().filter(is_outer).cloned().collect();
     (!outer.is_empty() && outer.len() < stretches.len()).then_some(outer)
+}
+
+/// The stretches with the whole sections of the locks that are held where they begin: a new lock that is always taken first closes no
+/// cycle with them. `None` if no lock is held anywhere.
+fn around_locks(stretches: &[Stretch], files: &Files) -> Option<Vec<Stretch>> {
+    let widened: Vec<Stretch> = stretches
+        .iter()
+        .map(|stretch| {
+            let source = files.get(&stretch.file);
+            let region = source.and_then(|source| around_held(source, &stretch.region));
+            Stretch { region: region.unwrap_or_else(|| stretch.region.clone()), ..stretch.clone() }
+        })
+        .collect();
+    (widened != stretches).then(|| merged(widened, files))
+}
+
+/// A region from where the locks are taken that are held at its beginning, to where they are given back.
+fn around_held(source: &Source, region: &Region) -> Option<Region> {
+    let all = operations(source, region);
+    let is_held = |operation: &&Operation| is_held(&all, &operation.lock.text, region.bytes.start);
+    let around = |operation: &Operation| {
+        let statement = operation.statement.clone()?;
+        source.region(&[source.position_of(statement.start)])
+    };
+    let taken = all.iter().filter(is_held).find(|o| o.bytes.end <= region.bytes.start)?;
+    let given = all.iter().find(|operation| {
+        operation.lock.text == taken.lock.text && operation.bytes.start >= region.bytes.end
+    });
+    let from = source.extend_to(region, &around(taken)?)?;
+    given.and_then(around).map_or(Some(from.clone()), |given| source.extend_to(&from, &given))
 }
 
 /// `push` of `Queue::push`, `queue.push` and `queue->push`.

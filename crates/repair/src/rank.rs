@@ -29,25 +29,39 @@ pub enum Fit {
     PartsThreads,
 }
 
+/// What the causes lack.
+#[derive(Clone, Copy, Debug)]
+pub struct Lack {
+    /// An order, in some of them.
+    pub order: bool,
+    /// And nothing else in any: only then is it right that a thread ends before another begins.
+    pub nothing_else: bool,
+}
+
 /// The best repairs, the best first: at most `most`, and at most so many of a kind. `passing` is how many classes of
-/// schedules pass without any; `lacks_order` says whether some cause is that an order is missing.
+/// schedules pass without any.
 pub fn rank(
     mut stood: Vec<Stood>,
     passing: u64,
-    lacks_order: bool,
+    lack: Lack,
     (most, of_a_kind): (usize, usize),
 ) -> Vec<Repair> {
     let serialises = |Stood { repair, fit, is_narrow, .. }: &Stood| {
         let is_serial = kept(repair, passing) < SERIAL || leaves_one(repair) && passing > 1;
-        !lacks_order && (*fit == Fit::PartsThreads || is_serial && !is_narrow)
+        // That an order is missing is no excuse for a lock, which brings none about.
+        let is_excused = lack.order && !is_lock(repair.kind);
+        !lack.nothing_else && *fit == Fit::PartsThreads || !is_excused && is_serial && !is_narrow
     };
-    let fixes_order = |stood: &Stood| !lacks_order && stood.fit == Fit::FixesOrder;
+    let fixes_order = |stood: &Stood| !lack.order && stood.fit == Fit::FixesOrder;
     let looks_first = |stood: &Stood| stood.fit == Fit::LooksFirst;
     let keeps_little =
-        |stood: &Stood| !lacks_order && !stood.is_narrow && kept(&stood.repair, passing) < LITTLE;
+        |stood: &Stood| !lack.order && !stood.is_narrow && kept(&stood.repair, passing) < LITTLE;
     stood.sort_by(|a, b| {
         let place = |stood: &Stood| {
-            (serialises(stood), looks_first(stood), fixes_order(stood), keeps_little(stood))
+            let is_serial = serialises(stood);
+            // A lock that leaves little is better than a thread that has to end before another begins.
+            let parts = is_serial && stood.fit == Fit::PartsThreads;
+            (is_serial, parts, looks_first(stood), fixes_order(stood), keeps_little(stood))
         };
         place(a).cmp(&place(b)).then(weight(a, passing).total_cmp(&weight(b, passing)))
     });
@@ -69,6 +83,10 @@ pub fn rank(
         }
     }
     shown
+}
+
+fn is_lock(kind: RepairKind) -> bool {
+    matches!(kind, RepairKind::WiderSection | RepairKind::ExistingLock | RepairKind::NewLock)
 }
 
 /// Whether all schedules of the patched program are one.
@@ -104,6 +122,9 @@ mod tests {
 
     use super::*;
 
+    const NO_ORDER: Lack = Lack { order: false, nothing_else: false };
+    const ONLY_ORDER: Lack = Lack { order: true, nothing_else: true };
+
     fn stood(title: &str, kind: RepairKind, lines: u32, kept: u64) -> Stood {
         let repair = Repair {
             title: title.to_owned(),
@@ -124,7 +145,7 @@ mod tests {
     }
 
     fn titles(stood: Vec<Stood>) -> Vec<String> {
-        rank(stood, 10, false, (3, 2)).into_iter().map(|repair| repair.title).collect()
+        rank(stood, 10, NO_ORDER, (3, 2)).into_iter().map(|repair| repair.title).collect()
     }
 
     #[test]
@@ -142,11 +163,11 @@ mod tests {
     fn what_serialises_comes_last_and_says_so() {
         use RepairKind::{MovedStatement, NewLock};
         let both = || vec![stood("serial", MovedStatement, 2, 0), stood("long", NewLock, 30, 10)];
-        let shown = rank(both(), 10, false, (3, 2));
+        let shown = rank(both(), 10, NO_ORDER, (3, 2));
         assert_eq!([&*shown[0].title, &*shown[1].title], ["long", "serial"]);
         assert_eq!([shown[0].notes.len(), shown[1].notes.len()], [0, 1]);
         // Where an order is missing, that is what a repair has to bring about.
-        let shown = rank(both(), 10, true, (3, 2));
+        let shown = rank(both(), 10, ONLY_ORDER, (3, 2));
         assert_eq!([&*shown[0].title, &*shown[1].title], ["serial", "long"]);
         assert!(shown[0].notes.is_empty());
     }
@@ -160,18 +181,21 @@ mod tests {
             let fixes = Stood { fit: Fit::FixesOrder, ..stood("flag", Order, 11, 10) };
             vec![parts, looks, fixes, stood("lock", NewLock, 20, 10)]
         };
-        let shown = rank(all(), 10, false, (4, 2));
+        let shown = rank(all(), 10, NO_ORDER, (4, 2));
         let titles: Vec<&str> = shown.iter().map(|repair| &*repair.title).collect();
         assert_eq!(titles, ["lock", "flag", "check", "join"]);
-        let shown = rank(all(), 10, true, (3, 2));
+        let shown = rank(all(), 10, ONLY_ORDER, (3, 2));
         assert_eq!(shown[0].title, "join", "where an order is missing, it is the advice");
+        let shown = rank(all(), 10, Lack { order: true, nothing_else: false }, (4, 2));
+        let last = shown.last().expect("all are shown");
+        assert_eq!((&*last.title, last.notes.len()), ("join", 1), "not where only some need one");
     }
 
     #[test]
     fn a_few_statements_under_a_lock_are_no_serialising() {
         use RepairKind::{NewLock, Order};
         let narrow = Stood { is_narrow: true, ..stood("narrow", NewLock, 6, 0) };
-        let shown = rank(vec![stood("flag", Order, 11, 2), narrow], 10, false, (3, 2));
+        let shown = rank(vec![stood("flag", Order, 11, 2), narrow], 10, NO_ORDER, (3, 2));
         assert_eq!(shown[0].title, "narrow");
         assert!(shown[0].notes.is_empty());
     }

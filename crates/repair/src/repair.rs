@@ -15,7 +15,7 @@ use crate::budgets::{COVERS, MOST_ALIKE, MOST_COVERS, MOST_OF_A_KIND, MOST_ROUND
 use crate::check::Effort;
 use crate::cover::{Covering, covers};
 use crate::propose::{Proposal, contradictions, propose};
-use crate::rank::rank;
+use crate::rank::{Lack, rank};
 use crate::spots::Files;
 use crate::trials::Trials;
 
@@ -108,10 +108,14 @@ pub fn repair<W: Workshop>(
     }
     // Who frees what others use has to wait for them.
     let frees = |bug: &CausedBug| bug.failure.kind == FailureKind::UseAfterFree;
-    let lacks_order = analysis.causes.classes.iter().any(|class| class.pattern.is_of_order())
-        || analysis.causes.bugs.iter().any(frees);
+    let frees = analysis.causes.bugs.iter().any(frees);
+    let is_of_order = |class: &CauseClass| class.pattern.is_of_order();
+    let lack = Lack {
+        order: frees || analysis.causes.classes.iter().any(is_of_order),
+        nothing_else: frees || analysis.causes.classes.iter().all(is_of_order),
+    };
     let passing = analysis.causes.extent.passing;
-    let mut repairs = rank(found, passing, lacks_order, (request.most, MOST_OF_A_KIND));
+    let mut repairs = rank(found, passing, lack, (request.most, MOST_OF_A_KIND));
     let classes = analysis.causes.classes.len();
     for repair in &mut repairs {
         // What was found on the way has no number that a reader knows.

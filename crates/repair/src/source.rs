@@ -26,6 +26,7 @@ mod region;
 mod sequence;
 mod two_steps;
 mod update;
+mod variants;
 
 pub use atomics::{Act, AtomicAccess, Family};
 pub use blocks::GoverningIf;
@@ -195,7 +196,14 @@ fn tree_of(language: Language, path: &str, text: &str) -> Result<Tree, SourceErr
     };
     let mut parser = Parser::new();
     parser.set_language(&grammar.into())?;
-    parser.parse(text, None).ok_or_else(|| SourceError::Unparsed { path: path.to_owned() })
+    let mut parsed = |text: &str| parser.parse(text, None);
+    let tree = parsed(text).ok_or_else(|| SourceError::Unparsed { path: path.to_owned() })?;
+    if !tree.root_node().has_error() {
+        return Ok(tree);
+    }
+    let variant = variants::one_variant(text).and_then(|variant| parsed(&variant));
+    let errors = count_errors(tree.root_node());
+    Ok(variant.filter(|variant| count_errors(variant.root_node()) < errors).unwrap_or(tree))
 }
 
 fn count_errors(node: Node) -> usize {

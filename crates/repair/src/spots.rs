@@ -8,7 +8,7 @@ use unravel_causes::Analysis;
 use unravel_results::{Cause, EventStack, Participant};
 use unravel_trace::{EventKey, Place, ThreadName, Verb, user_place};
 
-use crate::budgets::MOST_WIDTHS;
+use crate::budgets::{MOST_OF_ACCESSOR, MOST_WIDTHS};
 use crate::source::{Position, Region, Source};
 
 /// The user's sources, parsed when they are first asked for.
@@ -195,6 +195,34 @@ pub fn stretches_apart(spots: &[Spot], files: &mut Files) -> Vec<Stretch> {
         }
     }
     found
+}
+
+/// The same events where the functions are called that do little more than read or write something; `None` if no event is in
+/// such a function.
+pub fn lifted(spots: &[Spot], files: &mut Files) -> Option<Vec<Spot>> {
+    let mut is_lifted = false;
+    let mut lift = |spot: &Spot| {
+        let mut spot = spot.clone();
+        while spot.frames.len() > 1 && is_accessor(&spot.frames[0], files) {
+            spot.frames.remove(0);
+            is_lifted = true;
+        }
+        spot
+    };
+    let spots = spots.iter().map(&mut lift).collect();
+    is_lifted.then_some(spots)
+}
+
+/// Whether a place is in a function of a few statements that neither repeats nor decides anything.
+fn is_accessor(place: &Place, files: &mut Files) -> bool {
+    files.open(&place.file);
+    let body = files.get(&place.file).and_then(|source| {
+        let body = source.whole_body(position(place))?;
+        Some(body).filter(|body| source.tests(body.bytes.clone()).is_empty())
+    });
+    let is_plain =
+        |body: &Region| !files.get(&place.file).is_some_and(|source| source.has_loop(&body.bytes));
+    body.is_some_and(|body| body.statements <= MOST_OF_ACCESSOR && is_plain(&body))
 }
 
 /// How many frames, from the outermost, all spots have in one function: those above are the same calls, and the last one

@@ -15,14 +15,16 @@ struct Words {
 }
 
 impl Draft<'_> {
-    /// `then` waits until `first` was gone through so many times.
+    /// All of `thens` wait until `first` was gone through so many times.
     pub(super) fn order(
         &mut self,
         first: &Stretch,
         times: usize,
-        then: &Stretch,
+        thens: &[&Stretch],
     ) -> Result<(), DraftError> {
-        let mut files = vec![first.file.as_str(), then.file.as_str()];
+        let mut files = vec![first.file.as_str()];
+        files.extend(thens.iter().map(|then| then.file.as_str()));
+        files.sort_unstable();
         files.dedup();
         let flag = self.name(&wish(&first.region.function, "done"), &files)?;
         let is_cpp = self.speaks_cpp(&files)?;
@@ -36,12 +38,15 @@ impl Draft<'_> {
         };
         let text = |text: &str| text.replace('\t', unit);
         if files.len() == 1 {
-            let first_use = first.region.bytes.start.min(then.region.bytes.start);
+            let uses = thens.iter().map(|then| then.region.bytes.start);
+            let first_use = uses.fold(first.region.bytes.start, usize::min);
             let patch = self.patch(&first.file)?;
             words.headers.iter().for_each(|header| patch.include(header));
             patch.declare(&words.declarations, first_use);
             patch.after(&first.region, &text(&in_braces(&words.announce, is_cpp)))?;
-            patch.before(&then.region, &text(&in_braces(&words.wait, is_cpp)))?;
+            for then in thens {
+                patch.before(&then.region, &text(&in_braces(&words.wait, is_cpp)))?;
+            }
             return Ok(());
         }
         let (announce, wait) = (format!("announce_{flag}"), format!("await_{flag}"));
@@ -56,9 +61,14 @@ impl Draft<'_> {
         words.headers.iter().for_each(|header| patch.include(header));
         patch.declare(&text(&declared), first.region.bytes.start);
         patch.after(&first.region, &format!("{announce}();"))?;
-        let patch = self.patch(&then.file)?;
-        patch.declare(&format!("void {wait}({nothing});"), then.region.bytes.start);
-        patch.before(&then.region, &format!("{wait}();"))?;
+        for (index, then) in thens.iter().enumerate() {
+            let patch = self.patch(&then.file)?;
+            let is_declared = thens[..index].iter().any(|other| other.file == then.file);
+            if then.file != first.file && !is_declared {
+                patch.declare(&format!("void {wait}({nothing});"), then.region.bytes.start);
+            }
+            patch.before(&then.region, &format!("{wait}();"))?;
+        }
         Ok(())
     }
 }

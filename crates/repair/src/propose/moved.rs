@@ -82,7 +82,7 @@ fn past_threads(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move,
         let who = participants().find(|who| who.key == graph.events[event])?;
         spot(who, &analysis.stacks)
     };
-    let mut moves = Vec::new();
+    let (mut moves, mut parting) = (Vec::new(), Vec::new());
     for (first, then) in graph.closing(cause).into_iter().take(MOST_ORDERS) {
         let (Some(first), Some(then)) = (spot_of(first), spot_of(then)) else { continue };
         if is_ancestor(&first.thread, &then.thread) {
@@ -99,12 +99,17 @@ fn past_threads(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move,
             let joins = joins(&creations(&first, files), files);
             let creations = creations(&then, files);
             let cost = if graph.is_interleaved() { DISTURBED_THREAD } else { THREAD_PAST_THREAD };
-            moves.extend(meetings(&joins, &creations, files, cost));
+            parting.extend(meetings(&joins, &creations, files, cost));
         }
     }
     for (change, _) in &mut moves {
         change.parts_threads = graph.is_interleaved();
     }
+    // Whatever the cause is: one thread has ended before the other begins.
+    for (change, _) in &mut parting {
+        change.parts_threads = true;
+    }
+    moves.extend(parting);
     moves
 }
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use unravel_results::{Diagnosis, ExplainedBug, Explanation, Status, Verdict};
-use unravel_trace::{Failure, FailureKind, Place, ThreadName, user_place};
+use unravel_trace::{Failure, FailureKind, Place, Related, ThreadName, user_place};
 
 use super::every::Every;
 use super::shown::{Shown, watched};
@@ -16,6 +16,8 @@ use crate::{FileNames, evidence, file_names, words};
 
 /// Frames shown of a stack.
 const MOST_FRAMES: usize = 8;
+/// Threads that wait outside of a deadlock's cycle, shown one by one.
+const MOST_WAITING: usize = 3;
 
 pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &Sources) -> Markup {
     let diagnosis = bug.verdict.diagnosis();
@@ -107,20 +109,34 @@ fn trust(verdict: &Verdict) -> Markup {
 /// Where it failed, innermost first, and the other places that belong to it.
 pub fn stack(failure: &Failure, diagnosis: Option<&Diagnosis>, names: &FileNames) -> Markup {
     let cause = diagnosis.and_then(|d| d.root_cause.as_ref()).map_or("", |cause| &cause.sentence);
-    let related =
-        failure.related.iter().filter(|r| r.message.is_empty() || !cause.contains(&r.message));
+    let is_news = |r: &&Related| r.message.is_empty() || !cause.contains(&r.message);
+    let related: Vec<&Related> = failure.related.iter().filter(is_news).collect();
+    // Who waits behind a deadlock is not what it comes from.
+    let folds = failure.kind == FailureKind::Deadlock && related.len() > MOST_WAITING;
+    let each = html! { @for related in &related { (relation(failure.kind, related, names)) } };
     html! {
         (frames(&failure.stack, Some(&failure.thread), names))
-        @for related in related {
-            // Of a race, neither stack says more than the other.
-            @if failure.kind == FailureKind::DataRace {
-                p.related { (visible(&related.message)) }
-                (frames(&related.stack, None, names))
-            } @else {
-                p.related {
-                    (visible(&related.message))
-                    @if let Some(place) = user_place(&related.stack) { " (" (whereabouts(place, names)) ")" }
-                }
+        @if folds {
+            details.waiting {
+                summary { "all " (related.len()) " threads that wait" }
+                (each)
+            }
+        } @else {
+            (each)
+        }
+    }
+}
+
+fn relation(kind: FailureKind, related: &Related, names: &FileNames) -> Markup {
+    html! {
+        // Of a race, neither stack says more than the other.
+        @if kind == FailureKind::DataRace {
+            p.related { (visible(&related.message)) }
+            (frames(&related.stack, None, names))
+        } @else {
+            p.related {
+                (visible(&related.message))
+                @if let Some(place) = user_place(&related.stack) { " (" (whereabouts(place, names)) ")" }
             }
         }
     }
