@@ -98,34 +98,34 @@ struct LockList(u32);
 struct LockLists {
     lists: Vec<Box<[u64]>>,
     numbers: FxHashMap<Box<[u64]>, LockList>,
-    /// The last one asked for, and a scratch list.
-    recent: Option<LockList>,
-    locks: Vec<u64>,
+    /// The last one asked for, by what it is asked for: what is held, and what was held throughout.
+    recent: [Option<LockList>; 2],
 }
+
+/// What lists are asked for.
+const HELD: usize = 0;
+const THROUGHOUT: usize = 1;
 
 impl LockLists {
     fn clear(&mut self) {
         self.lists.clear();
         self.numbers.clear();
-        self.recent = None;
+        self.recent = [None; 2];
     }
 
-    fn number(&mut self, locks: impl Iterator<Item = u64>) -> LockList {
-        self.locks.clear();
-        self.locks.extend(locks);
-        if let Some(recent) = self.recent.filter(|recent| self.of(*recent) == self.locks) {
+    /// The number of a list, of which the last one that was asked for the same reason is most often another copy.
+    fn number(&mut self, why: usize, locks: impl Iterator<Item = u64> + Clone) -> LockList {
+        let is_same = |list: &LockList| self.of(*list).iter().copied().eq(locks.clone());
+        if let Some(recent) = self.recent[why].filter(is_same) {
             return recent;
         }
-        let number = match self.numbers.get(&self.locks[..]) {
-            Some(number) => *number,
-            None => {
-                let number = LockList(self.lists.len() as u32);
-                self.lists.push(self.locks.as_slice().into());
-                self.numbers.insert(self.locks.as_slice().into(), number);
-                number
-            }
-        };
-        self.recent = Some(number);
+        let list: Box<[u64]> = locks.collect();
+        let next = LockList(self.lists.len() as u32);
+        let number = *self.numbers.entry(list).or_insert_with_key(|list| {
+            self.lists.push(list.clone());
+            next
+        });
+        self.recent[why] = Some(number);
         number
     }
 
@@ -208,7 +208,7 @@ impl SplitCollector {
             thread,
             site: what.site,
             kind,
-            locks: self.locks.number(held.iter().map(|lock| lock.address)),
+            locks: self.locks.number(HELD, held.iter().map(|lock| lock.address)),
             enters: held.first().map_or(what.site, |lock| lock.site),
         };
         push_new(&mut place.remotes, remote);
@@ -224,7 +224,7 @@ impl SplitCollector {
                 thread,
                 first: (first.site, first.kind),
                 second: (last.site, kind),
-                locks: self.locks.number(throughout.map(|lock| lock.address)),
+                locks: self.locks.number(THROUGHOUT, throughout.map(|lock| lock.address)),
                 enters: later.map_or(what.site, |lock| lock.site),
             };
             push_new(&mut place.pairs, pair);
