@@ -56,10 +56,11 @@ pub fn now() -> Instant {
     let Some(clock) = CLOCK.get() else { return wall };
     let passed = wall.saturating_duration_since(clock.began);
     let at = passed.as_nanos() as u64;
-    let is_new = PROCESS.load(Ordering::Relaxed) != std::process::id();
-    if is_new || at.saturating_sub(LOOKED.load(Ordering::Relaxed)) >= CLOCK_TICK.as_nanos() as u64 {
+    // Which process this is costs a system call, and short runs ask for the time after each: a forked one is noticed at the
+    // next tick.
+    if at.saturating_sub(LOOKED.load(Ordering::Relaxed)) >= CLOCK_TICK.as_nanos() as u64 {
         LOOKED.store(at, Ordering::Relaxed);
-        clock.look(is_new);
+        clock.look(PROCESS.load(Ordering::Relaxed) != std::process::id());
     }
     let waited = Duration::from_nanos(clock.waited.load(Ordering::Relaxed));
     let most = passed * MOST_WAITED.0 / MOST_WAITED.1;

@@ -89,24 +89,73 @@ struct Last {
     acquisitions: u64,
 }
 
+/// A list of locks, by its number in [`LockLists`]: most accesses of a run are made with one of a few.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct LockList(u32);
+
+/// Lists of locks that were held together, each once.
+#[derive(Clone, Debug, Default)]
+struct LockLists {
+    lists: Vec<Box<[u64]>>,
+    numbers: FxHashMap<Box<[u64]>, LockList>,
+    /// The last one asked for, by what it is asked for: what is held, and what was held throughout.
+    recent: [Option<LockList>; 2],
+}
+
+/// What lists are asked for.
+const HELD: usize = 0;
+const THROUGHOUT: usize = 1;
+
+impl LockLists {
+    fn clear(&mut self) {
+        self.lists.clear();
+        self.numbers.clear();
+        self.recent = [None; 2];
+    }
+
+    /// The number of a list, of which the last one that was asked for the same reason is most often another copy.
+    fn number(&mut self, why: usize, locks: impl Iterator<Item = u64> + Clone) -> LockList {
+        let is_same = |list: &LockList| self.of(*list).iter().copied().eq(locks.clone());
+        if let Some(recent) = self.recent[why].filter(is_same) {
+            return recent;
+        }
+        let list: Box<[u64]> = locks.collect();
+        let next = LockList(self.lists.len() as u32);
+        let number = *self.numbers.entry(list).or_insert_with_key(|list| {
+            self.lists.push(list.clone());
+            next
+        });
+        self.recent[why] = Some(number);
+        number
+    }
+
+    fn of(&self, list: LockList) -> &[u64] {
+        &self.lists[list.0 as usize]
+    }
+
+    fn have_one_in_common(&self, one: LockList, other: LockList) -> bool {
+        self.of(one).iter().any(|lock| self.of(other).contains(lock))
+    }
+}
+
 /// Two accesses that follow each other in their thread.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Pair {
     thread: ThreadId,
     first: (SiteId, Kind),
     second: (SiteId, Kind),
     /// Locks held from the first to the second.
-    locks: Vec<u64>,
+    locks: LockList,
     /// Where the second is entered.
     enters: SiteId,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Remote {
     thread: ThreadId,
     site: SiteId,
     kind: Kind,
-    locks: Vec<u64>,
+    locks: LockList,
     /// Where it is entered.
     enters: SiteId,
 }
@@ -125,6 +174,7 @@ pub struct SplitCollector {
     held: Held,
     /// By thread.
     events: Vec<u64>,
+    locks: LockLists,
     places: FxHashMap<u64, Place>,
 }
 
@@ -158,7 +208,7 @@ impl SplitCollector {
             thread,
             site: what.site,
             kind,
-            locks: held.iter().map(|lock| lock.address).collect(),
+            locks: self.locks.number(HELD, held.iter().map(|lock| lock.address)),
             enters: held.first().map_or(what.site, |lock| lock.site),
         };
         push_new(&mut place.remotes, remote);
@@ -174,7 +224,7 @@ impl SplitCollector {
                 thread,
                 first: (first.site, first.kind),
                 second: (last.site, kind),
-                locks: throughout.map(|lock| lock.address).collect(),
+                locks: self.locks.number(THROUGHOUT, throughout.map(|lock| lock.address)),
                 enters: later.map_or(what.site, |lock| lock.site),
             };
             push_new(&mut place.pairs, pair);
@@ -187,14 +237,16 @@ impl SplitCollector {
         places.sort_unstable_by_key(|(address, _)| *address);
         self.held.clear();
         self.events.clear();
-        places.iter().flat_map(|(_, place)| place.splits()).collect()
+        let splits = places.iter().flat_map(|(_, place)| place.splits(&self.locks)).collect();
+        self.locks.clear();
+        splits
     }
 }
 
 impl Place {
-    fn splits(&self) -> impl Iterator<Item = Split> + use<'_> {
+    fn splits<'a>(&'a self, locks: &'a LockLists) -> impl Iterator<Item = Split> + use<'a> {
         let between = move |pair: &'_ Pair, remote: &Remote| {
-            let apart = remote.locks.iter().any(|lock| pair.locks.contains(lock));
+            let apart = locks.have_one_in_common(remote.locks, pair.locks);
             remote.thread != pair.thread
                 && !apart
                 && is_unserialisable(pair.first.1, remote.kind, pair.second.1)
