@@ -21,6 +21,7 @@ pub(crate) const EXPORTED: &[&str] = &[
     "__unravel_p",
     "__unravel_register",
     "__unravel_pthread_*",
+    "__unravel_q_*",
     "__unravel_r_*",
     "__unravel_sem_*",
     "pthread_create",

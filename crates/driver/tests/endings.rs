@@ -110,6 +110,52 @@ fn who_waits_at_the_end_is_told_with_the_object() {
     }
 }
 
+/// Unlocks that write nothing are told with the objects of their locks; one that a crash came before is not told.
+#[test]
+fn unlocks_are_inferred() {
+    let built = build(&["-O2", &source("unlocks.c")]);
+    built.run(&["20000"], 0);
+    built.assert_exact("unlocks.c");
+    built.run(&["200000"], 1);
+    let log = built.opened();
+    for (_, stream) in log.threads() {
+        let (branches, decoded) = built.decoded(&log, stream);
+        assert!(built.truth(stream.tid).ends_with(&branches), "{:?}", decoded.lost);
+    }
+    built.run(&["1", "crash"], 0);
+    let log = open_log(&built.log()).expect("the log opens");
+    let mut numbers = Vec::new();
+    let mut told = Vec::new();
+    for record in &log.threads[0].records {
+        let Record::Sync(sync) = record else { continue };
+        let sign = match sync.kind {
+            SyncKind::Lock | SyncKind::TryLock { acquired: true } => '+',
+            SyncKind::Unlock => '-',
+            _ => continue,
+        };
+        if !numbers.contains(&sync.object) {
+            numbers.push(sync.object);
+        }
+        let number = numbers.iter().position(|o| *o == sync.object).expect("it is there");
+        told.push(format!("{sign}{number}"));
+    }
+    // In the order in which they come first, locks[0], [1], [2] and [3] are 0, 1, 2 and 3.
+    let told = told.join(" ");
+    let crossed = "+0 +1 -0 -1 +2 +0 -2 -0";
+    let in_turn = "+0 -0 +1 -1 +2 -2 +3 -3 +0 -0 +1 -1";
+    let perhaps = "+1 -1 +2 -2";
+    let end = "+0 +3 -0 -3 +3";
+    let waits = told.strip_prefix(&format!("{crossed} {in_turn} {perhaps} "));
+    let waits = waits.and_then(|rest| rest.strip_suffix(end)).unwrap_or_else(|| panic!("{told}"));
+    assert!(waits.trim_end().chars().all(|c| "+-0 ".contains(c)), "{told}");
+    let mut held = 0;
+    for operation in waits.split_whitespace() {
+        held += if operation == "+0" { 1 } else { -1 };
+        assert!((0..=1).contains(&held), "{told}");
+    }
+    assert_eq!(held, 0, "{told}");
+}
+
 /// `<threads.h>` is recorded as pthreads are: threads have names, operations stamps, and a hang says who waits.
 #[test]
 fn threads_and_locks_of_c11() {

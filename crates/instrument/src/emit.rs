@@ -177,7 +177,7 @@ impl Emitter {
         let shape = body.shape;
         let calls = || shape.blocks.iter().flat_map(|b| &b.calls);
         let twice = calls().any(|c| c.kind == CallKind::ReturnsTwice);
-        let passes = calls().any(|c| matches!(c.kind, CallKind::Recorded(_) | CallKind::Sync));
+        let passes = calls().any(|c| matches!(c.kind, CallKind::Recorded(_) | CallKind::Sync(_)));
         // SAFETY: builds before the first instruction of a live function.
         unsafe {
             LLVMPositionBuilderBefore(self.builder, instructions_of(body.blocks[0])[0]);
@@ -205,7 +205,11 @@ impl Emitter {
             for (call, shape) in calls.iter_mut().zip(&shape.calls) {
                 let callee = match shape.kind {
                     CallKind::Recorded(callee) => inner[callee as usize],
-                    CallKind::Sync => self.runtime(module, *call),
+                    CallKind::Sync(_) => self.runtime(module, *call),
+                    CallKind::Unlock(_) => {
+                        self.call_by(module, *call, layout::UNLOCK_PREFIX);
+                        None
+                    }
                     _ => None,
                 };
                 if let Some(callee) = callee {
@@ -262,6 +266,8 @@ impl Emitter {
         // SAFETY: the call is live.
         unsafe { LLVMPositionBuilderBefore(self.builder, call) };
         self.write_path(variables, numbering.width(node), 0, (PlaceKind::PathEnd, node));
+        // An unlock that writes nothing does not look for the pointer.
+        let passed = passed || matches!(kind, CallKind::Unlock(_));
         if !passed {
             self.give_pointer(variables.pointer);
         }
@@ -286,6 +292,21 @@ impl Emitter {
         }
         if numbering.width(node + 1) > 0 {
             self.set_path(variables);
+        }
+    }
+
+    /// Makes a call one of the runtime's function with this before its name.
+    fn call_by(&self, module: &Module, call: LLVMValueRef, prefix: &str) {
+        // SAFETY: the call is live and its callee a declared function, the last operand.
+        unsafe {
+            let callee = LLVMGetCalledValue(call);
+            let name = c_string(&format!("{prefix}{}", name_of(callee)));
+            let known = LLVMGetNamedFunction(module.raw, name.as_ptr());
+            let runtime = match known.is_null() {
+                true => LLVMAddFunction(module.raw, name.as_ptr(), LLVMGlobalGetValueType(callee)),
+                false => known,
+            };
+            LLVMSetOperand(call, LLVMGetNumOperands(call) as u32 - 1, runtime);
         }
     }
 

@@ -7,6 +7,8 @@
 //! Not recorded are functions with computed gotos (`indirectbr`, `callbr`), and definitions of functions that others take to be
 //! quiet (`quiet.rs`); what those call is entered by a record.
 
+mod unlocks;
+
 use std::collections::HashMap;
 
 use llvm_sys::core::*;
@@ -212,7 +214,7 @@ impl Functions {
             return Some(CallKind::NoReturn);
         }
         if !invoke && layout::SYNC_FUNCTIONS.binary_search(&name.as_str()).is_ok() {
-            return Some(CallKind::Sync);
+            return Some(CallKind::Sync(None));
         }
         (invoke || !is_quiet(&name)).then_some(CallKind::Foreign)
     }
@@ -258,7 +260,9 @@ impl Functions {
         let blocks = blocks_of(function);
         let number: HashMap<_, _> =
             blocks.iter().enumerate().map(|(i, &b)| (b, i as u32)).collect();
-        let shapes = blocks.iter().map(|&block| self.block(block, &number)).collect();
+        let mut shapes: Vec<BlockShape> =
+            blocks.iter().map(|&block| self.block(block, &number)).collect();
+        unlocks::infer(&blocks, &mut shapes);
         let mut shape = FunctionShape {
             name: name_of(function),
             local: is_local(function),

@@ -4,6 +4,9 @@
 //! one that is, but inside unrecorded code, where marks say what comes. It keeps the call stack, so it knows where a return goes, which
 //! frame an exception or a jump reached, and where a thread stands at the end.
 //!
+//! Unlocks mostly write nothing: their object is that of the lock which the frame took by the same pointer. What a thread does without a record is
+//! taken as done where it stands in a call at the end, and as not done where a signal ended it or the rest of its path is lost.
+//!
 //! It errs in no direction: what does not fit ends the thread there ([`Lost::Undecodable`]).
 
 mod reader;
@@ -29,6 +32,9 @@ const OBJECT: u64 = (1 << 48) - 1;
 
 /// More branches than a thread takes in an hour.
 const MOST_BRANCHES: u64 = 1 << 40;
+
+/// More unlocks than any code does without a branch or another call.
+const MOST_UNPROVEN: usize = 1 << 16;
 
 /// What one stream says.
 #[derive(Clone, PartialEq, Debug)]
@@ -62,6 +68,14 @@ struct At {
     node: Node,
 }
 
+/// The object of a lock that unlocks of the same frame give back; `None` if its call left no record.
+struct Taken {
+    depth: usize,
+    code: CodeRef,
+    number: u32,
+    object: Option<u64>,
+}
+
 pub struct Decoder<'a, F> {
     code: &'a Code,
     functions: &'a FunctionIds,
@@ -76,6 +90,12 @@ pub struct Decoder<'a, F> {
     /// By object: the stamp of this thread's last operation on it.
     stamps: HashMap<u64, u64>,
     pending: Option<(SyncKind, Object)>,
+    /// What locks took, by depth of the frame, function and number.
+    taken: Vec<Taken>,
+    /// Unlocks that were walked over since the last record; `None` where sync operations are not recorded.
+    unproven: Vec<Option<Sync>>,
+    /// A signal ended the process in this thread.
+    crashed: bool,
     /// How many more branches are decoded: a damaged count of a loop could ask for any number.
     left: u64,
 }
@@ -107,6 +127,9 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
             here: None,
             stamps: HashMap::new(),
             pending: None,
+            taken: Vec::new(),
+            unproven: Vec::new(),
+            crashed: log.ending.kind == layout::END_SIGNAL && log.ending.thread == stream.number,
             left: MOST_BRANCHES,
         }
     }
@@ -128,7 +151,8 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
             }
         };
         match self.walk(next) {
-            Stop::End => {}
+            Stop::End if self.crashed => {}
+            Stop::End => self.proven(),
             Stop::Tail => lost.push(Lost::Tail),
             Stop::Broken(reason) => {
                 lost.push(Lost::Undecodable { bytes: self.reader.rest(), reason });
@@ -155,9 +179,12 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
     fn foreign(&mut self) -> Result<Next, Stop> {
         self.here = None;
         loop {
-            match self.reader.mark()? {
+            let mark = self.reader.mark()?;
+            self.proven();
+            match mark {
                 layout::RETURN => {
                     self.reader.skip(1);
+                    self.took(None);
                     return self.returned();
                 }
                 layout::ENTER => {
@@ -172,6 +199,9 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
                         return Err(self.waits(record));
                     }
                     let last = self.sync(record)?;
+                    if last {
+                        self.took(Some(record.object & OBJECT));
+                    }
                     if last && self.stack.last() == Some(&Level::Sync) {
                         return self.returned();
                     }
@@ -211,6 +241,9 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
 
     /// Whether it is the last record of its call.
     fn sync(&mut self, record: RawSync) -> Result<bool, Stop> {
+        if record.kind == layout::SYNC_NOT_LOCKED {
+            return Ok(true);
+        }
         let object = record.object & OBJECT;
         let before = self.stamps.get(&object).copied().unwrap_or(0);
         let number = record.kind & !layout::SYNC_MORE;
@@ -225,6 +258,47 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
         let object = self.objects.name(kind, object);
         (self.sink)(Record::Sync(Sync { kind, object, stamp }));
         Ok(record.kind == number)
+    }
+
+    /// A lock that recorded code called is done, with this object.
+    fn took(&mut self, object: Option<u64>) {
+        let [.., Level::Inside { code, node }, Level::Sync] = self.stack[..] else { return };
+        let numbering = self.code.numbering(code);
+        let calls = &self.code.shape(code).blocks[numbering.block_of[node]].calls;
+        let Some(CallKind::Sync(Some(number))) =
+            calls.get(numbering.call_at(node)).map(|call| call.kind)
+        else {
+            return;
+        };
+        let depth = self.stack.len() - 2;
+        self.taken.retain(|t| (t.depth, t.code, t.number) != (depth, code, number));
+        self.taken.push(Taken { depth, code, number, object });
+    }
+
+    /// An unlock that wrote nothing. Where decoding began after its lock, the object is not known, and nothing is said.
+    fn unlock(&mut self, code: CodeRef, number: u32) -> Result<(), Stop> {
+        let depth = self.stack.len();
+        let taken =
+            self.taken.iter().rev().find(|t| (t.depth, t.code, t.number) == (depth, code, number));
+        let object = taken.and_then(|t| t.object);
+        if self.unproven.len() >= MOST_UNPROVEN {
+            return Err(Stop::broken("there are more unlocks than can be"));
+        }
+        let kind = SyncKind::Unlock;
+        let sync = object.map(|object| Sync {
+            kind,
+            stamp: self.stamps.get(&object).copied().unwrap_or(0),
+            object: self.objects.name(kind, object),
+        });
+        self.unproven.push(sync);
+        Ok(())
+    }
+
+    /// A later record was read: the unlocks before it were done.
+    fn proven(&mut self) {
+        for unlock in self.unproven.drain(..).flatten() {
+            (self.sink)(Record::Sync(unlock));
+        }
     }
 
     /// A record that names the function which is entered.
@@ -243,6 +317,7 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
 
     fn named_record(&mut self) -> Result<(u32, Identified), Stop> {
         let identifier = self.reader.named()?;
+        self.proven();
         let known = self.code.identified(identifier);
         known.ok_or_else(|| Stop::broken(format!("{identifier:#x} names nothing of the program")))
     }
@@ -308,6 +383,7 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
     fn forget_names(&mut self) {
         let depth = self.stack.len();
         self.named.retain(|&(at, _)| at <= depth);
+        self.taken.retain(|taken| taken.depth <= depth);
     }
 
     fn is_invoke(&self, code: CodeRef, node: Node) -> bool {
@@ -340,7 +416,11 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
         let numbering = self.code.numbering(code);
         let mut number = match numbering.width(node) {
             0 => 0,
-            width => self.reader.number(width as usize)? - layout::PATH_BASE,
+            width => {
+                let number = self.reader.number(width as usize)? - layout::PATH_BASE;
+                self.proven();
+                number
+            }
         };
         loop {
             let block = numbering.block_of[node];
@@ -381,6 +461,7 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
     /// The rounds of a counted loop.
     fn rounds(&mut self, code: CodeRef, numbering: &Numbering, counted: usize) -> Result<(), Stop> {
         let trips = self.reader.trips()?;
+        self.proven();
         let round = &numbering.counted[counted].round;
         let branches: Vec<(usize, u32)> = round
             .iter()
@@ -408,7 +489,11 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
                 self.stack.push(Level::Foreign);
                 Ok(Next::Foreign)
             }
-            CallKind::Sync => {
+            CallKind::Unlock(number) => {
+                self.unlock(code, number)?;
+                Ok(Next::Walk(At { code, node: node + 1 }))
+            }
+            CallKind::Sync(_) => {
                 self.stack.push(Level::Inside { code, node });
                 self.stack.push(Level::Sync);
                 Ok(Next::Foreign)

@@ -14,7 +14,7 @@
 //! ```
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unravlog");
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 pub const ENDING: u64 = 4 << 10;
 pub const IMAGE_TABLE: u64 = 64 << 10;
@@ -225,6 +225,8 @@ pub const SYNC_BARRIER_ARRIVE: u8 = 21;
 pub const SYNC_BARRIER_LEAVE: u8 = 22;
 pub const SYNC_ONCE: u8 = 23;
 pub const SYNC_ONCE_DONE: u8 = 24;
+/// A lock failed: it only names the object, for unlocks that write nothing.
+pub const SYNC_NOT_LOCKED: u8 = 25;
 
 /// Functions that write sync records and nothing else, and call nobody back. Recorded code calls them by this name with [`SYNC_PREFIX`] before it, and then
 /// they write at least a record, or `RETURN`: so the code need not write that they returned.
@@ -271,4 +273,6 @@ pub const SYNC_IN_REGISTER: &[&str] = &[
     "pthread_spin_trylock",
     "pthread_spin_unlock",
 ];
+/// Unlocks whose object a reader can infer are called with this before the name: they write nothing.
+pub const UNLOCK_PREFIX: &str = "__unravel_q_";
 pub const SYNC_REGISTER_PREFIX: &str = "__unravel_r_";

@@ -76,8 +76,11 @@ pub enum CallKind {
     Recorded(u32),
     /// Anything; a mark is written when it returns.
     Foreign,
-    /// One of `layout::SYNC_FUNCTIONS`: its own records say that it returned.
-    Sync,
+    /// One of `layout::SYNC_FUNCTIONS`: its own records say that it returned. With a number, they also say which object the function's
+    /// unlocks of that number give back.
+    Sync(Option<u32>),
+    /// Gives back the object that the last lock with this number took in the same frame, and writes nothing.
+    Unlock(u32),
     /// Anything, and it does not return.
     NoReturn,
     /// Returns more than once; each time a record is written that names the call and the frame.

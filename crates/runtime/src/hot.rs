@@ -340,6 +340,47 @@ gives!(
     sync::gives(layout::SYNC_UNLOCK)
 );
 
+/// An unlock whose object a reader infers: nothing but the C library's function, past the runtime's own of that name.
+macro_rules! unrecorded_unlock {
+    ($name:ident, $module:ident, $called:literal) => {
+        mod $name {
+            use super::*;
+
+            #[cold]
+            extern "C" fn first(object: *mut c_void) -> c_int {
+                // SAFETY: the address is that of the C library's function, which takes the object alone.
+                unsafe {
+                    let real: unsafe extern "C" fn(*mut c_void) -> c_int =
+                        core::mem::transmute($module::REAL.get());
+                    real(object)
+                }
+            }
+
+            global_asm!(
+                ".text",
+                concat!(".globl __unravel_q_", $called),
+                concat!(".type __unravel_q_", $called, ",@function"),
+                ".p2align 4",
+                concat!("__unravel_q_", $called, ":"),
+                ".cfi_startproc
+                mov rax, qword ptr [rip + {real} + {address}]
+                test rax, rax
+                je {first}
+                jmp rax
+                .cfi_endproc",
+                concat!(".size __unravel_q_", $called, ", . - __unravel_q_", $called),
+                real = sym $module::REAL,
+                address = const offset_of!(Real, address),
+                first = sym first,
+            );
+        }
+    };
+}
+
+unrecorded_unlock!(mutex_unlock_unrecorded, mutex_unlock, "pthread_mutex_unlock");
+unrecorded_unlock!(spin_unlock_unrecorded, spin_unlock, "pthread_spin_unlock");
+unrecorded_unlock!(rwlock_unlock_unrecorded, rwlock_unlock, "pthread_rwlock_unlock");
+
 /// Finds the C library's functions, if it has them all.
 pub fn prepare() {
     let all = [

@@ -124,6 +124,12 @@ macro_rules! operations {
 }
 
 pub const fn takes(done: u8, failed: u8, waits: bool) -> Kind {
+    // A reader needs to know the object even so, for the unlocks that write nothing.
+    let failed = if failed == 0 && (done == layout::SYNC_LOCK || done == layout::SYNC_LOCK_SHARED) {
+        layout::SYNC_NOT_LOCKED
+    } else {
+        failed
+    };
     Kind { before: 0, done, failed, waits: if waits { done } else { 0 }, alone: true }
 }
 

@@ -77,10 +77,13 @@ impl<'a, F: FnMut(Record)> Decoder<'a, F> {
         let block = &self.code.shape(code).blocks[numbering.block_of[place.node]];
         let call = block.calls.get(numbering.call_at(place.node)).ok_or("a label names no call")?;
         self.stack.push(Level::Inside { code, node: place.node });
-        if call.kind == CallKind::Sync {
+        if let CallKind::Sync(_) = call.kind {
             self.stack.push(Level::Sync);
         }
-        if matches!(call.kind, CallKind::Foreign | CallKind::NoReturn | CallKind::ReturnsTwice) {
+        if matches!(
+            call.kind,
+            CallKind::Foreign | CallKind::NoReturn | CallKind::ReturnsTwice | CallKind::Unlock(_)
+        ) {
             self.stack.push(Level::Foreign);
         }
         Ok(())
