@@ -37,7 +37,7 @@ pub(super) fn one_variant(text: &str) -> Option<String> {
         match word {
             "define" if open.iter().all(|open| open.is_taken) => defined.push(name),
             "if" | "ifdef" | "ifndef" => open.push(Open {
-                hidden: vec![start..end],
+                hidden: std::iter::once(start..end).collect(),
                 begins: end,
                 is_taken: is_true,
                 was_taken: is_true,
