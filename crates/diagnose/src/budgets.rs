@@ -150,8 +150,6 @@ unravel_trace::budgets! {
     STRETCH_ENDS: usize = 24;
     /// Interruptions of a thread that are looked at, the last ones.
     MOST_GAPS: usize = 24;
-    /// The most that is kept of an interruption: what comes after it is more of the same.
-    MOST_TOUCHES: usize = 512;
     /// Interruptions that one stretch may have.
     MOST_WIDTH: usize = 4;
     /// Deeper than locks are nested.

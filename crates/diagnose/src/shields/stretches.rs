@@ -6,7 +6,7 @@ use unravel_trace::{
     Symbolic, ThreadId, Trace,
 };
 
-use crate::budgets::{MOST_GAPS, MOST_STRETCHES, MOST_TOUCHES, MOST_WIDTH, NESTED, STRETCH_ENDS};
+use crate::budgets::{MOST_GAPS, MOST_STRETCHES, MOST_WIDTH, NESTED, STRETCH_ENDS};
 use crate::calls::Calls;
 use crate::held::{Held, held};
 use crate::points::{Extents, Touch};
@@ -35,6 +35,7 @@ pub struct Stretch {
 struct Gap {
     /// The thread's events around it, by their position among its own.
     before: usize,
+    /// Only what conflicts with an event of the thread that may be an end there: others may do much in between.
     touches: Vec<Touch>,
     /// Others use a pipe, a socket or the like.
     descriptors: bool,
@@ -195,7 +196,7 @@ pub fn candidates(
         let thread = ThreadId(thread as u32);
         let own: Vec<usize> =
             (0..trace.events.len()).filter(|index| trace.events[*index].thread == thread).collect();
-        let gaps = gaps(run, &own);
+        let gaps = gaps(run, &own, extents);
         let held: Vec<Held> =
             all_held.iter().filter(|held| held.thread == thread).copied().collect();
         // A lock that nobody else takes keeps nobody out.
@@ -339,7 +340,7 @@ struct Rank {
     length: u32,
 }
 
-fn gaps(run: &Extended, own: &[usize]) -> Vec<Gap> {
+fn gaps(run: &Extended, own: &[usize], extents: &Extents) -> Vec<Gap> {
     let trace = &run.trace;
     let mut gaps = Vec::new();
     for (before, pair) in own.windows(2).enumerate().rev() {
@@ -347,19 +348,23 @@ fn gaps(run: &Extended, own: &[usize]) -> Vec<Gap> {
         if until <= pair[0] + 1 || gaps.len() >= MOST_GAPS {
             continue;
         }
+        let ends = before.saturating_sub(STRETCH_ENDS)..own.len().min(before + 1 + STRETCH_ENDS);
+        let ends: Vec<Touch> =
+            own[ends].iter().map(|at| Touch::of_event(trace, &trace.events[*at])).collect();
         let mut seen = FxHashSet::default();
         let mut touches = Vec::new();
         let others = &trace.events[pair[0] + 1..until];
         let descriptors = others.iter().any(|event| is_descriptor(&event.kind));
         for event in others {
             let Some(at) = event.kind.location() else { continue };
-            let touch = Touch::of_event(trace, event);
-            let is_new = seen.insert((at, std::mem::discriminant(&event.kind)));
-            if is_new && !matches!(touch, Touch::Nothing | Touch::Sync { .. }) {
-                touches.push(touch);
+            if !seen.insert((at, std::mem::discriminant(&event.kind))) {
+                continue;
             }
-            if touches.len() >= MOST_TOUCHES {
-                break;
+            let touch = Touch::of_event(trace, event);
+            if !matches!(touch, Touch::Nothing | Touch::Sync { .. })
+                && ends.iter().any(|end| end.conflicts(&touch, extents))
+            {
+                touches.push(touch);
             }
         }
         gaps.push(Gap { before, touches, descriptors });
