@@ -9,7 +9,7 @@ mod record;
 mod search;
 mod trace;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use causes::{CausesFlags, ExtentFlags, RepairFlags};
 pub use coop::{
@@ -36,6 +36,18 @@ pub use trace::{
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+    /// Colours in what is printed: on a terminal (NO_COLOR and CLICOLOR_FORCE count), always, or never.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t, global = true)]
+    pub color: Color,
+}
+
+/// When what is printed has colours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Debug, Subcommand)]

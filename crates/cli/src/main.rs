@@ -81,6 +81,7 @@ fn main() -> ExitCode {
             return end(Exit::Clean);
         }
     };
+    style::want(cli.color);
     // A program that is recorded has its addresses as the system gives them.
     if !matches!(cli.command, Command::Record(_)) {
         fix_addresses();

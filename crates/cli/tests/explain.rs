@@ -216,3 +216,20 @@ fn an_interrupted_diagnosis_keeps_what_was_found() {
     assert!(text.contains("unravel replay unravel-out/pfscan-assertion-1.trace"), "{text}");
     says(&directory, &["replay", "unravel-out/pfscan-assertion-1.trace"], FINDING);
 }
+
+#[test]
+fn colours_are_as_asked() {
+    let directory = two_bugs("explain-colours");
+    let is_coloured = |when: &[&str], variable: Option<&str>| {
+        let arguments = [&["explain", "two.c", NO_REPAIRS], when].concat();
+        let mut command = unravel(&directory, &arguments);
+        command.envs(variable.map(|name| (name, "1")));
+        let output = command.output().expect("unravel runs");
+        ended(&output, &arguments, FINDING).contains('\u{1b}')
+    };
+    // Nobody looks at a pipe: there are none unless somebody asks.
+    assert!(!is_coloured(&[], None));
+    assert!(is_coloured(&[], Some("CLICOLOR_FORCE")));
+    assert!(is_coloured(&["--color", "always"], Some("NO_COLOR")), "the flag comes first");
+    assert!(!is_coloured(&["--color=never"], Some("CLICOLOR_FORCE")));
+}
