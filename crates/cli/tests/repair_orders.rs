@@ -423,3 +423,46 @@ fn a_patch_by_which_nothing_is_done_any_more_is_no_repair() {
         assert!(reason.contains("one after another") && reason.contains(why), "{reason}");
     }
 }
+
+#[test]
+fn a_thread_that_must_come_first_is_joined_before_the_next_begins() {
+    let source = format!(
+        "{HEAD}static int rate = 1;
+static int price = 2;
+static int cost = 1;
+
+static void *first(void *arg)
+{{
+	__atomic_store_n(&rate, 2, __ATOMIC_SEQ_CST);
+	return arg;
+}}
+
+static void *second(void *arg)
+{{
+	__atomic_store_n(&price, __atomic_load_n(&rate, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
+	return arg;
+}}
+
+static void *third(void *arg)
+{{
+	__atomic_store_n(&cost, __atomic_load_n(&rate, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
+	return arg;
+}}
+
+int main(void)
+{{
+	pthread_t one, two, three;
+	pthread_create(&one, NULL, first, NULL);
+	pthread_create(&two, NULL, second, NULL);
+	pthread_create(&three, NULL, third, NULL);
+	pthread_join(two, NULL);
+	pthread_join(three, NULL);
+	assert(price == cost);
+	return 0;
+}}
+"
+    );
+    let repairs = repairs("siblings", "siblings.c", &source);
+    let joined = texts(&repairs, "missing-join");
+    expect(&joined, &["first, NULL);", "pthread_join(one, NULL);", "pthread_create(&two"]);
+}

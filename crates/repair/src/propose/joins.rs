@@ -1,18 +1,20 @@
 //! Threads that nobody waits for: a join before what needs their results.
 //!
-//! Proposed where something of a thread has to come before something of the thread that created it, and no statement waits for
-//! its end. The handle must be known where the join goes: created in the same function, or at file scope. Threads that a loop creates
-//! are joined by a loop with the same head. A detached thread is no longer detached.
+//! Proposed where something of a thread has to come before something of the thread that created it, or, if an order is all that is
+//! missing, of one that is created later, and no statement waits for its end. The handle must be known where the join goes: created
+//! in the same function, or at file scope. Threads that a loop creates are joined by a loop with the same head. A detached thread is
+//! no longer detached.
 
 use unravel_causes::Analysis;
 use unravel_results::{CauseClass, RepairKind};
 
-use super::moved::is_ancestor;
+use super::moved::{is_ancestor, statements};
 use super::{Proposal, closing};
+use crate::graph::Graph;
 use crate::measures::Measure;
 use crate::rewrite::{Edit, Rewrite};
 use crate::source::{Call, Region, Source};
-use crate::spots::{Files, Spot, Stretch, position};
+use crate::spots::{Files, Stretch};
 use crate::threads::{creations, joins};
 
 /// What a join costs: it is what a reader would look for first.
@@ -26,16 +28,22 @@ pub(super) fn missing_joins(
     files: &mut Files,
 ) -> Vec<Proposal> {
     let mut found: Vec<Proposal> = Vec::new();
+    // Threads that are only to be kept apart may run at the same time.
+    let may_part = class.causes.first().is_some_and(|cause| !Graph::of(cause).is_interleaved());
     for (first, then) in closing(class, analysis) {
-        if !is_ancestor(&then.thread, &first.thread) {
-            continue;
-        }
         for place in first.frames.iter().chain(&then.frames) {
             files.open(&place.file);
         }
         let created = creations(&first, files);
+        let before = if is_ancestor(&then.thread, &first.thread) {
+            statements(&then, files)
+        } else if may_part && first.thread.0.len() == then.thread.0.len() {
+            creations(&then, files)
+        } else {
+            continue;
+        };
         if joins(&created, files).is_empty() {
-            found.extend(joined(&created, &then, files).map(|rewrite| Proposal {
+            found.extend(joined(&created, &before, files).map(|rewrite| Proposal {
                 cost: JOIN * rewrite.edits.len() as u64,
                 measure: Measure::Rewrite(rewrite),
                 covers: vec![index],
@@ -45,15 +53,15 @@ pub(super) fn missing_joins(
     found
 }
 
-/// Joins of all threads with these creations, before an event.
-fn joined(created: &[Stretch], then: &Spot, files: &Files) -> Option<Rewrite> {
+/// Joins of all threads with these creations, before one of these statements.
+fn joined(created: &[Stretch], before: &[Stretch], files: &Files) -> Option<Rewrite> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut handles: Vec<String> = Vec::new();
     let mut line = None;
     for creation in created {
         let source = files.get(&creation.file)?;
         let Some(handle) = handle(source, &creation.region) else { continue };
-        let Some((at, around)) = place(source, creation, then, &handle) else { continue };
+        let Some((at, around)) = place(source, creation, before, &handle) else { continue };
         let text = join(source, &creation.region, around.as_ref(), &handle)?;
         let edit = Edit::before(&creation.file, &at, &text);
         if !edits.contains(&edit) {
@@ -120,16 +128,11 @@ fn handle(source: &Source, creation: &Region) -> Option<Handle> {
 fn place(
     source: &Source,
     creation: &Stretch,
-    then: &Spot,
+    before: &[Stretch],
     handle: &Handle,
 ) -> Option<(Region, Option<Region>)> {
-    let regions = then
-        .frames
-        .iter()
-        .filter(|place| *place.file == *creation.file)
-        .filter_map(|place| source.region(&[position(place)]));
-    for region in regions {
-        if let Some((first, later)) = source.siblings(&creation.region, &region)
+    for Stretch { region, .. } in before.iter().filter(|before| before.file == creation.file) {
+        if let Some((first, later)) = source.siblings(&creation.region, region)
             && first.bytes.start < later.bytes.start
         {
             let around = (first.bytes != creation.region.bytes).then_some(first);
@@ -140,7 +143,7 @@ fn place(
         if is_global && region.function != creation.region.function {
             let around = source.wider(&creation.region);
             let around = around.filter(|around| source.loop_head(around).is_some());
-            return Some((region, around));
+            return Some((region.clone(), around));
         }
     }
     None

@@ -118,7 +118,7 @@ pub(super) fn is_ancestor(a: &ThreadName, b: &ThreadName) -> bool {
 }
 
 /// The statements of a spot's frames, innermost first.
-fn statements(spot: &Spot, files: &Files) -> Vec<Stretch> {
+pub(super) fn statements(spot: &Spot, files: &Files) -> Vec<Stretch> {
     let statement = |place: &unravel_trace::Place| {
         let region = files.get(&place.file)?.region(&[position(place)])?;
         Some(Stretch { file: place.file.to_string(), region })
