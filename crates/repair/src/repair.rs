@@ -8,12 +8,15 @@ use rustc_hash::FxHashMap;
 use unravel_causes::Analysis;
 use unravel_code::weave;
 use unravel_execute::Limit;
-use unravel_results::{CausalOrder, CauseClass, CausedBug, PatchedFile, RepairKind, Repairs};
+use unravel_results::{
+    CausalOrder, Cause, CauseClass, CausedBug, PatchedFile, Pattern, RepairKind, Repairs,
+};
 use unravel_trace::{Executor, FailureKind, Input};
 
 use crate::budgets::{COVERS, MOST_ALIKE, MOST_COVERS, MOST_OF_A_KIND, MOST_ROUNDS};
 use crate::check::Effort;
 use crate::cover::{Covering, covers};
+use crate::graph::Graph;
 use crate::propose::{Proposal, contradictions, propose};
 use crate::rank::{Lack, rank};
 use crate::spots::Files;
@@ -109,7 +112,12 @@ pub fn repair<W: Workshop>(
     // Who frees what others use has to wait for them.
     let frees = |bug: &CausedBug| bug.failure.kind == FailureKind::UseAfterFree;
     let frees = analysis.causes.bugs.iter().any(frees);
-    let is_of_order = |class: &CauseClass| class.pattern.is_of_order();
+    // What has no name, and does not need its threads to interrupt each other, comes of an order as well.
+    let needs_none = |cause: &Cause| !Graph::of(cause).is_interleaved();
+    let is_of_order = |class: &CauseClass| {
+        class.pattern.is_of_order()
+            || class.pattern == Pattern::Compound && class.causes.iter().all(needs_none)
+    };
     let lack = Lack {
         order: frees || analysis.causes.classes.iter().any(is_of_order),
         nothing_else: frees || analysis.causes.classes.iter().all(is_of_order),
