@@ -178,3 +178,39 @@ fn a_search_says_whether_more_of_it_pays() {
         says(&place, &["find", &program, "--strategy", "random", "--schedules", "3000"], NOTHING);
     assert!(said.contains("brings hardly anything new"), "{said}");
 }
+
+/// Two threads that take more steps than the first runs of a search may, and then fail.
+const LONG: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+static volatile int rounds;
+static void *work(void *arg)
+{
+    for (int i = 0; i < 200000; i++)
+        rounds = i;
+    return arg;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, 0, work, 0);
+    pthread_join(thread, 0);
+    assert(rounds == 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_run_that_was_cut_short_is_none_of_those_asked_for() {
+    let directory = directory("search-put-off");
+    write(&directory, "long.c", LONG);
+    for strategy in ["portfolio", "uniform"] {
+        let search = find(
+            &directory,
+            "long.c",
+            &["--schedules", "1", "--jobs", "1", "--strategy", strategy],
+            FINDING,
+        );
+        assert_eq!(bugs(&search).len(), 1, "{strategy}: {search}");
+    }
+}

@@ -220,11 +220,13 @@ pub fn search(
     let mut next = 0;
     let mut last = Last::Had(0);
     let stopped = loop {
-        if next >= plan.schedules {
+        // Runs that were put off for taking too long are none of those that were asked for.
+        let most = plan.schedules.saturating_add(state.tally.cut_short);
+        if next >= most {
             break Stopped::Schedules;
         }
         let end = plan.end_of_epoch(next, last, &state.knowledge);
-        let runs = Range { start: next, end: plan.schedules.min(end) };
+        let runs = Range { start: next, end: most.min(end) };
         if let Some(stopped) = crew.run_epoch(runs, &mut state, &mut watch)? {
             break stopped;
         }
@@ -335,6 +337,8 @@ pub(crate) struct State<'a> {
     /// Steps that the user lets a run take.
     most_steps: u64,
     cut: Cut,
+    /// Runs that were cut short, while nothing has taken their place, and why the first of them was.
+    put_off: Option<(u64, Unfollowed)>,
     /// Counted from 0.
     pub epoch: u64,
     coverage: Coverage,
@@ -365,6 +369,7 @@ impl<'a> State<'a> {
             knowledge: Knowledge { steps, ..Knowledge::default() },
             most_steps,
             cut: Cut::default(),
+            put_off: None,
             epoch: 0,
             coverage: Coverage::default(),
             known: Vec::new(),
@@ -418,6 +423,9 @@ impl<'a> State<'a> {
 
     pub fn take(&mut self, report: Report) {
         self.learned.merge(&report.learned);
+        if report.tally.schedules > 0 {
+            self.put_off = None;
+        }
         self.cut.runs += report.tally.schedules;
         self.cut.cut += report.cut;
         self.cut.total += report.cut;
@@ -463,6 +471,7 @@ impl<'a> State<'a> {
         }
         // They say nothing, and others will take their place.
         let cut_short = std::mem::take(total).min(self.tally.inconclusive);
+        self.put_off = self.tally.reason.clone().map(|reason| (cut_short, reason));
         self.tally.inconclusive -= cut_short;
         self.tally.cut_short += cut_short;
         if self.tally.inconclusive == 0 {
@@ -539,6 +548,11 @@ impl<'a> State<'a> {
         systematic: Vec<Reached>,
         long: Option<LongRuns>,
     ) -> SearchResult {
+        if let Some((cut_short, reason)) = self.put_off.take() {
+            self.tally.inconclusive += cut_short;
+            self.tally.cut_short -= cut_short;
+            self.tally.reason.get_or_insert(reason);
+        }
         self.tally.outputs = self.outputs.len() as u64;
         self.tally.exits_differ = self.plan.exit_codes && !self.differing_exits().is_empty();
         self.findings.sort_by_key(|f| f.index);
