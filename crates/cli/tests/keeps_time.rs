@@ -89,7 +89,8 @@ fn who_is_interrupted_and_found_nothing_is_not_clean() {
 #[test]
 fn a_run_that_is_interrupted_is_inconclusive() {
     let directory = directory("interrupted-run");
-    let endless = "int main(void) { volatile long i = 0; while (i < 4000000000000) i++; return 0; }\n";
+    let endless =
+        "int main(void) { volatile long i = 0; while (i < 4000000000000) i++; return 0; }\n";
     write(&directory, "long.c", endless);
     let arguments = ["run", "long.c", "--max-steps", "100000000000000"];
     let (output, took) = interrupted(&directory, &arguments, Duration::from_secs(2));
