@@ -32,6 +32,13 @@ const LIBRARY: &str = "static char text[8] = \"0\"; static void *w(void *a) { sn
     int main(void) { pthread_t t; pthread_create(&t, 0, w, 0); int seen = 0; sscanf(text, \"%d\", &seen);\n\
     pthread_join(t, 0); assert(seen != 7); return 0; }\n";
 
+/// Whoever comes first fails: no schedule passes, and still the order decides.
+const FIRST: &str = "static atomic_int came;\n\
+    static void *v(void *a) { assert(atomic_fetch_add(&came, 1) != 0); return a; }\n\
+    static void *w(void *a) { assert(atomic_fetch_add(&came, 1) != 0); return a; }\n\
+    int main(void) { pthread_t t, u; pthread_create(&t, 0, v, 0); pthread_create(&u, 0, w, 0);\n\
+    pthread_join(t, 0); pthread_join(u, 0); return 0; }\n";
+
 fn made(test: &str, program: &str) -> std::path::PathBuf {
     let directory = directory(&format!("claims-{test}"));
     write(&directory, "p.c", &format!("{HEAD}{program}"));
@@ -143,4 +150,18 @@ fn a_hunt_with_timed_waits_says_what_it_left_out() {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_bounded = flat.contains("nothing about paths") && flat.contains("waits end early");
     assert!(flat.contains("assertion 'r == 0' failed") || is_bounded, "{text}");
+}
+
+#[test]
+fn what_fails_in_one_way_or_another_is_not_sequential() {
+    let directory = made("first", FIRST);
+    let said = says(&directory, &["explain", "p.c", "--json", "--repair-time", "0s"], FINDING);
+    let said: Value = serde_json::from_str(&said).expect("JSON");
+    let bugs = said["bugs"].as_array().expect("a list");
+    assert_eq!(bugs.len(), 2, "{said}");
+    for bug in bugs {
+        let reason = bug["diagnosis"]["status"]["reason"].as_str().expect("it is inconclusive");
+        assert!(!reason.contains("sequential"), "{reason}");
+        assert!(reason.contains("in this way or in another"), "{reason}");
+    }
 }

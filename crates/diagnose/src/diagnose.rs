@@ -322,6 +322,8 @@ pub fn diagnose(
                     _ if world.lab().passes_one_after_another() =>
                         "all of these are near this one; with its threads one after another it passes, and `unravel explain` \
                          searches further",
+                    _ if world.fails_otherwise() =>
+                        "in this way or in another, and which one depends on the order of the threads; none that passes was met",
                     _ => "this looks like a sequential bug, or one that depends on the input",
                 }
             ),

@@ -17,6 +17,7 @@ pub struct Execution<'s, 'a> {
     lab: &'s mut Laboratory<'a>,
     bug: BugId,
     keys: Keys,
+    fails_otherwise: bool,
     failing: Vec<Point>,
     positions: Positions,
     choices: Vec<u32>,
@@ -57,6 +58,7 @@ impl<'s, 'a> Execution<'s, 'a> {
             lab,
             bug,
             keys,
+            fails_otherwise: false,
         }
     }
 
@@ -100,7 +102,7 @@ impl<'s, 'a> Execution<'s, 'a> {
         let run = self.lab.run(&mut shielded, &mut (), Want::only(detail));
         let ending = match shielded.is_void() {
             true => Ending::Unknown,
-            false => ending(&run.outcome, &self.bug),
+            false => self.ended(&run.outcome),
         };
         (ending, run)
     }
@@ -111,8 +113,20 @@ impl<'s, 'a> Execution<'s, 'a> {
         let run = self.lab.run(&mut steer, &mut (), Want::only(Detail::Outcome));
         let mut points = steer.into_points();
         self.name_sections(&mut points);
-        let ending = ending(&run.outcome, &self.bug);
+        let ending = self.ended(&run.outcome);
         (Tried { points, ending, schedule: run.schedule }, run.outcome)
+    }
+
+    /// What an outcome means, and keeps in mind whether some schedule fails in another way.
+    fn ended(&mut self, outcome: &Outcome) -> Ending {
+        let ending = ending(outcome, &self.bug);
+        self.fails_otherwise |= ending == Ending::FailedOtherwise;
+        ending
+    }
+
+    /// Whether some schedule that was tried fails in another way: then the order of the threads decides, though none passes.
+    pub fn fails_otherwise(&self) -> bool {
+        self.fails_otherwise
     }
 
     /// The failing run as it goes where the environment answers as it usually does, if it passes then.
@@ -160,7 +174,7 @@ impl World for Execution<'_, '_> {
     fn replay(&mut self, schedule: &Schedule) -> Tried {
         let (run, mut points) = replay_points(self.lab, schedule, &mut self.keys, Detail::Outcome);
         self.name_sections(&mut points);
-        Tried { points, ending: ending(&run.outcome, &self.bug), schedule: run.schedule }
+        Tried { points, ending: self.ended(&run.outcome), schedule: run.schedule }
     }
 
     fn observe(&mut self, tried: &Tried, detail: Detail) -> Option<Observed> {
