@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
@@ -25,6 +26,14 @@ fn increments(threads: u32, times: u32, wanted: &str) -> String {
 /// Runs a command that is interrupted after this long; how it ended, and how long that took from then on.
 fn interrupted(directory: &Path, arguments: &[&str], after: Duration) -> (Output, Duration) {
     let mut command = unravel(directory, arguments);
+    // SAFETY: what is done between fork and exec may be done there. Tests that run in the background are started without an
+    // interest in Ctrl-C, which children inherit.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        })
+    };
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     std::thread::sleep(after);
     // SAFETY: our own child, not waited for yet.
