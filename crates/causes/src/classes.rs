@@ -27,12 +27,12 @@ pub fn classes(causes: Vec<Worded>) -> Vec<CauseClass> {
         if let Some(index) = by_lines.get(&lines) {
             let class = &mut classes[*index];
             class.causes.push(cause);
-            class.bugs.extend(bugs);
+            let new = bugs.into_iter().filter(|bug| !class.bugs.contains(bug));
+            let new: Vec<usize> = new.collect();
+            class.bugs.extend(new);
             class.inputs.extend(inputs);
-            for numbers in [&mut class.bugs, &mut class.inputs] {
-                numbers.sort_unstable();
-                numbers.dedup();
-            }
+            class.inputs.sort_unstable();
+            class.inputs.dedup();
             continue;
         }
         let regions = regions(&cause.orders);

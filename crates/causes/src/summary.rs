@@ -285,9 +285,7 @@ impl Summary {
             }
             return;
         }
-        let mut bugs: Vec<usize> = found.blocks.iter().map(|index| bug_of[*index]).collect();
-        bugs.sort_unstable();
-        bugs.dedup();
+        let bugs = most_of_first(&found.blocks, bug_of);
         self.causes.push(Worded {
             cause: Cause {
                 minimal: orders.iter().all(|order| order.witness.is_some()),
@@ -380,4 +378,18 @@ impl Summary {
 fn is_same(one: &[CausalOrder], other: &[CausalOrder]) -> bool {
     let keys = |order: &CausalOrder| (order.first.key.clone(), order.second.key.clone());
     one.len() == other.len() && one.iter().zip(other).all(|(a, b)| keys(a) == keys(b))
+}
+/// The bugs of these failing runs, each once, the one of which they are the largest share first: of `bug_of` all.
+fn most_of_first(blocks: &[usize], bug_of: &[usize]) -> Vec<usize> {
+    let count = |bug: usize, of: &mut dyn Iterator<Item = usize>| of.filter(|b| *b == bug).count();
+    let mut bugs: Vec<usize> = blocks.iter().map(|index| bug_of[*index]).collect();
+    bugs.sort_unstable();
+    bugs.dedup();
+    let share = |bug: &usize| {
+        let its = count(*bug, &mut blocks.iter().map(|index| bug_of[*index]));
+        // In millionths, so that equal shares are equal.
+        its * 1_000_000 / count(*bug, &mut bug_of.iter().copied()).max(1)
+    };
+    bugs.sort_by_cached_key(|bug| (std::cmp::Reverse(share(bug)), *bug));
+    bugs
 }

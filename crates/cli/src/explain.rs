@@ -67,7 +67,12 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     let sources = Sources::under(&loaded.reference.cwd);
     let files = Files::new(&flags.out, &explanation.program);
     let time = flags.repair_time.unwrap_or(REPAIR_TIME);
+    let mut printer = Printer::new(flags, &sources);
     if !time.is_zero() && calls_for_repair(&explanation) && has_sources(&loaded) {
+        // Who waits for a repair can read meanwhile.
+        drop(progress);
+        printer.bugs(&explanation, true);
+        progress = Progress::new(!flags.quiet);
         // Whatever happens to this process on the way, what is known is kept.
         let _ = files.write(&explanation, &sources);
         let kinds = explanation.bugs.iter().map(|bug| bug.failure.kind);
@@ -78,7 +83,7 @@ pub fn explain(flags: &ExplainFlags) -> Result<Exit, CliError> {
     drop(progress);
     let mut unwritten = Unwritten::default();
     let is_written = unwritten.note(files.write(&explanation, &sources)).is_some();
-    print(flags, &explanation, &sources, is_written.then(|| files.path("html")));
+    printer.rest(&explanation, is_written.then(|| files.path("html")));
     Ok(unwritten.end(plan::exit(&explanation.explored, explanation.bugs.len())))
 }
 
@@ -190,29 +195,55 @@ impl Files {
     }
 }
 
-fn print(
-    flags: &ExplainFlags,
-    explanation: &Explanation,
-    sources: &Sources,
-    page: Option<PathBuf>,
-) {
-    let page = page.map(|page| page.display().to_string());
-    let text = if flags.json {
-        format!("{}\n", json::explanation(explanation))
-    } else if flags.quiet {
-        terminal::brief(explanation, plan::exit(&explanation.explored, 0) == Exit::Inconclusive)
-    } else {
+/// Prints an explanation, its bugs as soon as they are known.
+struct Printer<'a> {
+    flags: &'a ExplainFlags,
+    sources: &'a Sources,
+    style: terminal::Style,
+    /// Lines that the bugs took, once they are printed.
+    above: Option<usize>,
+}
+
+impl<'a> Printer<'a> {
+    fn new(flags: &'a ExplainFlags, sources: &'a Sources) -> Printer<'a> {
         let style = terminal::Style { brief: !flags.verbose, ..style::style() };
-        terminal::explanation(explanation, sources, style, page.as_deref())
-    };
-    say::put(text.as_bytes());
-    if flags.annotations {
-        let lines = annotations::explanation(explanation);
-        // GitHub reads both; who reads JSON wants nothing else.
-        match flags.json {
-            true => say::aside(lines.as_bytes()),
-            false => {
-                say::put(lines.as_bytes());
+        Printer { flags, sources, style, above: None }
+    }
+
+    fn is_text(&self) -> bool {
+        !self.flags.json && !self.flags.quiet
+    }
+
+    /// `more` says whether repairs will follow.
+    fn bugs(&mut self, explanation: &Explanation, more: bool) {
+        if self.is_text() && self.above.is_none() {
+            let text = terminal::bugs(explanation, self.sources, self.style, more);
+            say::put(text.as_bytes());
+            self.above = Some(text.lines().count());
+        }
+    }
+
+    fn rest(&mut self, explanation: &Explanation, page: Option<PathBuf>) {
+        let flags = self.flags;
+        let page = page.map(|page| page.display().to_string());
+        self.bugs(explanation, false);
+        let text = if flags.json {
+            format!("{}\n", json::explanation(explanation))
+        } else if flags.quiet {
+            let is_inconclusive = plan::exit(&explanation.explored, 0) == Exit::Inconclusive;
+            terminal::brief(explanation, is_inconclusive)
+        } else {
+            terminal::rest(explanation, self.style, page.as_deref(), self.above.unwrap_or(0))
+        };
+        say::put(text.as_bytes());
+        if flags.annotations {
+            let lines = annotations::explanation(explanation);
+            // GitHub reads both; who reads JSON wants nothing else.
+            match flags.json {
+                true => say::aside(lines.as_bytes()),
+                false => {
+                    say::put(lines.as_bytes());
+                }
             }
         }
     }

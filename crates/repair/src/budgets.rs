@@ -27,6 +27,13 @@ unravel_trace::budgets! {
     /// Repairs of one kind that are shown.
     MOST_OF_A_KIND: usize = 2;
 
+    /// The part of the time in which measures against everything at once are tried, where bugs share no cause.
+    TOGETHER_SHARE: u32 = 4;
+    /// Bugs without a common cause that are repaired one by one.
+    MOST_PARTS: usize = 6;
+    /// Repairs of one of them that may become part of one for all.
+    MOST_OF_A_PART: usize = 2;
+
     /// How many widths of a stretch are tried.
     MOST_WIDTHS: usize = 5;
     /// Statements of a function that only reads or writes for others: what has to stay together is in its callers then.

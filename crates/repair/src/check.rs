@@ -7,7 +7,7 @@ use unravel_execute::Limit;
 use unravel_explore::{AfterFirst, Plan, Shard, search};
 use unravel_results::{Check, CheckedAs, Stopped};
 use unravel_strategies::Strategy;
-use unravel_trace::{Executor, Failure, Input, LeftOut, Method, Reached};
+use unravel_trace::{Executor, Failure, Input, KnownBug, LeftOut, Method, Reached};
 
 /// How much exploring one candidate gets.
 #[derive(Clone, Copy, Debug)]
@@ -42,11 +42,12 @@ pub struct Checked {
     pub input: Input,
 }
 
-/// Explores a program with each of these inputs, which share the effort. It passes if it does with all of them.
+/// Explores a program with each of these inputs, which share the effort. It passes if it does with all of them; bugs to pass over are
+/// counted, and nothing else.
 pub fn explore_each(
     machine: &mut dyn Executor,
     how: CheckedAs,
-    inputs: &[Checked],
+    (inputs, known): (&[Checked], &[KnownBug]),
     effort: &Effort,
     limit: Limit<'_>,
 ) -> Explored {
@@ -55,7 +56,8 @@ pub fn explore_each(
         Effort { exhaustive: effort.exhaustive / many, time: effort.time / many, ..*effort };
     let mut all: Option<Check> = None;
     for Checked { number, input } in inputs {
-        let mut check = match explore(machine, how, input, number.is_some(), &effort, limit) {
+        let what = Explorable { input, is_one_of_many: number.is_some(), known };
+        let mut check = match explore(machine, how, &what, &effort, limit) {
             Explored::Passes(check) => check,
             other => return other,
         };
@@ -76,6 +78,7 @@ fn both(mut known: Check, new: Check) -> Check {
     known.complete &= new.complete;
     known.schedules += new.schedules;
     known.classes += new.classes;
+    known.aside += new.aside;
     known.inputs.extend(new.inputs);
     for reason in new.left_out {
         if !known.left_out.contains(&reason) {
@@ -85,13 +88,20 @@ fn both(mut known: Check, new: Check) -> Check {
     known
 }
 
-/// Explores a program. What the limit cuts short is not decided. That an input is one of many is a bound that the check names,
-/// not a gap in it.
+/// What is explored of a program.
+struct Explorable<'a> {
+    input: &'a Input,
+    /// That is a bound that the check names, not a gap in it.
+    is_one_of_many: bool,
+    /// Bugs to pass over.
+    known: &'a [KnownBug],
+}
+
+/// Explores a program. What the limit cuts short is not decided.
 fn explore(
     machine: &mut dyn Executor,
     how: CheckedAs,
-    input: &Input,
-    is_one_of_many: bool,
+    &Explorable { input, is_one_of_many, known }: &Explorable<'_>,
     effort: &Effort,
     limit: Limit<'_>,
 ) -> Explored {
@@ -105,13 +115,14 @@ fn explore(
         after_first: AfterFirst::Stop,
         deviations: effort.deviations,
         exit_codes: false,
-        known: Vec::new(),
+        known: known.to_vec(),
     };
     let mut check = Check {
         how,
         complete: false,
         schedules: 0,
         classes: 0,
+        aside: 0,
         left_out: Vec::new(),
         inputs: Vec::new(),
     };
@@ -141,6 +152,7 @@ fn explore(
             );
         }
         check.schedules += tally.schedules;
+        check.aside += tally.put_aside.iter().sum::<u64>();
         check.classes = check.classes.max(result.explored.covered.classes);
         let systematic = &result.explored.systematic;
         let mut classes =

@@ -6,6 +6,7 @@
 use unravel_results::{CheckedAs, Repair, RepairKind};
 
 use crate::budgets::{ALL_CONCURRENCY, LITTLE, PRICE, SECTION_LINE, SERIAL};
+use crate::propose::Proposal;
 
 /// A repair that stood its checks, and the guess at its price that it began with.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct Stood {
     pub fit: Fit,
     /// Whether it only holds locks for a few statements: then it is as narrow as can be, whatever share of the classes is left.
     pub is_narrow: bool,
+    /// What it is made of.
+    pub measures: Vec<Proposal>,
 }
 
 /// Whether a repair brings about what the causes lack; the worst comes last.
@@ -45,7 +48,7 @@ pub fn rank(
     passing: u64,
     lack: Lack,
     (most, of_a_kind): (usize, usize),
-) -> Vec<Repair> {
+) -> Vec<Stood> {
     let serialises = |Stood { repair, fit, is_narrow, .. }: &Stood| {
         let is_serial = kept(repair, passing) < SERIAL || leaves_one(repair) && passing > 1;
         // That an order is missing is no excuse for a lock, which brings none about.
@@ -65,9 +68,9 @@ pub fn rank(
         };
         place(a).cmp(&place(b)).then(weight(a, passing).total_cmp(&weight(b, passing)))
     });
-    let mut shown: Vec<Repair> = Vec::new();
+    let mut shown: Vec<Stood> = Vec::new();
     for mut stood in stood {
-        let same = shown.iter().filter(|other| other.kind == stood.repair.kind).count();
+        let same = shown.iter().filter(|other| other.repair.kind == stood.repair.kind).count();
         if shown.len() < most && same < of_a_kind {
             let note = if serialises(&stood) {
                 "hardly any concurrency is left: threads that ran side by side now wait for each other"
@@ -79,7 +82,7 @@ pub fn rank(
                 ""
             };
             stood.repair.notes.extend((!note.is_empty()).then(|| note.to_owned()));
-            shown.push(stood.repair);
+            shown.push(stood);
         }
     }
     shown
@@ -130,6 +133,7 @@ mod tests {
             title: title.to_owned(),
             kind,
             covers: Vec::new(),
+            leaves: Vec::new(),
             diff: String::new(),
             files: Vec::new(),
             checks: Vec::new(),
@@ -141,11 +145,11 @@ mod tests {
             },
             notes: Vec::new(),
         };
-        Stood { repair, price: 0, fit: Fit::Fits, is_narrow: false }
+        Stood { repair, price: 0, fit: Fit::Fits, is_narrow: false, measures: Vec::new() }
     }
 
     fn titles(stood: Vec<Stood>) -> Vec<String> {
-        rank(stood, 10, NO_ORDER, (3, 2)).into_iter().map(|repair| repair.title).collect()
+        rank(stood, 10, NO_ORDER, (3, 2)).into_iter().map(|stood| stood.repair.title).collect()
     }
 
     #[test]
@@ -163,11 +167,14 @@ mod tests {
     fn what_serialises_comes_last_and_says_so() {
         use RepairKind::{MovedStatement, NewLock};
         let both = || vec![stood("serial", MovedStatement, 2, 0), stood("long", NewLock, 30, 10)];
-        let shown = rank(both(), 10, NO_ORDER, (3, 2));
+        let ranked = |stood, lack, most| -> Vec<Repair> {
+            rank(stood, 10, lack, most).into_iter().map(|stood| stood.repair).collect()
+        };
+        let shown = ranked(both(), NO_ORDER, (3, 2));
         assert_eq!([&*shown[0].title, &*shown[1].title], ["long", "serial"]);
         assert_eq!([shown[0].notes.len(), shown[1].notes.len()], [0, 1]);
         // Where an order is missing, that is what a repair has to bring about.
-        let shown = rank(both(), 10, ONLY_ORDER, (3, 2));
+        let shown = ranked(both(), ONLY_ORDER, (3, 2));
         assert_eq!([&*shown[0].title, &*shown[1].title], ["serial", "long"]);
         assert!(shown[0].notes.is_empty());
     }
@@ -181,12 +188,15 @@ mod tests {
             let fixes = Stood { fit: Fit::FixesOrder, ..stood("flag", Order, 11, 10) };
             vec![parts, looks, fixes, stood("lock", NewLock, 20, 10)]
         };
-        let shown = rank(all(), 10, NO_ORDER, (4, 2));
+        let ranked = |lack, most| -> Vec<Repair> {
+            rank(all(), 10, lack, most).into_iter().map(|stood| stood.repair).collect()
+        };
+        let shown = ranked(NO_ORDER, (4, 2));
         let titles: Vec<&str> = shown.iter().map(|repair| &*repair.title).collect();
         assert_eq!(titles, ["lock", "flag", "check", "join"]);
-        let shown = rank(all(), 10, ONLY_ORDER, (3, 2));
+        let shown = ranked(ONLY_ORDER, (3, 2));
         assert_eq!(shown[0].title, "join", "where an order is missing, it is the advice");
-        let shown = rank(all(), 10, Lack { order: true, nothing_else: false }, (4, 2));
+        let shown = ranked(Lack { order: true, nothing_else: false }, (4, 2));
         let last = shown.last().expect("all are shown");
         assert_eq!((&*last.title, last.notes.len()), ("join", 1), "not where only some need one");
     }
@@ -196,8 +206,8 @@ mod tests {
         use RepairKind::{NewLock, Order};
         let narrow = Stood { is_narrow: true, ..stood("narrow", NewLock, 6, 0) };
         let shown = rank(vec![stood("flag", Order, 11, 2), narrow], 10, NO_ORDER, (3, 2));
-        assert_eq!(shown[0].title, "narrow");
-        assert!(shown[0].notes.is_empty());
+        assert_eq!(shown[0].repair.title, "narrow");
+        assert!(shown[0].repair.notes.is_empty());
     }
 
     #[test]
@@ -221,6 +231,7 @@ mod tests {
             complete: true,
             schedules: 9,
             classes: 1,
+            aside: 0,
             left_out: Vec::new(),
             inputs: Vec::new(),
         });

@@ -7,10 +7,11 @@ use unravel_causes::{Allowed, Analysis, allowed_classes};
 use unravel_code::weave;
 use unravel_execute::Limit;
 use unravel_results::{
-    CauseClass, Check, CheckedAs, Meaning, Rejected, Repair, RepairCost, RepairKind,
+    CauseClass, Check, CheckedAs, Meaning, PatchedFile, Rejected, Repair, RepairCost, RepairKind,
 };
-use unravel_trace::{Failure, FailureKind, Input, Place, SiteId, VisibleSet};
+use unravel_trace::{BugId, Failure, FailureKind, Input, Place, SiteId, VisibleSet};
 
+use crate::apart::passed_over;
 use crate::budgets::{
     BEFORE_SHARE, COUNTING, EXHAUSTIVE_SHARE, MOST_REMAINING, NARROW, SAMPLING_SHARE, SPARE,
 };
@@ -47,6 +48,8 @@ pub struct Trials<'b, W: Workshop> {
     pub rejected: Vec<Rejected>,
     /// The causes of failures that measures left.
     remaining: Vec<Analysis>,
+    /// Bugs that are somebody else's.
+    others: Vec<BugId>,
 }
 
 impl<'b, W: Workshop> Trials<'b, W> {
@@ -84,7 +87,13 @@ impl<'b, W: Workshop> Trials<'b, W> {
             found: Vec::new(),
             rejected: Vec::new(),
             remaining: Vec::new(),
+            others: Vec::new(),
         }
+    }
+
+    /// Bugs that are passed over: measures are not for them.
+    pub fn passing_over(self, others: Vec<BugId>) -> Trials<'b, W> {
+        Trials { others, ..self }
     }
 
     pub fn is_over(&self) -> bool {
@@ -112,7 +121,8 @@ impl<'b, W: Workshop> Trials<'b, W> {
                 } else if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
                     let price = cover.iter().map(|candidate| candidate.cost).sum();
                     let (fit, is_narrow) = (self.fit(&cover), is_narrow(&cover, files));
-                    self.found.push(Stood { repair, price, fit, is_narrow });
+                    let measures = cover.into_iter().cloned().collect();
+                    self.found.push(Stood { repair, price, fit, is_narrow, measures });
                 }
             }
             Err(reason) => self.rejected.push(Rejected { title, reason }),
@@ -184,12 +194,12 @@ impl<'b, W: Workshop> Trials<'b, W> {
         let mut checks = Vec::new();
         let mut classes_kept = None;
         if let Some(woven) = woven(&measures, files) {
-            let (check, kept) = self.virtually(&woven)?;
+            let (check, kept) = self.virtually(&woven, files)?;
             checks.push(check);
             classes_kept = kept;
         }
         let reshaped: Vec<String> = measures.iter().flat_map(Measure::reshaped).collect();
-        let (check, meaning) = self.patched(&written, &reshaped)?;
+        let (check, meaning) = self.patched(&written, &reshaped, files)?;
         checks.push(check);
         let mut covers: Vec<usize> = cover.iter().flat_map(|c| c.covers.clone()).collect();
         covers.sort_unstable();
@@ -201,6 +211,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
             title: Self::title(cover),
             kind: measures.iter().map(Measure::kind).max().unwrap_or(RepairKind::Order),
             covers,
+            leaves: Vec::new(),
             diff,
             files,
             checks,
@@ -219,10 +230,11 @@ impl<'b, W: Workshop> Trials<'b, W> {
     fn virtually(
         &mut self,
         woven: &[weave::Measure],
+        files: &Files,
     ) -> Result<(Check, Option<(u64, u64)>), String> {
         let machine = self.workshop.weave(woven);
         let mut machine = machine.map_err(|error| format!("cannot be tried: {error}"))?;
-        match self.explore(&mut machine, CheckedAs::Virtual) {
+        match self.explore(&mut machine, CheckedAs::Virtual, (files, &[])) {
             Explored::Passes(check) => {
                 let kept = self.kept(&mut machine);
                 Ok((check, kept))
@@ -240,6 +252,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
         &mut self,
         written: &Written,
         reshaped: &[String],
+        files: &Files,
     ) -> Result<(Check, Option<Meaning>), String> {
         if !self.limit.may_go_on() {
             return Err(format!("not decided: {}", check::why_over(self.limit)));
@@ -247,7 +260,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
         let machine = self.workshop.compile(&written.files);
         let mut machine =
             machine.map_err(|error| format!("does not compile: {}", complaint(&error)))?;
-        match self.explore(&mut machine, CheckedAs::Patched) {
+        match self.explore(&mut machine, CheckedAs::Patched, (files, &written.files)) {
             Explored::Passes(check) => {
                 let meaning = self.meaning(&mut machine, reshaped);
                 let meaning = meaning
@@ -277,7 +290,13 @@ impl<'b, W: Workshop> Trials<'b, W> {
         Ok(all)
     }
 
-    fn explore(&self, machine: &mut W::Machine, how: CheckedAs) -> Explored {
+    /// Explores what was made of the files, of which these were changed.
+    fn explore(
+        &self,
+        machine: &mut W::Machine,
+        how: CheckedAs,
+        (files, changed): (&Files, &[PatchedFile]),
+    ) -> Explored {
         let Task { effort, time, .. } = self.request;
         // Several candidates have to fit in.
         let effort = Effort {
@@ -285,7 +304,8 @@ impl<'b, W: Workshop> Trials<'b, W> {
             time: effort.time.min(*time / SAMPLING_SHARE),
             ..*effort
         };
-        check::explore_each(machine, how, &self.inputs, &effort, self.limit)
+        let known = passed_over(&self.others, files, changed);
+        check::explore_each(machine, how, (&self.inputs, &known), &effort, self.limit)
     }
 
     fn kept(&self, machine: &mut W::Machine) -> Option<(u64, u64)> {

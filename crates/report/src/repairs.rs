@@ -5,7 +5,7 @@ use unravel_results::{
 };
 
 use crate::words::{count, grouped, listed};
-use crate::{inputs, notes};
+use crate::{file_names, inputs, notes};
 
 /// One sentence: how many repairs there are, or why there is none.
 pub fn headline(repairs: &Repairs) -> String {
@@ -24,6 +24,10 @@ pub fn headline(repairs: &Repairs) -> String {
         (_, 0) => {
             format!("no repair found: {} tried, none stood the checks", count(tried, "candidate"))
         }
+        (_, some) if repairs.are_for_some() => {
+            let bugs = count(repairs.causes.bugs.len() as u64, "bug");
+            format!("no repair found for all {bugs}, but {some} for some of them")
+        }
         (_, some) => format!("{} found, the best first", count(some, "repair")),
     }
 }
@@ -40,6 +44,20 @@ pub fn checked(causes: &Causes, check: &Check) -> String {
     format!("{}{with}", explored(check))
 }
 
+/// Of a repair for one of several bugs, which: `for deadlock at bank.c:14; 3 other bugs are left`.
+pub fn mends(all: &Repairs, repair: &Repair) -> Option<String> {
+    if repair.leaves.is_empty() {
+        return None;
+    }
+    let names = file_names::of_causes(&all.causes);
+    let bugs = all.causes.bugs.iter().enumerate();
+    let mended = bugs.filter(|(number, _)| !repair.leaves.contains(number));
+    let mended: Vec<String> = mended.map(|(_, bug)| names.bug(&bug.id)).collect();
+    let left = repair.leaves.len();
+    let are = if left == 1 { "is" } else { "are" };
+    Some(format!("for {}; {} {are} left", listed(&mended), count(left as u64, "other bug")))
+}
+
 /// `one after another: output, exit code and 5 globals as before`.
 pub fn meaning(meaning: &Meaning) -> String {
     let globals = match meaning.globals {
@@ -54,6 +72,14 @@ fn explored(check: &Check) -> String {
         CheckedAs::Virtual => "virtually",
         CheckedAs::Patched => "patched and compiled",
     };
+    let left = match check.aside {
+        0 => None,
+        1 => Some("1 that fails by a bug that is left".to_owned()),
+        some => Some(format!("{} that fail by bugs that are left", grouped(some))),
+    };
+    if let (true, Some(left)) = (check.complete, &left) {
+        return format!("{how}: all classes of schedules pass but {left}");
+    }
     if check.complete {
         return match check.classes {
             1 => format!("{how}: the only class of schedules passes"),
@@ -68,7 +94,8 @@ fn explored(check: &Check) -> String {
         true => String::new(),
         false => format!(": {}", notes::all_left_out(&check.left_out).join("; ")),
     };
-    format!("{how}: {schedules}, none fails; not all{why}")
+    let but = left.map_or_else(String::new, |left| format!(" but {left}"));
+    format!("{how}: {schedules}, none fails{but}; not all{why}")
 }
 
 /// `4 lines added, 0 removed; keeps 6 of 8 passing classes; longest critical section 3 lines`.
@@ -106,7 +133,8 @@ pub fn cost_in_short(cost: &RepairCost) -> String {
 
 /// What came of the last check: `all 25 interleavings pass`.
 pub fn checked_in_short(causes: &Causes, check: &Check) -> String {
-    if !check.complete || check.how != CheckedAs::Patched || !check.inputs.is_empty() {
+    let is_plain = check.complete && check.how == CheckedAs::Patched && check.aside == 0;
+    if !is_plain || !check.inputs.is_empty() {
         return checked(causes, check);
     }
     match check.classes {

@@ -29,6 +29,9 @@ use page::{Limits, Page};
 
 /// Lines of a brief report of one bug.
 const ONE_SCREEN: usize = 60;
+/// Of these, what is left for a repair and the commands at the end; and for those commands alone.
+const REPAIR_LINES: usize = 22;
+const LAST_LINES: usize = 6;
 /// Narrower terminals get lines that their terminal breaks.
 const NARROWEST: usize = 40;
 
@@ -76,20 +79,49 @@ pub fn explanation(
     style: Style,
     html: Option<&str>,
 ) -> String {
-    let names = FileNames::of_failures(explanation.bugs.iter().map(|bug| &bug.failure));
-    let told = explanation.bugs.iter().filter(|bug| bug.same_cause_as.is_none()).count();
-    let written = |limits: Limits| {
+    let bugs = bugs(explanation, sources, style, explanation.repairs.is_some());
+    let rest = rest(explanation, style, html, bugs.lines().count());
+    bugs + &rest
+}
+
+/// The bugs, which are known before any repair is: a section each. `more` says whether repairs will follow, so that all of it has
+/// room on a screen.
+pub fn bugs(all: &Explanation, sources: &Sources, style: Style, more: bool) -> String {
+    let kept = if more { REPAIR_LINES } else { LAST_LINES };
+    let screen = (ONE_SCREEN - kept) * screens(all);
+    short_enough(all, style, screen, |page| explanation::write_bugs(page, all, sources))
+}
+
+/// What follows the bugs, which took `above` lines: repairs, what was explored, and what to type next.
+pub fn rest(all: &Explanation, style: Style, html: Option<&str>, above: usize) -> String {
+    let screen = (ONE_SCREEN * screens(all)).saturating_sub(above);
+    short_enough(all, style, screen, |page| explanation::write_rest(page, all, html))
+}
+
+/// Bugs that are told in full.
+fn screens(all: &Explanation) -> usize {
+    all.bugs.iter().filter(|bug| bug.same_cause_as.is_none()).count().max(1)
+}
+
+/// A part of a report, with as much shown as there is room for if it is to be brief.
+fn short_enough(
+    all: &Explanation,
+    style: Style,
+    screen: usize,
+    write: impl Fn(&mut Page),
+) -> String {
+    let names = FileNames::of_failures(all.bugs.iter().map(|bug| &bug.failure));
+    let written = |limits: &Limits| {
         let mut page = Page::new(style, names.clone());
-        page.limits = limits;
-        explanation::write(&mut page, explanation, sources, html);
+        page.limits = *limits;
+        write(&mut page);
         page
     };
-    let mut page = written(Limits::ALL[0]);
-    for limits in &Limits::ALL[1..] {
-        if !style.brief || page.lines() <= ONE_SCREEN * told.max(1) {
-            break;
-        }
-        page = written(*limits);
+    let mut tried = Limits::ALL.iter().map(written);
+    let mut page = tried.next().expect("there are limits");
+    while style.brief && page.lines() > screen {
+        let Some(shorter) = tried.next() else { break };
+        page = shorter;
     }
     page.finish()
 }

@@ -266,7 +266,7 @@ fn repairs_have_their_diff_what_was_checked_and_their_cost() {
     assert_eq!(
         document["repairs"][1]["checks"][1],
         json!({
-            "how": "patched", "complete": false, "schedules": 2000, "passing": 700, "left_out": ["parts are missing"],
+            "how": "patched", "complete": false, "schedules": 2000, "passing": 700, "aside": 0, "left_out": ["parts are missing"],
             "inputs": [],
         })
     );

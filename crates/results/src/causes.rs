@@ -117,7 +117,8 @@ pub struct CauseClass {
     pub regions: Vec<CauseRegion>,
     /// An earlier class (its index) with the same regions.
     pub same_regions_as: Option<usize>,
-    /// Failures that these causes lead to: indices of [`Causes::bugs`].
+    /// Failures that these causes lead to, first the one that they account for most (others may come before it and hide it): indices
+    /// of [`Causes::bugs`].
     pub bugs: Vec<usize>,
     /// Inputs with which they do: indices of [`Causes::inputs`].
     pub inputs: Vec<usize>,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use unravel_trace::LeftOut;
+use unravel_trace::{BugId, LeftOut};
 
 use crate::Causes;
 
@@ -21,6 +21,23 @@ pub struct Repairs {
     pub elapsed: Duration,
 }
 
+impl Repairs {
+    /// The best repair of a bug, and its number.
+    pub fn of_bug(&self, bug: &BugId) -> Option<(usize, &Repair)> {
+        let number = self.causes.bugs.iter().position(|known| known.id == *bug);
+        let is_for = |repair: &Repair| match number {
+            Some(number) => !repair.leaves.contains(&number),
+            None => repair.leaves.is_empty(),
+        };
+        self.repairs.iter().enumerate().find(|(_, repair)| is_for(repair))
+    }
+
+    /// Whether no repair is for all bugs: each is for some of them.
+    pub fn are_for_some(&self) -> bool {
+        self.repairs.first().is_some_and(|repair| !repair.leaves.is_empty())
+    }
+}
+
 /// A patch that was checked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Repair {
@@ -29,6 +46,8 @@ pub struct Repair {
     pub kind: RepairKind,
     /// The classes of causes that it makes impossible: indices of [`Causes::classes`].
     pub covers: Vec<usize>,
+    /// Bugs that it does nothing about, where it is for one of several: indices of [`Causes::bugs`].
+    pub leaves: Vec<usize>,
     /// A unified diff that `patch -p1` and `git apply` take.
     pub diff: String,
     /// The patched files as a whole.
@@ -103,7 +122,7 @@ impl fmt::Display for RepairKind {
     }
 }
 
-/// One exploration of a repaired program, in which nothing failed.
+/// One exploration of a repaired program, in which nothing failed but what the repair [leaves](Repair::leaves).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Check {
     pub how: CheckedAs,
@@ -111,6 +130,8 @@ pub struct Check {
     pub complete: bool,
     pub schedules: u64,
     pub classes: u64,
+    /// Schedules that failed by a bug that is left.
+    pub aside: u64,
     /// If not complete: why.
     pub left_out: Vec<LeftOut>,
     /// The inputs with which it was explored: indices of [`Causes::inputs`], if there are any.

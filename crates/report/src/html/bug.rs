@@ -23,7 +23,10 @@ pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &So
     let diagnosis = bug.verdict.diagnosis();
     let names = FileNames::of_failures(all.bugs.iter().map(|bug| &bug.failure));
     let told = all.bugs.iter().position(|bug| bug.same_cause_as.is_none());
-    let repairs = all.repairs.as_ref().filter(|_| told == Some(index));
+    // One for all bugs stands beside the first, else each beside its own.
+    let repairs = all.repairs.as_ref();
+    let repairs = repairs.filter(|repairs| repairs.are_for_some() || told == Some(index));
+    let repair = repairs.and_then(|repairs| Some((repairs, repairs.of_bug(&bug.id)?)));
     let head = html! {
         header {
             @if all.bugs.len() > 1 { p.which { "Bug " (index + 1) " of " (all.bugs.len()) } }
@@ -63,7 +66,7 @@ pub fn section(all: &Explanation, index: usize, bug: &ExplainedBug, sources: &So
                     (facts::found(all, bug))
                 }
             }
-            @if let Some(repairs) = repairs { (repairs::best(repairs, &all.patches)) }
+            @if let Some((repairs, repair)) = repair { (repairs::beside_bug(repairs, repair, &all.patches)) }
             @if let Some(diagnosis) = diagnosis {
                 @let timeline = Timeline::of(diagnosis);
                 (explorer(&timeline, sources))

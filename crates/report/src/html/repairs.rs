@@ -7,12 +7,16 @@ use super::facts;
 use crate::escape::visible;
 use crate::repairs::{self as said, DiffLine};
 
-/// The best repair within the card of a bug: what it changes, how that was checked, how to apply it.
-pub fn best(repairs: &Repairs, patches: &[String]) -> Markup {
-    let Some(repair) = repairs.repairs.first() else { return html! {} };
+/// A repair within the card of its bug: what it changes, how that was checked, how to apply it.
+pub fn beside_bug(
+    repairs: &Repairs,
+    (index, repair): (usize, &Repair),
+    patches: &[String],
+) -> Markup {
     html! {
-        section.best-repair id="repair-1" {
+        section.best-repair id=(format!("repair-{}", index + 1)) {
             h3 { "Repair: " (visible(&repair.title)) }
+            @if let Some(whose) = said::mends(repairs, repair) { p { (visible(&whose)) "." } }
             (diff(&repair.diff))
             p.evidence {
                 @if let Some(check) = repair.checks.last() {
@@ -22,7 +26,7 @@ pub fn best(repairs: &Repairs, patches: &[String]) -> Markup {
                 (said::cost_in_short(&repair.cost)) "."
             }
             @for note in &repair.notes { p.evidence { "Note: " (visible(note)) "." } }
-            @if let Some(patch) = patches.first() { (facts::command(&said::apply_command(repair, patch))) }
+            @if let Some(patch) = patches.get(index) { (facts::command(&said::apply_command(repair, patch))) }
         }
     }
 }
@@ -32,10 +36,11 @@ pub fn others(repairs: &Repairs, patches: &[String]) -> Markup {
     html! {
         section.overview.repairs-found aria-label="Repairs" {
             p.verdict { (visible(&said::headline(repairs))) }
-            @if !repairs.repairs.is_empty() { p { a href="#repair-1" { "The best" } " stands beside its bug." } }
+            @if repairs.are_for_some() { p { "Each stands beside its bug." } }
+            @else if !repairs.repairs.is_empty() { p { a href="#repair-1" { "The best" } " stands beside its bug." } }
             @if !repairs.notes.is_empty() { ul.notes { @for note in &repairs.notes { li { (visible(note)) } } } }
         }
-        @for (index, repair) in repairs.repairs.iter().enumerate().skip(1) {
+        @for (index, repair) in repairs.repairs.iter().enumerate().skip(1).filter(|_| !repairs.are_for_some()) {
             (section(repairs, index, repair, patches.get(index)))
         }
         (rejected(repairs))
@@ -56,12 +61,14 @@ pub fn sections(repairs: &Repairs, patches: &[String]) -> Markup {
 }
 
 fn section(all: &Repairs, index: usize, repair: &Repair, patch: Option<&String>) -> Markup {
-    let certain = !repair.checks.is_empty() && repair.checks.iter().all(|check| check.complete);
+    let is_whole = |check: &unravel_results::Check| check.complete && check.aside == 0;
+    let certain = !repair.checks.is_empty() && repair.checks.iter().all(is_whole);
     html! {
         article.card.repair id=(format!("repair-{}", index + 1)) {
             header {
                 p.which { "Repair " (index + 1) " of " (all.repairs.len()) }
                 h2 { (visible(&repair.title)) }
+                @if let Some(whose) = said::mends(all, repair) { p { (visible(&whose)) "." } }
                 p.trust {
                     span.chip { (repair.kind) }
                     @if certain { " " span.chip.sure { "every class of schedules passes" } }

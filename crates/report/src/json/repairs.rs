@@ -39,6 +39,8 @@ pub struct Repair {
     pub kind: String,
     /// The classes of causes that it makes impossible, as indices of `causes.classes`.
     pub covers: Vec<u64>,
+    /// Bugs that it does nothing about, as indices of `causes.bugs`; empty unless it is for one of several.
+    pub leaves: Vec<u64>,
     /// A unified diff that `patch -p1` and `git apply` take.
     pub diff: String,
     /// The patched files as a whole.
@@ -94,7 +96,7 @@ pub struct PatchedFile {
     pub text: String,
 }
 
-/// One exploration of a repaired program, in which nothing failed.
+/// One exploration of a repaired program, in which nothing failed but what the repair leaves.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     pub how: CheckedAs,
@@ -102,8 +104,10 @@ pub struct Check {
     pub complete: bool,
     /// Schedules executed.
     pub schedules: u64,
-    /// Classes of schedules, all of which pass. (In an exploration that is not complete: those that were seen.)
+    /// Classes of schedules, all of which pass, but for those of `aside`. (In an exploration that is not complete: those that were seen.)
     pub passing: u64,
+    /// Schedules that failed by a bug that the repair leaves.
+    pub aside: u64,
     /// What was not explored, in words.
     pub left_out: Vec<String>,
     /// The inputs with which it was explored, as indices of the `inputs` of the causes. One with which every schedule fails is no
@@ -178,6 +182,7 @@ impl From<&results::Repair> for Repair {
             title: repair.title.clone(),
             kind: kind_name(repair.kind),
             covers: repair.covers.iter().map(|index| *index as u64).collect(),
+            leaves: repair.leaves.iter().map(|index| *index as u64).collect(),
             diff: repair.diff.clone(),
             files: repair.files.iter().map(file).collect(),
             checks: repair.checks.iter().map(Check::from).collect(),
@@ -207,6 +212,7 @@ impl From<&results::Check> for Check {
             complete: check.complete,
             schedules: check.schedules,
             passing: check.classes,
+            aside: check.aside,
             left_out: notes::all_left_out(&check.left_out),
             inputs: check.inputs.iter().map(|number| *number as u64).collect(),
         }

@@ -22,7 +22,7 @@ pub fn bug(
     places: &mut Places<'_>,
 ) -> Finding {
     let diagnosis = bug.verdict.diagnosis();
-    let best = explanation.repairs.as_ref().and_then(|known| known.repairs.first());
+    let best = explanation.repairs.as_ref().and_then(|known| known.of_bug(&bug.id));
     Finding {
         message: message(&text(explanation, bug, names)),
         related_locations: related(bug, places),
@@ -34,8 +34,10 @@ pub fn bug(
             description: message("trace with the failing schedule, for 'unravel replay'"),
             artifact_location: ArtifactLocation { uri: uri(&bug.trace), index: None },
         }],
-        // Nothing fails in a repaired program, so the best repair is one of every bug.
-        fixes: best.and_then(|repair| fix::fix(repair, places.sources())).into_iter().collect(),
+        fixes: best
+            .and_then(|(_, repair)| fix::fix(repair, places.sources()))
+            .into_iter()
+            .collect(),
         properties: properties(bug, names),
         ..finding(bug.id.kind, shown_at(bug), places)
     }

@@ -1,4 +1,5 @@
-//! An explanation: a section a bug, then all causes and the best repair, what was explored, and what to type next.
+//! An explanation: a section a bug, then all causes and the best repair, what was explored, and what to type next. The bugs
+//! are shown while repairs are looked for.
 //!
 //! What a person sees last in a terminal is what they see first, so the summary and the commands end the report. A repair
 //! is against the causes of all bugs, so it follows the last of them.
@@ -13,11 +14,10 @@ use crate::source::Sources;
 use crate::words::count;
 use crate::{deviations, evidence};
 
-/// `page` is where the HTML report is.
-pub fn write(page: &mut Page, all: &Explanation, sources: &Sources, html: Option<&str>) {
-    let several = all.bugs.len() > 1;
+/// A section a bug.
+pub fn write_bugs(page: &mut Page, all: &Explanation, sources: &Sources) {
     for (index, bug) in all.bugs.iter().enumerate() {
-        if several {
+        if all.bugs.len() > 1 {
             if index > 0 {
                 page.blank();
             }
@@ -26,9 +26,13 @@ pub fn write(page: &mut Page, all: &Explanation, sources: &Sources, html: Option
         }
         section(page, all, bug, sources);
     }
+}
+
+/// The rest. `html` is where the HTML report is.
+pub fn write_rest(page: &mut Page, all: &Explanation, html: Option<&str>) {
     let told = all.bugs.iter().filter(|bug| bug.same_cause_as.is_none()).count();
     if let Some(repairs) = &all.repairs {
-        if several && (told > 1 || !page.style.brief) {
+        if all.bugs.len() > 1 && (told > 1 || !page.style.brief) {
             page.blank();
             page.rule("All bugs");
         }

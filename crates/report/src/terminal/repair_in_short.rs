@@ -21,7 +21,14 @@ pub fn write(page: &mut Page, repairs: &Repairs, patches: &[String]) {
         Some((best, others)) => {
             page.section(&format!("Repair: {}", best.kind));
             section(page, repairs, best, patches.first());
-            if !others.is_empty() {
+            let is_for_some = repairs.are_for_some();
+            for (repair, patch) in others.iter().zip(patches.iter().skip(1)).filter(|_| is_for_some)
+            {
+                let whose = said::mends(repairs, repair).unwrap_or_default();
+                page.prose("  ", &format!("{} ({whose})", repair.title), Tone::Plain);
+                page.row("apply", &said::apply_command(repair, patch));
+            }
+            if !others.is_empty() && !is_for_some {
                 let others = count(others.len() as u64, "more repair");
                 page.row("more", &format!("{}   ({others})", causes.command));
             }
@@ -42,6 +49,9 @@ pub fn write(page: &mut Page, repairs: &Repairs, patches: &[String]) {
 
 fn section(page: &mut Page, all: &Repairs, repair: &Repair, patch: Option<&String>) {
     page.prose("  ", &repair.title, Tone::Plain);
+    if let Some(whose) = said::mends(all, repair) {
+        page.prose("  ", &whose, Tone::Strong);
+    }
     changes(page, repair, patch);
     // A patch that was compiled and explored says more than one that was tried in the machine.
     if let Some(check) = repair.checks.last() {

@@ -93,6 +93,9 @@ fn listed(page: &mut Page, causes: &Causes) {
 
 fn section(page: &mut Page, all: &Repairs, repair: &Repair, patch: Option<&String>) {
     page.prose("", &repair.title, Tone::Strong);
+    if let Some(whose) = said::mends(all, repair) {
+        page.prose("", &whose, Tone::Strong);
+    }
     page.blank();
     for (kind, text) in said::diff_lines(&repair.diff) {
         let tone = tone(kind);

@@ -259,6 +259,7 @@ pub fn repaired() -> (Repairs, Sources) {
         complete,
         schedules: 2000,
         classes,
+        aside: 0,
         left_out: if complete { vec![] } else { vec![LeftOut::PartsMissing] },
         inputs: vec![],
     };
@@ -266,6 +267,7 @@ pub fn repaired() -> (Repairs, Sources) {
         title: "a new mutex around bank.c:5 to 6 and bank.c:10 to 11".into(),
         kind: RepairKind::NewLock,
         covers: vec![0, 1],
+        leaves: vec![],
         diff: "--- a/src/bank.c\n+++ b/src/bank.c\n@@ -4,4 +4,6 @@\n void *first(void *arg) {\n+\tpthread_mutex_lock(&unravel_mutex);\n   x = 0;\n-  y = 0; // slow\n+  y = 0;\n+\tpthread_mutex_unlock(&unravel_mutex);\n }\n".into(),
         files: vec![PatchedFile { path: FILE.into(), text: "int x;\n".into() }],
         checks: vec![check(CheckedAs::Virtual, true, 12), check(CheckedAs::Patched, true, 9)],
