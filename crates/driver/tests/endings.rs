@@ -278,6 +278,12 @@ fn several_modules_and_objects_of_others() {
             || names.iter().filter(|n| n.starts_with("helper")).count() < 2,
         "{names:?}"
     );
+    // A source without a function has nothing to record, and is linked all the same.
+    let parts = ["parts_main.c", "parts_other.c", "parts_data.c"].map(source);
+    let [main, other, data] = parts.each_ref().map(String::as_str);
+    for level in ["-O0", "-O2"] {
+        recorded(&build_plain(&[level, main, other, data]), &[]);
+    }
     // The other half by another compiler: it is entered and left by marks.
     let object = built.folder.path().join("foreign.o");
     let object = object.to_str().expect("plain");

@@ -118,8 +118,16 @@ pub fn emit(
         }
     }
     emitter.register(module);
+    let log = emitter.log;
     drop(emitter);
     module.run(c"function(mem2reg)")?;
+    // A hidden variable that nothing uses still gets a symbol, which is then none of a thread's and cannot be linked.
+    // SAFETY: the module's own variable, which nothing uses.
+    unsafe {
+        if LLVMGetFirstUse(log).is_null() {
+            LLVMDeleteGlobal(log);
+        }
+    }
     module.verify("instrumenting")
 }
 
