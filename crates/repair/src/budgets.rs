@@ -59,6 +59,8 @@ unravel_trace::budgets! {
     THREAD_PAST_THREAD: u64 = 45;
     /// The same where the threads only disturb each other: they no longer run at the same time, so it is the last thing to do.
     DISTURBED_THREAD: u64 = 95;
+    /// Announcements before a write that are tried behind it.
+    MOST_ANNOUNCING: usize = 3;
     /// Moves of one class.
     MOST_MOVES: usize = 12;
 
