@@ -51,6 +51,8 @@ unravel_trace::budgets! {
 
     /// What a move costs, by how much it takes from the program.
     PAST_OWN: u64 = 36;
+    /// What comes too early is put behind what it announces: what people write.
+    ANNOUNCED: u64 = 8;
     /// Looking before it goes wrong is seldom a repair.
     PAST_CHECK: u64 = 80;
     /// Price of a move past the creation or the join of a thread.

@@ -614,7 +614,10 @@ fn name(trace: &Trace, index: usize) -> String {
     if let EventKind::Descriptor { name } = &trace.events[index].kind {
         return name.clone();
     }
-    trace.events[index].kind.location().map_or(String::new(), |at| trace.location(at).name.clone())
+    trace.events[index]
+        .kind
+        .location()
+        .map_or(String::new(), |at| trace.location(at).shown().to_owned())
 }
 
 fn reads(kind: &EventKind) -> bool {

@@ -3,7 +3,7 @@
 use unravel_results::Pattern;
 use unravel_trace::{
     Event, EventKind, FailureKind, LocationId, Mark, Shield, ThreadId, ThreadName, Trace, Value,
-    Verb,
+    Verb, shown_name,
 };
 
 use super::naming::writes;
@@ -14,7 +14,8 @@ use crate::failing::Failing;
 use crate::pattern::Words;
 
 pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
-    let Wanted { first, then, object, .. } = wanted;
+    let Wanted { first, then, .. } = wanted;
+    let object = shown_name(&wanted.object);
     let pattern = pattern(failing, wanted);
     let what = if object.is_empty() { String::new() } else { format!(" {object}") };
     let (here, there) = (then.place.short(), first.place.short());
@@ -83,6 +84,14 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
                 first.thread
             ),
             format!("join {} before {here}", first.thread),
+        ),
+        Pattern::EarlyUse if is_next_phase(wanted) => (
+            format!("{} before {} at {there}", did(then), verb_of(first, &what)),
+            format!(
+                "{there} in {} has to come before {here} in {}, and both run {}: let all of them wait for each other between the two, at \
+                 a barrier",
+                first.thread, then.thread, then.place.function
+            ),
         ),
         Pattern::EarlyUse => (
             format!("{} before {} at {there}", did(then), verb_of(first, &what)),
@@ -187,7 +196,7 @@ pub fn announced_by_some(
     let writer = trace.thread_name(trace.events[flag.written].thread).clone();
     runs.iter().any(|run| comes_later(run)).then(|| {
         let first = End { thread: writer, ..late.clone() };
-        flag.words(failing, &first, early, object)
+        flag.words(failing, &first, early, shown_name(object))
     })
 }
 
@@ -237,7 +246,7 @@ impl Flag {
         let event = &trace.events[self.read];
         let is_posted = matches!(trace.events[self.written].kind, EventKind::SemPost { .. });
         let (tells, sees) = if is_posted { ("posts", "gets past") } else { ("writes", "sees") };
-        let flag = event.kind.location().map_or("it", |at| &trace.location(at).name);
+        let flag = event.kind.location().map_or("it", |at| trace.location(at).shown());
         let place = |index: usize| trace.place(&trace.events[index]);
         let at = |index: usize| {
             place(index).map_or_else(String::new, |at| format!(" at {}", at.short()))
@@ -343,6 +352,16 @@ fn gives_away_local(failing: &Failing, wanted: &Wanted) -> bool {
             *trace.thread_name(event.thread) == failing.failure.thread
                 && matches!(&event.kind, EventKind::Read { at: from, value: got } if from == at && got == value)
         })
+}
+
+/// Whether two threads of one kind come to both ends, one after the other.
+fn is_next_phase(wanted: &Wanted) -> bool {
+    let (first, then) = (&wanted.first.place, &wanted.then.place);
+    let related = wanted.first.thread.is_ancestor_of(&wanted.then.thread)
+        || wanted.then.thread.is_ancestor_of(&wanted.first.thread);
+    !related
+        && (&first.file, &first.function) == (&then.file, &then.function)
+        && first.line < then.line
 }
 
 /// Whether what a thread reads is a variable of who created it, by the address that it was given: it reads nothing of what was

@@ -197,7 +197,7 @@ fn told(trace: &Trace, missed: &Missed) -> Option<Words> {
     let used: &Place = missed.used.and_then(place).unwrap_or(wait);
     let value = written(&trace.events[missed.taker].kind)?;
     let (me, other) = (thread(missed.wake), thread(missed.taker));
-    let what = &trace.location(missed.at).name;
+    let what = trace.location(missed.at).shown();
     let (waits, takes, goes_on) = (wait.short(), taken.short(), used.short());
     let sentence = match missed.is_back {
         true => format!(

@@ -15,7 +15,7 @@ use unravel_trace::{ThreadName, Verb};
 
 use super::{MOST_ORDERS, Proposal};
 use crate::budgets::{
-    DISTURBED_THREAD, MOST_ANNOUNCING, MOST_MOVES, PAST_CHECK, PAST_OWN, PAST_THREAD,
+    ANNOUNCED, DISTURBED_THREAD, MOST_ANNOUNCING, MOST_MOVES, PAST_CHECK, PAST_OWN, PAST_THREAD,
     THREAD_PAST_THREAD,
 };
 use crate::graph::Graph;
@@ -69,7 +69,7 @@ fn own_order(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move, u6
             let is_looking = is_check(source, &earlier) || is_check(source, &later);
             let cost = if is_looking { PAST_CHECK } else { PAST_OWN };
             if earlier.bytes.start < later.bytes.start {
-                moves.extend(exchange(&one.file, source, &later, &earlier, cost));
+                moves.extend(own_exchange(&one.file, source, &later, &earlier, cost));
             }
         }
     }
@@ -92,10 +92,31 @@ fn announcements(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move
             let announcing = before.filter(|earlier| source.announces(earlier));
             for announcing in announcing.take(MOST_ANNOUNCING) {
                 if let Some((earlier, later)) = source.siblings(&announcing, &written) {
-                    moves.extend(exchange(&place.file, source, &later, &earlier, PAST_OWN));
+                    moves.extend(own_exchange(&place.file, source, &later, &earlier, ANNOUNCED));
                 }
             }
         }
+    }
+    moves
+}
+
+/// The same for two statements of one thread: plain ones race on, in whatever order they are.
+fn own_exchange(
+    file: &str,
+    source: &Source,
+    later: &Region,
+    earlier: &Region,
+    cost: u64,
+) -> Vec<(Move, u64)> {
+    let is_plain = |region: &Region| {
+        source.calls(region.bytes.clone()).is_empty()
+            && source.atomic_accesses(region.bytes.clone()).is_empty()
+    };
+    let leaves_race = is_plain(later) && is_plain(earlier);
+    let cost = if leaves_race { cost.max(PAST_OWN) } else { cost };
+    let mut moves = exchange(file, source, later, earlier, cost);
+    for (change, _) in &mut moves {
+        change.leaves_race = leaves_race;
     }
     moves
 }
