@@ -166,6 +166,15 @@ mod tests {
     }
 
     #[test]
+    fn what_leaves_a_race_comes_after_what_keeps_others_out() {
+        use RepairKind::{MovedStatement, NewLock};
+        let moved = Stood { fit: Fit::LeavesRace, ..stood("moved", MovedStatement, 2, 10) };
+        let shown = rank(vec![moved, stood("lock", NewLock, 6, 8)], 10, NO_ORDER, (3, 2));
+        assert_eq!([&*shown[0].title, &*shown[1].title], ["lock", "moved"]);
+        assert_eq!([shown[0].notes.len(), shown[1].notes.len()], [0, 1]);
+    }
+
+    #[test]
     fn what_serialises_comes_last_and_says_so() {
         use RepairKind::{MovedStatement, NewLock};
         let both = || vec![stood("serial", MovedStatement, 2, 0), stood("long", NewLock, 30, 10)];

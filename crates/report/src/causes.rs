@@ -18,8 +18,8 @@ pub fn headline(causes: &Causes) -> String {
     match causes.verdict {
         CausesVerdict::NothingFails => nothing_fails(causes),
         CausesVerdict::Sequential if lends_local(causes) => {
-            "fails under every schedule tried: a thread uses a local variable of another, whose function returns without waiting; on a \
-             real machine that thread may be faster"
+            "fails in every class of schedules that was explored: a thread uses a local variable of another, whose function returns \
+             without waiting for it; how far the thread gets before that is not explored"
                 .to_owned()
         }
         CausesVerdict::Sequential if extent.is_complete() => {
@@ -52,7 +52,7 @@ pub fn headline(causes: &Causes) -> String {
 /// that no schedule shows a thread that comes before it.
 fn lends_local(causes: &Causes) -> bool {
     let is_lent =
-        |failure: &Failure| failure.kind == FailureKind::DeadStack && failure.thread.0.len() > 1;
+        |failure: &Failure| failure.kind == FailureKind::DeadStack && !failure.thread.0.is_empty();
     !causes.bugs.is_empty() && causes.bugs.iter().all(|bug| is_lent(&bug.failure))
 }
 

@@ -324,3 +324,17 @@ impl Trace {
         &self.threads[id.index()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_ends_where_a_library_begins() {
+        assert_eq!(shown_name("belt.parcels._M_impl._M_start._M_cur"), "belt.parcels");
+        assert_eq!(shown_name("this->_M_impl"), "this");
+        assert_eq!(shown_name("q->head.next"), "q->head.next");
+        assert_eq!(shown_name("s._count"), "s._count");
+        assert_eq!(shown_name("_M_impl"), "_M_impl");
+    }
+}
