@@ -3,7 +3,7 @@
 //! The numbers are those of ConcBugAssist's table 5.2.
 
 use unravel_results::{CausalOrder, Cause, CauseClass, Causes, CausesVerdict, Extent, Participant};
-use unravel_trace::{Failure, FailureKind, SourceLine, ThreadName, Verb};
+use unravel_trace::{Failure, SourceLine, ThreadName, Verb};
 
 use crate::words::{count, grouped, listed};
 use crate::{FileNames, file_names, inputs, notes};
@@ -17,11 +17,6 @@ pub fn headline(causes: &Causes) -> String {
     let all = extent.passing + extent.failing;
     match causes.verdict {
         CausesVerdict::NothingFails => nothing_fails(causes),
-        CausesVerdict::Sequential if lends_local(causes) => {
-            "fails in every class of schedules that was explored: a thread uses a local variable of another, whose function returns \
-             without waiting for it; how far the thread gets before that is not explored"
-                .to_owned()
-        }
         CausesVerdict::Sequential if extent.is_complete() => {
             let with = inputs::with_which(causes, &sequential(causes));
             let with = with.map_or_else(String::new, |with| format!("{with} it "));
@@ -46,14 +41,6 @@ pub fn headline(causes: &Causes) -> String {
             ),
         },
     }
-}
-
-/// Whether all that fails is a thread that uses a local variable of another. The return of a function is no point of a schedule, so
-/// that no schedule shows a thread that comes before it.
-fn lends_local(causes: &Causes) -> bool {
-    let is_lent =
-        |failure: &Failure| failure.kind == FailureKind::DeadStack && !failure.thread.0.is_empty();
-    !causes.bugs.is_empty() && causes.bugs.iter().all(|bug| is_lent(&bug.failure))
 }
 
 /// The headline without the word for a class: `28 of all 53 interleavings fail (with this input)`.
