@@ -11,10 +11,11 @@
 //! `stretches.rs`, `orders.rs` and `environment.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` (with `samples.rs`) and
 //! `ordering.rs` find pattern and words; `joins.rs` is about several threads that nobody waits for; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
 //! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled, `recheck.rs` about a condition that nobody
-//! looks at again: there the failing run itself is the evidence.
+//! looks at again, `destruction.rs` about virtual calls on what is half destroyed: there the failing run itself is the evidence.
 
 mod blocked;
 mod checks;
+mod destruction;
 mod ended;
 mod environment;
 mod ground;
@@ -75,7 +76,8 @@ pub fn explain(
         return Verdict::Said;
     }
     let shown = recheck::missed(failing, relevance, ground.extents())
-        .or_else(|| environment::not_acquired(failing, passing));
+        .or_else(|| environment::not_acquired(failing, passing))
+        .or_else(|| destruction::describe(failing));
     if let Some(words) = shown {
         put(cause, words, Evidence::Shown);
         return Verdict::Said;
@@ -113,7 +115,10 @@ pub fn explain(
         // It needs time to run out: the order of what follows is not to blame.
         _ if timed => scene.by_environment(&mut trials, cause),
         FailureKind::UseAfterFree | FailureKind::DeadStack | FailureKind::SyncMisuse => {
-            scene.by_order(&mut trials, cause)
+            // That something is given back or lent too early is told first; whatever else comes in a wrong order may be a
+            // stretch that was interrupted.
+            let candidates = orders::candidates(failing, cause, passing);
+            scene.ordered(&mut trials, candidates, orders::Wanted::gives_back)
         }
         _ => None,
     };
@@ -220,12 +225,13 @@ fn kept_order(wanted: &orders::Wanted) -> Kept {
     Kept { shield: wanted.shield, from, to }
 }
 
-/// The shortest stretch inside of one that keeps the failure away, if it does so, too.
+/// The shortest stretch inside of one that keeps the failure away, if it does so, too; and lets no other come, if that does not.
 fn narrower(
     trials: &mut Trials<'_>,
     stretch: &Stretch,
     candidates: &[Stretch],
     kept: &[Shield],
+    is_clean: bool,
 ) -> Option<(Stretch, Trial)> {
     let is_inside = |other: &&Stretch| {
         other.begin >= stretch.begin
@@ -240,7 +246,8 @@ fn narrower(
         let shields = [kept, &[other.shield]].concat();
         let is_promising = trials.may_go_on() && trials.quickly(&shields).is_promising();
         let trial = is_promising.then(|| trials.thoroughly(&shields))?;
-        trial.is_gone().then(|| (other.clone(), trial))
+        let is_enough = if is_clean { trial.is_clean() } else { trial.is_gone() };
+        is_enough.then(|| (other.clone(), trial))
     })
 }
 
@@ -284,6 +291,8 @@ impl Scene<'_> {
         accept: fn(&Stretch) -> bool,
     ) -> Option<(Vec<Stretch>, Trial)> {
         let mut best: Option<(Stretch, Trial)> = None;
+        // Without this failure, but with others that come in its place.
+        let mut unclean: Option<(Stretch, Trial)> = None;
         // Who called is known of the failing run alone.
         let (none, own) = (Calls::default(), std::ptr::eq(run, &self.run));
         let calls = if own { &self.failing.calls } else { &none };
@@ -300,16 +309,25 @@ impl Scene<'_> {
             let mut trial = trials.quickly(&shields);
             if trial.is_promising() {
                 trial = trials.thoroughly(&shields);
-                if trial.is_gone() {
-                    let narrow = narrower(trials, stretch, &candidates, kept);
+                if trial.is_clean() {
+                    let narrow = narrower(trials, stretch, &candidates, kept, true);
                     let (stretch, trial) = narrow.unwrap_or_else(|| (stretch.clone(), trial));
                     return Some((vec![stretch], trial));
+                }
+                if trial.is_gone() {
+                    unclean.get_or_insert((stretch.clone(), trial));
+                    continue;
                 }
             }
             if trial.follows && best.as_ref().is_none_or(|(_, other)| trial.share() < other.share())
             {
                 best = Some((stretch.clone(), trial));
             }
+        }
+        if let Some((stretch, trial)) = unclean {
+            let narrow = narrower(trials, &stretch, &candidates, kept, false);
+            let (stretch, trial) = narrow.unwrap_or((stretch, trial));
+            return Some((vec![stretch], trial));
         }
         // Rarer, but not gone: the same can happen elsewhere.
         let (stretch, trial) = best.filter(|(_, trial)| trial.helps() && left > 1)?;
@@ -371,7 +389,7 @@ impl Scene<'_> {
             return None;
         }
         let joined = trials.passing_trace(&shields);
-        let words = wanted.words(self.trace(), joined.as_ref());
+        let words = wanted.words(self.failing, joined.as_ref(), self.passing);
         let kept = Kept {
             shield: shields[0],
             from: wanted.late.place.clone(),

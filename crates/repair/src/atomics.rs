@@ -6,12 +6,14 @@
 //! the change now: whether that matters, the checks find out. All operations are sequentially consistent, whatever order the
 //! program had asked for.
 
+mod outcome;
 mod spelling;
 
 use std::ops::Range;
 
 use crate::rewrite::{Deed, Edit};
 use crate::source::{Act, AtomicAccess, Family, Operation, Source, Test, TestKind, TwoSteps, Way};
+pub use outcome::by_outcome;
 use spelling::{Spelling, spaced};
 
 /// Where a condition is broken into two lines.

@@ -58,6 +58,8 @@ unravel_trace::budgets! {
 
     /// What a move costs, by how much it takes from the program.
     PAST_OWN: u64 = 36;
+    /// What comes too early is put behind what it announces: what people write.
+    ANNOUNCED: u64 = 8;
     /// Looking before it goes wrong is seldom a repair.
     PAST_CHECK: u64 = 80;
     /// Price of a move past the creation or the join of a thread.
@@ -66,6 +68,8 @@ unravel_trace::budgets! {
     THREAD_PAST_THREAD: u64 = 45;
     /// The same where the threads only disturb each other: they no longer run at the same time, so it is the last thing to do.
     DISTURBED_THREAD: u64 = 95;
+    /// Announcements before a write that are tried behind it.
+    MOST_ANNOUNCING: usize = 3;
     /// Moves of one class.
     MOST_MOVES: usize = 12;
 

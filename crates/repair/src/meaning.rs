@@ -5,7 +5,7 @@
 //! program did before in runs that passed: exit code, lines of output in whatever order, objects left on the heap, final values of
 //! its own globals. What it does now it must have done in some of those. What differs from run to run before is not compared.
 //! If the program passes with its threads one after another (in random orders), only those runs count: among all the others
-//! there is one for almost every way to do less.
+//! there is one for almost every way to do less. Where it failed in just the order that is looked at, all count.
 //!
 //! *Not looked at*: what is on the heap, other files, inputs that were not tried. A program that hardly ever passes one cannot compare.
 
@@ -24,6 +24,8 @@ pub struct Before {
     /// What it does with its threads one after another, and in all runs.
     sequential: Done,
     all: Done,
+    /// Whether it fails with its threads one after another, the eldest first and the youngest.
+    fails: [bool; 2],
 }
 
 /// What is done in several runs.
@@ -96,7 +98,11 @@ impl Before {
                     &mut random
                 }
             };
-            if let Some(seen) = seen(&mut lab, by) {
+            let seen = seen(&mut lab, by);
+            if let Some(fails) = before.fails.get_mut(number as usize) {
+                *fails = seen.is_none();
+            }
+            if let Some(seen) = seen {
                 if is_sequential {
                     before.sequential.add(&seen);
                 }
@@ -125,9 +131,11 @@ impl Before {
         let mut meaning = Meaning { runs: 0, before: known.runs, globals: 0 };
         let mut lab = laboratory(machine, input, limit);
         let orders: [&mut dyn Scheduler; 2] = [&mut RunToBlock, &mut YoungestFirst];
-        for by in orders {
+        for (by, fails) in orders.into_iter().zip(self.fails) {
             let Some(seen) = seen(&mut lab, by) else { continue };
             meaning.runs += 1;
+            // What comes of an order that failed before was never seen in that order.
+            let known = if fails { &self.all } else { known };
             meaning.globals = self.matches(known, &seen, reshaped)?;
         }
         Ok((meaning.runs > 0).then_some(meaning))

@@ -11,6 +11,8 @@ pub struct Move {
     pub of: Stretch,
     /// Whether threads that only disturbed each other no longer run at the same time.
     pub parts_threads: bool,
+    /// Whether other threads still look at what it moves without anything that orders them.
+    pub leaves_race: bool,
     /// Both in their own words, shortened.
     words: (String, String),
 }
@@ -27,7 +29,7 @@ const MOST_CHARS: usize = 40;
 impl Move {
     pub fn new(what: Stretch, side: Side, of: Stretch, source: &Source) -> Move {
         let words = (words(&what, source), words(&of, source));
-        Move { what, side, of, parts_threads: false, words }
+        Move { what, side, of, parts_threads: false, leaves_race: false, words }
     }
 
     /// What it does, in half a sentence.

@@ -10,6 +10,7 @@ mod handover;
 mod joins;
 mod lock_order;
 mod moved;
+mod outcomes;
 mod publications;
 mod signalling;
 mod timeouts;
@@ -55,6 +56,7 @@ pub fn propose(analysis: &Analysis, files: &mut Files) -> Vec<Proposal> {
         candidates.extend(unlocks::unlocks(index, class, analysis, files));
         candidates.extend(joins::missing_joins(index, class, analysis, files));
         candidates.extend(moved::moves(index, class, analysis, files));
+        candidates.extend(outcomes::outcomes(index, class, analysis, files));
         candidates.extend(generation::generations(index, class, analysis, files));
         candidates.extend(publications::publications(index, class, analysis, files));
         candidates.extend(timeouts::timeouts(index, class, analysis, files));
@@ -111,8 +113,15 @@ fn sections_alone(classes: &[CauseClass], analysis: &Analysis, files: &mut Files
         }
         for cause in class.causes.iter().take(MOST_CAUSES) {
             for thread in spots(cause, analysis).into_iter().filter(|thread| thread.len() > 1) {
+                // Two events that belong together may be in one function, whose callers do the rest.
+                let pairs: Vec<Stretch> = thread
+                    .windows(2)
+                    .filter(|_| thread.len() > 2)
+                    .filter_map(|pair| stretches(pair, files).into_iter().next())
+                    .collect();
                 let widths = stretches(&thread, files).into_iter().take(WIDTHS);
-                candidates.extend(widths.enumerate().map(|(width, stretch)| {
+                let widths = pairs.into_iter().map(|pair| (0, pair)).chain(widths.enumerate());
+                candidates.extend(widths.map(|(width, stretch)| {
                     let cost = 24 + 2 * stretch.region.statements as u64 + 15 * width as u64;
                     let measure =
                         Measure::Exclude { stretches: vec![stretch], lock: LockChoice::New };

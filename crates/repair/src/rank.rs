@@ -26,6 +26,8 @@ pub enum Fit {
     Fits,
     /// Threads have to be kept apart, and it says which comes first besides.
     FixesOrder,
+    /// It changes the order of plain accesses, which others still come between.
+    LeavesRace,
     /// Others wait until the check that fails is over: it may never see what it is for.
     LooksFirst,
     /// Threads have to be kept apart, and it keeps them from running at the same time at all.
@@ -57,6 +59,7 @@ pub fn rank(
     };
     let fixes_order = |stood: &Stood| !lack.order && stood.fit == Fit::FixesOrder;
     let looks_first = |stood: &Stood| stood.fit == Fit::LooksFirst;
+    let leaves_race = |stood: &Stood| stood.fit == Fit::LeavesRace;
     let keeps_little =
         |stood: &Stood| !lack.order && !stood.is_narrow && kept(&stood.repair, passing) < LITTLE;
     stood.sort_by(|a, b| {
@@ -64,7 +67,8 @@ pub fn rank(
             let is_serial = serialises(stood);
             // A lock that leaves little is better than a thread that has to end before another begins.
             let parts = is_serial && stood.fit == Fit::PartsThreads;
-            (is_serial, parts, looks_first(stood), fixes_order(stood), keeps_little(stood))
+            let is_late = [looks_first(stood), fixes_order(stood), leaves_race(stood)];
+            (is_serial, parts, is_late, keeps_little(stood))
         };
         place(a).cmp(&place(b)).then(weight(a, passing).total_cmp(&weight(b, passing)))
     });
@@ -78,6 +82,8 @@ pub fn rank(
                 "the check that fails comes before what others do: perhaps it no longer sees what it is for"
             } else if fixes_order(&stood) {
                 "the threads only have to be kept apart; this also says which of them comes first"
+            } else if leaves_race(&stood) {
+                "others may still come between the two: a lock or atomic operations would keep them out"
             } else {
                 ""
             };
@@ -161,6 +167,15 @@ mod tests {
             stood("short", NewLock, 4, 9),
         ]);
         assert_eq!(shown, ["short", "long", "slower"]);
+    }
+
+    #[test]
+    fn what_leaves_a_race_comes_after_what_keeps_others_out() {
+        use RepairKind::{MovedStatement, NewLock};
+        let moved = Stood { fit: Fit::LeavesRace, ..stood("moved", MovedStatement, 2, 10) };
+        let shown = rank(vec![moved, stood("lock", NewLock, 6, 8)], 10, NO_ORDER, (3, 2));
+        assert_eq!([&*shown[0].title, &*shown[1].title], ["lock", "moved"]);
+        assert_eq!([shown[0].notes.len(), shown[1].notes.len()], [0, 1]);
     }
 
     #[test]

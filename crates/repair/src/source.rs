@@ -10,6 +10,7 @@
 //! edited file must be compiled before it is shown: this module errs on the side of a text that does not compile, not
 //! of one that means something else, save for exits hidden in macros.
 
+mod announcing;
 mod atomics;
 mod blocks;
 mod calls;
@@ -18,6 +19,7 @@ mod effects;
 mod exits;
 mod giving_up;
 mod layout;
+mod looked_after;
 mod meetings;
 mod outline;
 mod patch;
@@ -34,6 +36,7 @@ pub use calls::{Call, ScopedLock};
 pub use diff::{Change, line_change, unified_diff};
 pub use exits::{Exit, ExitKind};
 pub use giving_up::GivenUp;
+pub use looked_after::LookedAfter;
 pub use meetings::Meeting;
 pub use outline::Function;
 pub use patch::{Guard, Patch, PatchError};

@@ -134,6 +134,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
         let is_apart = |class: &usize| self.interleaved.get(*class) == Some(&true);
         let each = cover.iter().map(|candidate| match &candidate.measure {
             Measure::Move(change) if change.parts_threads => Fit::PartsThreads,
+            Measure::Move(change) if change.leaves_race => Fit::LeavesRace,
             Measure::Order { first, .. } if self.checks.iter().any(|place| is_in(place, first)) => {
                 Fit::LooksFirst
             }

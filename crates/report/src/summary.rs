@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use unravel_results::{Alternate, Diagnosis};
-use unravel_trace::{EventKind, ThreadName, Trace};
+use unravel_trace::{EventKind, ThreadName, Trace, shown_name};
 
 use crate::{library, names, words};
 
@@ -111,8 +111,10 @@ fn otherwise(diagnosis: &Diagnosis, nearest: &Alternate) -> Option<String> {
     let reader = theirs.events.get(passing.to as usize)?;
     let (who, place) = (theirs.thread_name(reader.thread), words::place(theirs, reader)?);
     let what = match instead {
-        value if value != seen && value.starts_with("0x") => change.location.clone(),
-        value => format!("{} = {value}", change.location),
+        value if value != seen && value.starts_with("0x") => {
+            shown_name(&change.location).to_owned()
+        }
+        value => format!("{} = {value}", shown_name(&change.location)),
     };
     let at = words::at(place);
     let Some(from) = passing.from else {

@@ -30,7 +30,7 @@ pub fn phrase(trace: &Trace, event: &Event) -> Phrase {
         trace.threads.get(id.index()).map_or_else(|| "?".to_owned(), ToString::to_string)
     };
     let location = event.kind.location().and_then(|at| trace.locations.get(at.0 as usize));
-    let name = location.map_or(String::new(), |location| location.name.clone());
+    let name = location.map_or(String::new(), |location| location.shown().to_owned());
     let show = |value: &Value| location.map_or_else(|| value.to_string(), |at| at.show(value));
     let with = |rest: String| Phrase { verb, name: name.clone(), rest };
     match &event.kind {

@@ -260,6 +260,26 @@ pub struct Location {
     pub shape: Shape,
 }
 
+impl Location {
+    /// The name as far as the programmer wrote it: members of a library's class are left away, `parcels` for
+    /// `parcels._M_impl._M_start`. Several locations may be called so; what tells them apart is [`Location::name`].
+    pub fn shown(&self) -> &str {
+        shown_name(&self.name)
+    }
+}
+
+/// A name up to its first part that is reserved for libraries: an underscore and a capital letter.
+pub fn shown_name(name: &str) -> &str {
+    let is_reserved = |rest: &str| {
+        let mut chars = rest.chars();
+        chars.next() == Some('_') && chars.next().is_some_and(|c| c.is_ascii_uppercase())
+    };
+    let dots = name.match_indices('.').map(|(at, _)| (at, at + 1));
+    let arrows = name.match_indices("->").map(|(at, _)| (at, at + 2));
+    let cut = dots.chain(arrows).filter(|(_, after)| is_reserved(&name[*after..]));
+    cut.map(|(at, _)| at).min().filter(|at| *at > 0).map_or(name, |at| &name[..at])
+}
+
 /// What was observed in one run. Empty of events unless they were asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Trace {
@@ -302,5 +322,19 @@ impl Trace {
 
     pub fn thread_name(&self, id: ThreadId) -> &ThreadName {
         &self.threads[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_ends_where_a_library_begins() {
+        assert_eq!(shown_name("belt.parcels._M_impl._M_start._M_cur"), "belt.parcels");
+        assert_eq!(shown_name("this->_M_impl"), "this");
+        assert_eq!(shown_name("q->head.next"), "q->head.next");
+        assert_eq!(shown_name("s._count"), "s._count");
+        assert_eq!(shown_name("_M_impl"), "_M_impl");
     }
 }

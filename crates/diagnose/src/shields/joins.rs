@@ -8,6 +8,7 @@ use unravel_results::Pattern;
 use unravel_trace::{EventKind, Shield, ThreadName, ThreadTag, Trace};
 
 use super::naming::writes;
+use super::ordering;
 use super::orders::{End, Wanted};
 use crate::failing::Failing;
 use crate::pattern::{Words, listed};
@@ -86,10 +87,24 @@ impl Unjoined {
         threads
     }
 
-    pub fn words(&self, failing: &Trace, joined: Option<&Trace>) -> Words {
-        let mut threads = joined.map_or_else(Vec::new, |joined| self.threads(failing, joined));
+    pub fn words(&self, failing: &Failing, joined: Option<&Trace>, passing: &[&Trace]) -> Words {
+        let trace = &failing.observed.trace;
+        let mut threads = joined.map_or_else(Vec::new, |joined| self.threads(trace, joined));
         if !threads.contains(&self.late.thread) {
             threads.insert(0, self.late.thread.clone());
+        }
+        let runs: Vec<&Trace> = joined.into_iter().chain(passing.iter().copied()).collect();
+        // Who went by what one of them has said needs no join if that is said in time.
+        let announced = ordering::announced_by_some(
+            failing,
+            &self.early,
+            &self.late,
+            &self.object,
+            &threads,
+            &runs,
+        );
+        if let Some(words) = announced {
+            return words;
         }
         let names: Vec<String> = threads.iter().map(ToString::to_string).collect();
         let (names, End { thread, verb, place, .. }) = (listed(&names), &self.early);

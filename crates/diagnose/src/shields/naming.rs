@@ -26,7 +26,12 @@ pub fn describe(
     let seen = Seen::new(failing, run, stretch, passing);
     let pattern = seen.pattern();
     let sentence = seen.sentence(pattern);
-    let goes_round = stretch.next_round || seen.is_again();
+    let calls = seen.called(seen.begin, seen.end).zip(seen.called(seen.end, seen.begin));
+    // One function that is called twice goes round no loop.
+    let twice = calls.filter(|(first, last)| {
+        first.function == last.function && (first.line, first.column) < (last.line, last.column)
+    });
+    let goes_round = stretch.next_round || seen.is_again() && twice.is_none();
     let to = match goes_round {
         true => format!("{} of the next round", stretch.to.short()),
         false => stretch.to.short(),
@@ -43,6 +48,22 @@ pub fn describe(
         let last = last.map_or_else(String::new, |last| format!(" to {}", last.short()));
         advice += &format!(" (in {}: {}{last})", first.function, first.short());
     }
+    if let Some((first, last)) = twice.filter(|_| seen.is_again()) {
+        let rivals = seen.rivals();
+        advice = match first.line == last.line {
+            true => format!(
+                "in {} the calls at {} should be one atomic step with respect to {rivals}",
+                first.function,
+                first.short()
+            ),
+            false => format!(
+                "in {} the calls at {} to {} should be atomic with respect to {rivals}",
+                first.function,
+                first.short(),
+                last.short()
+            ),
+        };
+    }
     if pattern == Pattern::EarlyPublication && !seen.uses_published() {
         let (first, then) = (stretch.to.short(), stretch.from.short());
         advice =
@@ -54,6 +75,9 @@ pub fn describe(
     also.retain(|other| *other != span(&stretch.from, &stretch.to));
     if !also.is_empty() {
         advice += &format!("; so should {}", also.join(", "));
+    }
+    if let Some(locks) = seen.different_locks() {
+        advice += &format!("; {locks}");
     }
     if pattern == Pattern::BrokenLock {
         let lock = name(trace, seen.begin);
@@ -179,7 +203,13 @@ impl<'s> Seen<'s> {
             return Pattern::BrokenLock;
         }
         match (reads(a) && !self.only_writes(), writes(a), reads(b), writes(b)) {
-            (_, true, _, true) if !self.same_location() && !self.is_again() && self.publishes() => {
+            (_, true, _, true) if self.torn().is_some() => Pattern::TornRead,
+            (_, true, _, true)
+                if !self.same_location()
+                    && !self.is_again()
+                    && !self.is_one_line()
+                    && self.publishes() =>
+            {
                 Pattern::EarlyPublication
             }
             _ if updates
@@ -318,6 +348,7 @@ impl<'s> Seen<'s> {
             let samples = Samples::new(self.run, self.begin, self.end, self.passing);
             return samples.decides();
         };
+        let by_branch = by(ConditionKind::Branch);
         let read = self.symbols(self.begin);
         let thread = self.event(self.begin).thread;
         let depends =
@@ -327,6 +358,20 @@ impl<'s> Seen<'s> {
             Bug::Condition { fails, .. } => Some(*fails),
             _ => None,
         };
+        // The branch after which everything fails is no condition any more; who comes to the end has still gone by it.
+        let dooms = match &symbolic.bug {
+            Bug::Condition { thread: by, after, fails } => {
+                *by == thread
+                    && self.end < self.run.real
+                    && by_branch
+                    && is_inside(*after)
+                    && depends(*fails)
+            }
+            _ => false,
+        };
+        if dooms {
+            return true;
+        }
         symbolic.conditions.iter().any(|condition| {
             condition.thread == thread
                 && by(condition.why)
@@ -351,6 +396,77 @@ impl<'s> Seen<'s> {
         };
         let goes_by = flag.is_some_and(|flag| self.run.is_branched(flag));
         flag_read < data_read && goes_by || self.points_to_end()
+    }
+
+    /// Whether both ends are in one line of the program, as those of a library's function are that it calls: nothing that the
+    /// program could exchange.
+    fn is_one_line(&self) -> bool {
+        let line = |index: usize| self.trace.place(self.event(index)).map(SourceLine::from);
+        line(self.begin) == line(self.end)
+    }
+
+    /// Where another thread reads something that was written in between, and then what the end has yet to write, while what the
+    /// beginning writes tells of no data but counts its changes: it is written more than once, each time with another value.
+    fn torn(&self) -> Option<(usize, usize)> {
+        let at = |index: usize| self.event(index).kind.location();
+        let (version, late, owner) =
+            (at(self.begin)?, at(self.end)?, self.event(self.begin).thread);
+        let is_own = |event: &&Event| event.thread == owner;
+        let own = || self.trace.events.iter().filter(is_own);
+        let changes = own()
+            .filter(|event| event.kind.location() == Some(version))
+            .filter_map(|event| super::samples::written(&event.kind))
+            .collect::<Vec<_>>();
+        let counts = changes.windows(2).all(|pair| pair[0] != pair[1])
+            && changes.len() > 2
+            && changes.iter().all(|one| changes.iter().filter(|other| *other == one).count() == 1);
+        if version == late || !counts {
+            return None;
+        }
+        let until = self.end.min(self.run.real);
+        let early = |written: &usize| {
+            let event = self.event(*written);
+            event.thread == owner
+                && writes(&event.kind)
+                && ![Some(version), Some(late)].contains(&at(*written))
+        };
+        (self.begin + 1..until).filter(early).find_map(|written| {
+            let new = (written + 1..until).find(|index| {
+                let event = self.event(*index);
+                event.thread != owner && at(*index) == at(written) && reads(&event.kind)
+            })?;
+            let old = (self.begin + 1..until).find(|index| {
+                let event = self.event(*index);
+                event.thread == self.event(new).thread
+                    && at(*index) == Some(late)
+                    && reads(&event.kind)
+            })?;
+            Some((new, old))
+        })
+    }
+
+    /// Locks that keep nobody out: what its thread holds, and what the rival does, if both hold some but none in common.
+    fn different_locks(&self) -> Option<String> {
+        let rival = self.rival()?;
+        let all = held(self.trace);
+        let of = |index: usize| -> Vec<&LocationId> {
+            let thread = self.event(index).thread;
+            let holds = all.iter().filter(move |held| held.thread == thread && held.at(index));
+            holds.map(|held| &held.lock).collect()
+        };
+        let (own, other) = (of(self.begin), of(rival));
+        let place = |index: usize| self.trace.place(self.event(index)).map(Place::short);
+        let name = |lock: &LocationId| self.trace.location(*lock).name.clone();
+        let (first, then) = (own.last()?, other.last()?);
+        (!own.iter().any(|lock| other.contains(lock))).then(|| {
+            Some(format!(
+                "{} is held at {}, but {} at {}: one lock has to be held at both",
+                name(first),
+                place(self.begin)?,
+                name(then),
+                place(rival)?
+            ))
+        })?
     }
 
     /// Whether the beginning writes the address of what the end writes.
@@ -456,6 +572,19 @@ impl<'s> Seen<'s> {
                     "{owner} {a}; then {rival}; then {owner} {b}: each goes by what it saw, and both free it{freed}"
                 )
             }
+            Pattern::TornRead if self.torn().is_some() => {
+                let (new, old) = self.torn().unwrap_or((self.begin, self.end));
+                let reader = self.trace.thread_name(self.event(new).thread);
+                let place = self.trace.place(self.event(self.end)).map(Place::short);
+                format!(
+                    "{reader} {}, which {owner} has just written, but {} before {owner} writes {} at {}: it sees half of the new and half of \
+                     the old",
+                    self.clause(new),
+                    self.clause(old),
+                    name(self.trace, self.end),
+                    place.unwrap_or_default()
+                )
+            }
             Pattern::TornRead if writes(&self.event(self.begin).kind) && self.same_location() => {
                 format!(
                     "{owner} {a} and then {b}; in between {rival}: it sees a value that was not meant for it"
@@ -485,7 +614,10 @@ fn name(trace: &Trace, index: usize) -> String {
     if let EventKind::Descriptor { name } = &trace.events[index].kind {
         return name.clone();
     }
-    trace.events[index].kind.location().map_or(String::new(), |at| trace.location(at).name.clone())
+    trace.events[index]
+        .kind
+        .location()
+        .map_or(String::new(), |at| trace.location(at).shown().to_owned())
 }
 
 fn reads(kind: &EventKind) -> bool {

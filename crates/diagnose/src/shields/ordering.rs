@@ -1,8 +1,12 @@
 //! The words for an order that should have held.
 
 use unravel_results::Pattern;
-use unravel_trace::{Event, EventKind, FailureKind, Shield, Value, Verb};
+use unravel_trace::{
+    Event, EventKind, FailureKind, LocationId, Mark, Shield, ThreadId, ThreadName, Trace, Value,
+    Verb, shown_name,
+};
 
+use super::naming::writes;
 use super::orders::{End, Returned, Wanted};
 use crate::budgets::LOOK_BACK;
 use crate::calls;
@@ -10,13 +14,14 @@ use crate::failing::Failing;
 use crate::pattern::Words;
 
 pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
-    let Wanted { first, then, object, .. } = wanted;
+    let Wanted { first, then, .. } = wanted;
+    let object = shown_name(&wanted.object);
     let pattern = pattern(failing, wanted);
     let what = if object.is_empty() { String::new() } else { format!(" {object}") };
     let (here, there) = (then.place.short(), first.place.short());
     let did = |end: &End| format!("{} {}{what} at {}", end.thread, end.verb, end.place.short());
     if let Some(flag) = published(failing, wanted) {
-        return flag.words(failing, wanted);
+        return flag.words(failing, first, then, object);
     }
     let (sentence, advice) = match pattern {
         _ if wanted.is_return => {
@@ -38,6 +43,16 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
                 ),
             )
         }
+        _ if lends_and_changes(failing, wanted) => (
+            format!(
+                "{} has handed {} the address of {object}, and {} it at {here} before {} {} it at {there}",
+                then.thread, first.thread, then.verb, first.thread, first.verb
+            ),
+            format!(
+                "give {} the value, or a variable of its own, not the address of {object}: {} goes on to change it at {here}",
+                first.thread, then.thread
+            ),
+        ),
         _ if matches!(wanted.shield, Shield::Turns { .. }) => (
             format!(
                 "{} more often than {} at {there}: it does not wait for one of its own each time",
@@ -69,6 +84,14 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
                 first.thread
             ),
             format!("join {} before {here}", first.thread),
+        ),
+        Pattern::EarlyUse if is_next_phase(wanted) => (
+            format!("{} before {} at {there}", did(then), verb_of(first, &what)),
+            format!(
+                "{there} in {} has to come before {here} in {}, and both run {}: let all of them wait for each other between the two, at \
+                 a barrier",
+                first.thread, then.thread, then.place.function
+            ),
         ),
         Pattern::EarlyUse => (
             format!("{} before {} at {there}", did(then), verb_of(first, &what)),
@@ -106,13 +129,84 @@ fn published(failing: &Failing, wanted: &Wanted) -> Option<Flag> {
     if !is_told {
         return None;
     }
+    let by = |thread: ThreadId| *trace.thread_name(thread) == wanted.first.thread;
+    announced(failing, used, &by)
+}
+
+/// The last that a thread went by when it used something that one of others had not written yet, although that had announced it: a
+/// flag, or a semaphore that was posted.
+fn announced(failing: &Failing, used: usize, by: &dyn Fn(ThreadId) -> bool) -> Option<Flag> {
+    let trace = &failing.observed.trace;
     let own = |index: &usize| trace.events[*index].thread == trace.events[used].thread;
     let before = (0..used).rev().filter(own).take(LOOK_BACK);
-    before.into_iter().find_map(|read| flag_of(failing, wanted, read, used))
+    before.into_iter().find_map(|read| {
+        flag_of(failing, by, read, used).or_else(|| post_of(trace, by, read, used))
+    })
+}
+
+/// The semaphore that was waited for here, if who posted it never waits for it itself, as for a lock, and has not written since what
+/// is used.
+fn post_of(trace: &Trace, by: &dyn Fn(ThreadId) -> bool, read: usize, used: usize) -> Option<Flag> {
+    let (EventKind::SemWait { at } | EventKind::SemTryWait { at, acquired: true }) =
+        trace.events[read].kind
+    else {
+        return None;
+    };
+    let same = |other: LocationId| trace.address(other) == trace.address(at);
+    let posts =
+        |event: &Event| matches!(event.kind, EventKind::SemPost { at: other } if same(other));
+    let written = trace.events[..read].iter().rposition(posts)?;
+    let poster = trace.events[written].thread;
+    let takes = |event: &Event| match event.kind {
+        EventKind::SemWait { at: other } | EventKind::SemTryWait { at: other, .. } => {
+            event.thread == poster && same(other)
+        }
+        _ => false,
+    };
+    let data = trace.events[used].kind.location();
+    let is_there = trace.events[written..used].iter().any(|event| {
+        event.thread == poster && event.kind.location() == data && writes(&event.kind)
+    });
+    (by(poster) && !is_there && !trace.events.iter().any(takes)).then_some(Flag { written, read })
+}
+
+/// The words for several threads that nobody waits for, where one of them has said that it is done: in all runs that show both it
+/// says so before it does what was used. `late` is what it does.
+pub fn announced_by_some(
+    failing: &Failing,
+    early: &End,
+    late: &End,
+    object: &str,
+    threads: &[ThreadName],
+    runs: &[&Trace],
+) -> Option<Words> {
+    let trace = &failing.observed.trace;
+    let by = |thread: ThreadId| threads.contains(trace.thread_name(thread));
+    let flag = announced(failing, early.event?, &by)?;
+    let said = Mark::of_event(trace, &trace.events[flag.written]);
+    let comes_later = |run: &Trace| {
+        (0..run.threads.len()).any(|thread| {
+            let own = run.events.iter().filter(|event| event.thread.index() == thread);
+            let marks: Vec<Mark> = own.map(|event| Mark::of_event(run, event)).collect();
+            let said = marks.iter().position(|mark| *mark == said);
+            let done = marks.iter().position(|mark| *mark == late.mark);
+            said.zip(done).is_some_and(|(said, done)| said < done)
+        })
+    };
+    let writer = trace.thread_name(trace.events[flag.written].thread).clone();
+    runs.iter().any(|run| comes_later(run)).then(|| {
+        let first = End { thread: writer, ..late.clone() };
+        flag.words(failing, &first, early, shown_name(object))
+    })
 }
 
 /// The flag that was read here, if it is one.
-fn flag_of(failing: &Failing, wanted: &Wanted, read: usize, used: usize) -> Option<Flag> {
+fn flag_of(
+    failing: &Failing,
+    by: &dyn Fn(ThreadId) -> bool,
+    read: usize,
+    used: usize,
+) -> Option<Flag> {
     let trace = &failing.observed.trace;
     let EventKind::Read { at, .. } = trace.events[read].kind else { return None };
     let same = |other: &EventKind| match *other {
@@ -122,7 +216,6 @@ fn flag_of(failing: &Failing, wanted: &Wanted, read: usize, used: usize) -> Opti
         _ => false,
     };
     let written = trace.events[..read].iter().rposition(|event| same(&event.kind))?;
-    let by = trace.thread_name(trace.events[written].thread);
     let is_other = trace.events[used].kind.location() != Some(at);
     // What was written before a thread was created is no news for it.
     let reader = trace.events[used].thread;
@@ -131,7 +224,7 @@ fn flag_of(failing: &Failing, wanted: &Wanted, read: usize, used: usize) -> Opti
     if trace.events[written..].iter().any(created) {
         return None;
     }
-    let is_flag = *by == wanted.first.thread && is_other && decides(failing, read, used);
+    let is_flag = by(trace.events[written].thread) && is_other && decides(failing, read, used);
     is_flag.then_some(Flag { written, read })
 }
 
@@ -148,11 +241,12 @@ fn decides(failing: &Failing, read: usize, used: usize) -> bool {
 }
 
 impl Flag {
-    fn words(&self, failing: &Failing, wanted: &Wanted) -> Words {
-        let Wanted { first, then, object, .. } = wanted;
+    fn words(&self, failing: &Failing, first: &End, then: &End, object: &str) -> Words {
         let trace = &failing.observed.trace;
         let event = &trace.events[self.read];
-        let flag = event.kind.location().map_or("it", |at| &trace.location(at).name);
+        let is_posted = matches!(trace.events[self.written].kind, EventKind::SemPost { .. });
+        let (tells, sees) = if is_posted { ("posts", "gets past") } else { ("writes", "sees") };
+        let flag = event.kind.location().map_or("it", |at| trace.location(at).shown());
         let place = |index: usize| trace.place(&trace.events[index]);
         let at = |index: usize| {
             place(index).map_or_else(String::new, |at| format!(" at {}", at.short()))
@@ -163,7 +257,7 @@ impl Flag {
         Words {
             pattern: Pattern::EarlyPublication,
             sentence: format!(
-                "{} writes {flag}{} before {object} at {there}; {} sees {flag}{} and {} {object} at {here}, which is not there yet",
+                "{} {tells} {flag}{} before it writes {object} at {there}; {} {sees} {flag}{} and {} {object} at {here}, which is not there yet",
                 first.thread,
                 at(self.written),
                 then.thread,
@@ -171,7 +265,7 @@ impl Flag {
                 then.verb
             ),
             advice: format!(
-                "in {} write {object} ({there}) before {flag}{}, which says that it is there",
+                "in {} write {object} ({there}) before it {tells} {flag}{}, which says that it is there",
                 first.thread,
                 at(self.written)
             ),
@@ -258,6 +352,49 @@ fn gives_away_local(failing: &Failing, wanted: &Wanted) -> bool {
             *trace.thread_name(event.thread) == failing.failure.thread
                 && matches!(&event.kind, EventKind::Read { at: from, value: got } if from == at && got == value)
         })
+}
+
+/// Whether two threads of one kind come to both ends, one after the other.
+fn is_next_phase(wanted: &Wanted) -> bool {
+    let (first, then) = (&wanted.first.place, &wanted.then.place);
+    let related = wanted.first.thread.is_ancestor_of(&wanted.then.thread)
+        || wanted.then.thread.is_ancestor_of(&wanted.first.thread);
+    !related
+        && (&first.file, &first.function) == (&then.file, &then.function)
+        && first.line < then.line
+}
+
+/// Whether what a thread reads is a variable of who created it, by the address that it was given: it reads nothing of what was
+/// visible before, and the variable is changed after the thread was created.
+fn lends_and_changes(failing: &Failing, wanted: &Wanted) -> bool {
+    let Wanted { first, then, .. } = wanted;
+    let trace = &failing.observed.trace;
+    let Some(changed) = then.event else { return false };
+    let EventKind::Write { at, .. } = trace.events[changed].kind else { return false };
+    let is_child = then.thread.is_ancestor_of(&first.thread)
+        && first.thread.0.len() == then.thread.0.len() + 1;
+    let created = trace.events[..changed].iter().any(|event| match event.kind {
+        EventKind::Fork { child } => *trace.thread_name(child) == first.thread,
+        _ => false,
+    });
+    // It is the first that the thread looks at, and nobody but its owner ever changes it.
+    let is_own = |event: &&Event| *trace.thread_name(event.thread) == first.thread;
+    let looks_first =
+        trace.events.iter().filter(is_own).find(|event| event.kind.location().is_some());
+    let others_change = trace.events.iter().any(|event| {
+        event.kind.location() == Some(at)
+            && writes(&event.kind)
+            && *trace.thread_name(event.thread) != then.thread
+    });
+    // A local variable belongs to no object that is known as a whole.
+    let object = &trace.objects[trace.location(at).object.0 as usize];
+    let is_local = object.site.is_none() && u64::from(trace.location(at).bytes) > object.bytes;
+    is_child
+        && created
+        && is_local
+        && !others_change
+        && first.verb == Verb::Reads
+        && looks_first.is_none_or(|event| event.kind.location() == Some(at))
 }
 
 /// Of a null pointer that another thread has left there: who uses it can look.

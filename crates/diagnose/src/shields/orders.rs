@@ -402,6 +402,11 @@ impl End {
 }
 
 impl Wanted {
+    /// Whether what comes too early gives something back or destroys it, or ends the life of a local variable.
+    pub fn gives_back(&self) -> bool {
+        self.is_return || matches!(self.then.verb, Verb::Frees | Verb::Destroys)
+    }
+
     /// Whether somebody should wait until threads below have done something more than once, each of them perhaps.
     pub fn is_of_many(&self) -> bool {
         !matches!(self.shield, Shield::Order { times: 1, .. } | Shield::Between { .. })

@@ -101,10 +101,16 @@ fn collect(
         {
             open.insert(event.thread, (read.clone(), 0));
         }
+        // Who ends does not come to the end of the stretch any more.
+        if event.kind == EventKind::Exit
+            && let Some((read, _)) = open.remove(&event.thread)
+        {
+            all.push(Sample { read, written: None });
+        }
     }
 }
 
-fn read(kind: &EventKind) -> Option<&Value> {
+pub fn read(kind: &EventKind) -> Option<&Value> {
     match kind {
         EventKind::Read { value, .. } => Some(value),
         EventKind::ReadModifyWrite { old, .. } => Some(old),

@@ -38,7 +38,12 @@ impl Trial {
             && self.otherwise <= self.otherwise_without + self.tried / 10
     }
 
-    /// The same, while every one would have failed.
+    /// The same, and no other failure has come instead of it.
+    pub fn is_clean(&self) -> bool {
+        self.is_gone() && self.otherwise <= self.otherwise_without
+    }
+
+    /// Whether it is gone, while every one would have failed.
     pub fn is_gone_of_all(&self) -> bool {
         self.is_gone() && self.failed_without == self.tried
     }

@@ -11,11 +11,12 @@ use std::ops::Range;
 
 use unravel_causes::Analysis;
 use unravel_results::{Cause, CauseClass, Pattern};
-use unravel_trace::ThreadName;
+use unravel_trace::{ThreadName, Verb};
 
 use super::{MOST_ORDERS, Proposal};
 use crate::budgets::{
-    DISTURBED_THREAD, MOST_MOVES, PAST_CHECK, PAST_OWN, PAST_THREAD, THREAD_PAST_THREAD,
+    ANNOUNCED, DISTURBED_THREAD, MOST_ANNOUNCING, MOST_MOVES, PAST_CHECK, PAST_OWN, PAST_THREAD,
+    THREAD_PAST_THREAD,
 };
 use crate::graph::Graph;
 use crate::locks::{is_held, operations};
@@ -41,6 +42,7 @@ pub(super) fn moves(
         }
     }
     let mut found = own_order(cause, analysis, files);
+    found.extend(announcements(cause, analysis, files));
     found.extend(past_threads(cause, analysis, files));
     let mut candidates: Vec<Proposal> = Vec::new();
     for (change, cost) in found {
@@ -67,9 +69,54 @@ fn own_order(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move, u6
             let is_looking = is_check(source, &earlier) || is_check(source, &later);
             let cost = if is_looking { PAST_CHECK } else { PAST_OWN };
             if earlier.bytes.start < later.bytes.start {
-                moves.extend(exchange(&one.file, source, &later, &earlier, cost));
+                moves.extend(own_exchange(&one.file, source, &later, &earlier, cost));
             }
         }
+    }
+    moves
+}
+
+/// Where a thread reads what another writes only later: whatever that announces before it writes goes after it.
+fn announcements(cause: &Cause, analysis: &Analysis, files: &Files) -> Vec<(Move, u64)> {
+    let mut moves = Vec::new();
+    for order in cause.orders.iter().take(MOST_ORDERS) {
+        let late = spot(&order.second, &analysis.stacks);
+        let is_late = |late: &Spot| {
+            matches!(late.verb, Verb::Writes | Verb::Updates)
+                && order.first.key.thread != order.second.key.thread
+        };
+        for place in late.filter(is_late).iter().flat_map(|late| &late.frames) {
+            let Some(source) = files.get(&place.file) else { continue };
+            let Some(written) = source.region(&[position(place)]) else { continue };
+            let before = source.preceding(&written).into_iter();
+            let announcing = before.filter(|earlier| source.announces(earlier));
+            for announcing in announcing.take(MOST_ANNOUNCING) {
+                if let Some((earlier, later)) = source.siblings(&announcing, &written) {
+                    moves.extend(own_exchange(&place.file, source, &later, &earlier, ANNOUNCED));
+                }
+            }
+        }
+    }
+    moves
+}
+
+/// The same for two statements of one thread: plain ones race on, in whatever order they are.
+fn own_exchange(
+    file: &str,
+    source: &Source,
+    later: &Region,
+    earlier: &Region,
+    cost: u64,
+) -> Vec<(Move, u64)> {
+    let is_plain = |region: &Region| {
+        source.calls(region.bytes.clone()).is_empty()
+            && source.atomic_accesses(region.bytes.clone()).is_empty()
+    };
+    let leaves_race = is_plain(later) && is_plain(earlier);
+    let cost = if leaves_race { cost.max(PAST_OWN) } else { cost };
+    let mut moves = exchange(file, source, later, earlier, cost);
+    for (change, _) in &mut moves {
+        change.leaves_race = leaves_race;
     }
     moves
 }

@@ -1,7 +1,7 @@
 //! The root cause: its pattern, one sentence, the orders with their source lines, and what should hold instead.
 
 use unravel_results::{CausalOrder, Diagnosis, Evidence, Participant, Pattern, RootCause};
-use unravel_trace::{Failure, Place};
+use unravel_trace::{Failure, Place, shown_name};
 
 use super::line::{Line, Tone, columns};
 use super::page::Page;
@@ -64,7 +64,8 @@ pub fn write(page: &mut Page, diagnosis: &Diagnosis, cause: &RootCause, sources:
 /// An order as a clause: `T0.1 reads x at bank.c:12 before T0.2 writes it at bank.c:14`.
 fn in_short(failure: &Failure, order: &CausalOrder) -> String {
     let side = |who: &Participant, object: &str| {
-        let object = if object.is_empty() { String::new() } else { format!(" {object}") };
+        let object =
+            if object.is_empty() { String::new() } else { format!(" {}", shown_name(object)) };
         let text = format!("{} {}{object} {}", who.key.thread, who.verb, words::at_or_in(who));
         match who.event {
             Some(_) => text,
