@@ -149,8 +149,21 @@ impl Machine {
         if self.concolic.guide.is_on() {
             return self.guided_point(pending, need);
         }
+        if self.threads[self.current].cancellation.asynchronous {
+            return self.wait_cancellable(pending, need);
+        }
         // After a signal's handler, the event is still to come.
         while self.wait_once(pending, need) && self.deliver(need, pending.site) {}
+    }
+
+    /// The same for a thread that may be cancelled anywhere: on arrival, and where it is blocked.
+    #[cold]
+    fn wait_cancellable(&mut self, pending: Pending, need: Need) {
+        self.test_cancel();
+        while self.wait_once(pending, need) && self.deliver(need, pending.site) {}
+        if !self.is_satisfied(self.current, need) {
+            self.test_cancel();
+        }
     }
 
     /// True if a signal arrives instead of the event.

@@ -8,6 +8,7 @@ pub(crate) mod alloc;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod c11;
+pub(crate) mod cancellation;
 pub(crate) mod children;
 pub(crate) mod cond;
 pub(crate) mod cxx;
@@ -22,6 +23,7 @@ pub(crate) mod measures;
 pub(crate) mod misc;
 pub(crate) mod mutex;
 pub(crate) mod once;
+pub(crate) mod priorities;
 pub(crate) mod process;
 pub(crate) mod random;
 pub(crate) mod rwlock;
@@ -201,6 +203,7 @@ const FAMILIES: &[Family] = &[
     atomic::MODELS,
     barrier::MODELS,
     c11::MODELS,
+    cancellation::MODELS,
     children::MODELS,
     cond::MODELS,
     cxx::MODELS,
@@ -214,6 +217,7 @@ const FAMILIES: &[Family] = &[
     misc::MODELS,
     mutex::MODELS,
     once::MODELS,
+    priorities::MODELS,
     process::MODELS,
     random::MODELS,
     rwlock::MODELS,
