@@ -206,6 +206,8 @@ programs! {
     pthread_life: "pthread_life.c",
     pthread_locks: "pthread_locks.c",
     pthread_robust: "pthread_robust.c",
+    terminates: "terminates.cpp",
+    thread_ends: "thread_ends.cpp",
     pthread_waits: "pthread_waits.c",
     random: "random.c",
     sse: "sse.c",

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_trace::{Op, Pending, SiteId, ThreadId, ThreadName};
 
 use crate::delivery::{Sent, SetAside};
+use crate::models::handlers::AtEnd;
 use crate::models::priorities::Scheduling;
 
 /// How a thread's coroutine ended: only a trap ends one; a thread that is done is never resumed.
@@ -164,6 +165,8 @@ pub(crate) struct Thread {
     pub keys: Vec<u64>,
     /// Destructors of C++ thread-locals: function, object.
     pub at_exit: Vec<(u64, u64)>,
+    /// What is to be done after those.
+    pub at_end: Vec<AtEnd>,
     pub cancellation: Cancellation,
     pub scheduling: Scheduling,
     pub thrown: Thrown,
@@ -286,6 +289,7 @@ impl Thread {
             locals: 0,
             keys: Vec::new(),
             at_exit: Vec::new(),
+            at_end: Vec::new(),
             cancellation: Cancellation::default(),
             scheduling: Scheduling::default(),
             thrown: Thrown::default(),

@@ -94,7 +94,7 @@ fn terminate(m: &mut Machine) -> Flow {
     // SAFETY: libstdc++'s list of caught exceptions.
     let header = unsafe { (*unravel_exception_globals())[0] };
     let kind = if header == 0 { FailureKind::Abort } else { FailureKind::UncaughtException };
-    m.fail(kind, "std::terminate was called")
+    m.terminate(kind, "std::terminate was called".into(), 0)
 }
 
 /// Makes an exception in the library's place: where it lies must not depend on what else this process allocated.
@@ -317,10 +317,8 @@ impl Machine {
         }
         // SAFETY: the exception is alive.
         let name = type_name(unsafe { unravel_exception_type(thrown.exception) });
-        self.fail(
-            FailureKind::UncaughtException,
-            format!("an exception of type {name} is not caught"),
-        )
+        let why = format!("an exception of type {name} is not caught");
+        self.terminate(FailureKind::UncaughtException, why, thrown.exception)
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) mod exception;
 pub(crate) mod files;
 pub(crate) mod float;
 pub(crate) mod futex;
+pub(crate) mod handlers;
 pub(crate) mod intrinsics;
 pub(crate) mod jump;
 pub(crate) mod measures;
@@ -211,6 +212,7 @@ const FAMILIES: &[Family] = &[
     files::MODELS,
     float::MODELS,
     futex::MODELS,
+    handlers::MODELS,
     intrinsics::MODELS,
     jump::MODELS,
     measures::MODELS,

@@ -14,7 +14,6 @@ pub(crate) const MODELS: Family = &[
         m.run_exit_handlers(a.int(0), true);
         m.finish(Outcome::Exited { code: a.int(0) & 0xff })
     }),
-    ("abort", |m, _| m.fail(FailureKind::Abort, "abort was called")),
     ("__assert_fail", assert_fail),
     ("__assert", assert_fail),
     ("__assert_perror_fail", |m, _| m.fail(FailureKind::Assertion, "assert_perror failed")),

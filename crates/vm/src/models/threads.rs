@@ -198,6 +198,7 @@ impl Machine {
         while let Some((function, object)) = self.current_thread().at_exit.pop() {
             self.call_address(function, &[object]);
         }
+        self.do_at_end();
         // A destructor may set values again; POSIX gives them four rounds.
         for _ in 0..4 {
             let mut again = false;
