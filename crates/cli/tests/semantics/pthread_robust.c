@@ -62,7 +62,7 @@ int main(void) {
     setup(PTHREAD_MUTEX_NORMAL, 0); clock_gettime(CLOCK_REALTIME, &bad); bad.tv_nsec = 1000000000; sem_t s; sem_init(&s, 0, 1); pthread_rwlock_t l; pthread_rwlock_init(&l, NULL);
     printf("%d ", pthread_mutex_timedlock(&m, &bad)); printf("%d ", pthread_cond_timedwait(&c, &m, &bad)); printf("%d %d ", sem_timedwait(&s, &bad), errno); printf("%d %d ", pthread_rwlock_timedrdlock(&l, &bad), pthread_rwlock_timedwrlock(&l, &bad));
     bad.tv_nsec = -1; printf("%d %d ", nanosleep(&bad, NULL), errno); printf("%d\n", clock_nanosleep(CLOCK_MONOTONIC, 0, &bad, NULL));
-    bad.tv_sec = -5; bad.tv_nsec = 0; printf("%d ", pthread_cond_timedwait(&c, &m, &bad)); sem_wait(&s); printf("%d %d\n", sem_timedwait(&s, &bad), errno == ETIMEDOUT); pthread_mutex_unlock(&m);
+    bad.tv_sec = -5; bad.tv_nsec = 0; do got = pthread_cond_timedwait(&c, &m, &bad); while (got == 0); printf("%d ", got); sem_wait(&s); printf("%d %d\n", sem_timedwait(&s, &bad), errno == ETIMEDOUT); pthread_mutex_unlock(&m);
 
     timer_t timer; struct sigevent e = {0}; struct itimerspec its = {0}; e.sigev_notify = SIGEV_NONE; printf("%d ", timer_create(CLOCK_MONOTONIC, &e, &timer)); its.it_value.tv_nsec = 1000000001; printf("%d ", timer_settime(timer, 0, &its, NULL)); printf("%d ", timer_getoverrun(timer)); printf("%d ", timer_delete(timer)); errno = 0;
     timer_t wrong; printf("%d %d\n", timer_create(9999, &e, &wrong), errno);

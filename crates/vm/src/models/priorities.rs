@@ -3,7 +3,7 @@
 //! They decide nothing. On enough processors all threads run, whatever their priorities, so that no schedule is out of the
 //! question. Whoever asks is taken to be privileged: that real-time policies are refused to others is not modelled.
 
-use super::{Args, Family, Flow, OK, error, fail_with_errno, signals};
+use super::{Family, Flow, OK, error, fail_with_errno, signals};
 use crate::machine::Machine;
 
 pub(crate) const MODELS: Family = &[
