@@ -205,6 +205,7 @@ programs! {
     pthread_leave: "pthread_leave.cpp",
     pthread_life: "pthread_life.c",
     pthread_locks: "pthread_locks.c",
+    pthread_reuse: "pthread_reuse.c",
     pthread_robust: "pthread_robust.c",
     terminates: "terminates.cpp",
     thread_ends: "thread_ends.cpp",

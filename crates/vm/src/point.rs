@@ -68,7 +68,10 @@ impl Machine {
 
     /// The point before a thread leaves a barrier.
     pub fn leave_point(&mut self, address: u64, bytes: u32, generation: u32, site: SiteId) {
-        let need = Need::Barrier(address, generation);
+        let need = match crate::sync::barrier::generation(address) == generation {
+            true => Need::Barrier(address, generation),
+            false => Need::Nothing,
+        };
         let pending = self.pending(Op::Acquire, address, bytes, site, need);
         let operand = Operand::Meeting(Meeting { number: generation, is_full: true });
         self.wait_for_turn(Pending { operand, ..pending }, need);

@@ -48,6 +48,74 @@ impl State {
     }
 }
 
+/// Functions of the C library that are called natively and where POSIX has a thread be cancelled, or lets it: those that
+/// read and write, which streams do when they please.
+pub(crate) fn is_cancellation_point(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "accept",
+        "accept4",
+        "close",
+        "connect",
+        "creat",
+        "dprintf",
+        "fclose",
+        "fdatasync",
+        "fflush",
+        "fgetc",
+        "fgets",
+        "fopen",
+        "fopen64",
+        "fprintf",
+        "fputc",
+        "fputs",
+        "fread",
+        "fscanf",
+        "fsync",
+        "fwrite",
+        "getc",
+        "getchar",
+        "getdelim",
+        "getline",
+        "lockf",
+        "msync",
+        "open",
+        "open64",
+        "openat",
+        "openat64",
+        "perror",
+        "pread",
+        "pread64",
+        "printf",
+        "putc",
+        "putchar",
+        "puts",
+        "pwrite",
+        "pwrite64",
+        "read",
+        "readv",
+        "recv",
+        "recvfrom",
+        "recvmsg",
+        "scanf",
+        "send",
+        "sendmsg",
+        "sendto",
+        "syslog",
+        "system",
+        "tcdrain",
+        "vdprintf",
+        "vfprintf",
+        "vprintf",
+        "write",
+        "writev",
+        "__printf_chk",
+        "__fprintf_chk",
+        "__vprintf_chk",
+        "__vfprintf_chk",
+    ];
+    NAMES.contains(&name)
+}
+
 fn cancel(m: &mut Machine, a: Args) -> Flow {
     let Some(target) = m.find_thread(a.word(0)) else { return error(libc::ESRCH) };
     m.point_on(Op::Cancel, ThreadId(target as u32), a.site());

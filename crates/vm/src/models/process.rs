@@ -58,6 +58,8 @@ pub(crate) const MODELS: Family = &[
     ("wait3", |m, _| unsupported(m, "wait3")),
     ("wait4", |m, _| unsupported(m, "wait4")),
     ("waitid", |m, _| unsupported(m, "waitid")),
+    ("getcontext", |m, _| unsupported(m, "getcontext")),
+    ("setcontext", |m, _| unsupported(m, "setcontext")),
     ("makecontext", |m, _| unsupported(m, "makecontext")),
     ("swapcontext", |m, _| unsupported(m, "swapcontext")),
 ];
