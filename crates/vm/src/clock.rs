@@ -84,6 +84,7 @@ impl State {
             && !signalled
             && !self.is_satisfied(index, thread.need)
             && !self.is_interrupted(index)
+            && (!thread.cancellation.requested || !self.is_cancellable(index))
     }
 
     /// Whether it has run out of time.

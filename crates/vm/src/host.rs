@@ -256,8 +256,18 @@ pub(crate) fn is_irreversible(name: &str) -> bool {
         "setrlimit",
         "setrlimit64",
         "setuid",
+        "seteuid",
+        "setreuid",
+        "setresuid",
         "setgid",
+        "setegid",
+        "setregid",
+        "setresgid",
+        "setgroups",
+        "setpgid",
         "setsid",
+        "setpriority",
+        "nice",
         "mlockall",
     ];
     NAMES.contains(&name)

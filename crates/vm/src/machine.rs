@@ -150,6 +150,7 @@ pub(crate) struct State {
     pub at_exit: Vec<ExitHandler>,
     pub signals: crate::delivery::Signals,
     pub timers: crate::models::timers::Timers,
+    pub handlers: crate::models::handlers::Handlers,
     pub once_running: FxHashMap<u64, u32>,
     pub key_destructors: Vec<Option<u64>>,
     pub jumps: FxHashMap<u64, crate::models::jump::JumpBuffer>,
@@ -275,6 +276,7 @@ impl OwnedMachine {
             at_exit: Vec::new(),
             signals: Default::default(),
             timers: Default::default(),
+            handlers: Default::default(),
             once_running: FxHashMap::default(),
             key_destructors: Vec::new(),
             jumps: FxHashMap::default(),
@@ -516,6 +518,7 @@ impl Machine {
         self.at_exit.clear();
         self.signals = Default::default();
         self.timers = Default::default();
+        self.handlers = Default::default();
         self.once_running.clear();
         self.key_destructors.clear();
         self.jumps.clear();

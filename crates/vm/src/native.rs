@@ -16,6 +16,7 @@ use crate::error::VmError;
 use crate::interpret::Uncaught;
 use crate::machine::Machine;
 use crate::models::Flow;
+use crate::models::cancellation::is_cancellation_point;
 use crate::resolve::{Libraries, Resolved};
 use crate::thread::Threads;
 use crate::{guard, host, interface};
@@ -435,6 +436,9 @@ impl Machine {
 
     /// A call that others may see the effects of, if there are others.
     pub fn external_event(&mut self, name: &str, site: SiteId) {
+        if self.cancel_is_due() && is_cancellation_point(name) {
+            self.test_cancel();
+        }
         if self.alive > 1 {
             self.external_point(!is_harmless(name), site);
             if self.recorder.is_on() {

@@ -68,7 +68,10 @@ impl Machine {
 
     /// The point before a thread leaves a barrier.
     pub fn leave_point(&mut self, address: u64, bytes: u32, generation: u32, site: SiteId) {
-        let need = Need::Barrier(address, generation);
+        let need = match crate::sync::barrier::generation(address) == generation {
+            true => Need::Barrier(address, generation),
+            false => Need::Nothing,
+        };
         let pending = self.pending(Op::Acquire, address, bytes, site, need);
         let operand = Operand::Meeting(Meeting { number: generation, is_full: true });
         self.wait_for_turn(Pending { operand, ..pending }, need);
@@ -149,8 +152,21 @@ impl Machine {
         if self.concolic.guide.is_on() {
             return self.guided_point(pending, need);
         }
+        if self.threads[self.current].cancellation.asynchronous {
+            return self.wait_cancellable(pending, need);
+        }
         // After a signal's handler, the event is still to come.
         while self.wait_once(pending, need) && self.deliver(need, pending.site) {}
+    }
+
+    /// The same for a thread that may be cancelled anywhere: on arrival, and where it is blocked.
+    #[cold]
+    fn wait_cancellable(&mut self, pending: Pending, need: Need) {
+        self.test_cancel();
+        while self.wait_once(pending, need) && self.deliver(need, pending.site) {}
+        if !self.is_satisfied(self.current, need) {
+            self.test_cancel();
+        }
     }
 
     /// True if a signal arrives instead of the event.

@@ -97,6 +97,12 @@ Streams &streams() {
     return all;
 }
 
+// What takes a thread apart that leaves: of no type, and nobody may stop it. Each thread has its own, by number.
+constexpr uint64_t FORCED = 1024;
+Header forced[FORCED];
+
+void not_thrown_on(_Unwind_Reason_Code, _Unwind_Exception *) { abort(); }
+
 Globals *globals() { return reinterpret_cast<Globals *>(abi::__cxa_get_globals()); }
 
 // Calls what may throw. An exception outlives this catch: a negative count of handlers says that it is being
@@ -155,11 +161,27 @@ _Unwind_Exception *unravel_exception_init(void *object, std::type_info *type, vo
     return static_cast<_Unwind_Exception *>(object) - 1;
 }
 
+_Unwind_Exception *unravel_exception_forced(uint64_t number) {
+    Header &header = forced[number % FORCED];
+    header.unwind.exception_class = 0;
+    header.unwind.exception_cleanup = not_thrown_on;
+    return &header.unwind;
+}
+
+int unravel_exception_is_forced(_Unwind_Exception *exception) {
+    auto address = reinterpret_cast<uintptr_t>(exception);
+    return address >= reinterpret_cast<uintptr_t>(forced) && address < reinterpret_cast<uintptr_t>(forced + FORCED);
+}
+
 // The exception being handled, to be thrown again; null without one.
 _Unwind_Exception *unravel_exception_rethrow() {
     Header *header = globals()->caught;
     if (!header) {
         return nullptr;
+    }
+    if (unravel_exception_is_forced(&header->unwind)) {
+        globals()->caught = nullptr;
+        return &header->unwind;
     }
     header->handler_count = -header->handler_count;
     globals()->uncaught++;

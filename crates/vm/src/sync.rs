@@ -42,7 +42,20 @@ pub(crate) mod mutex {
     field!(lock, set_lock, 0);
     field!(count, set_count, 4);
     field!(owner, set_owner, 8);
+    // How a robust mutex fares whose owner died.
+    field!(health, set_health, 12);
     field!(kind, set_kind, 16);
+    // Behind `USED`: only of those that were set up as protecting priorities.
+    field!(ceiling, set_ceiling, 20);
+    /// The bit of the kind that says that it is robust, as in glibc.
+    pub const ROBUST: u32 = 16;
+    /// Those for the protocols `PTHREAD_PRIO_INHERIT` and `PTHREAD_PRIO_PROTECT`.
+    pub const INHERITS: u32 = 32;
+    pub const PROTECTS: u32 = 64;
+    /// Its owner died, and nobody has called it consistent since.
+    pub const OWNER_DIED: u32 = 1;
+    /// It was given up in that state, for good.
+    pub const NOT_RECOVERABLE: u32 = 2;
     /// What glibc's `pthread_mutex_destroy` leaves behind.
     pub const DESTROYED: u32 = u32::MAX;
 }
@@ -92,12 +105,15 @@ pub(crate) struct SyncObjects {
     pub waiting: FxHashMap<u64, Vec<ThreadId>>,
     /// Threads holding the reading side of a rwlock.
     pub readers: FxHashMap<u64, Vec<ThreadId>>,
+    /// Robust mutexes that are held, in the order in which they were taken.
+    pub robust: Vec<(ThreadId, u64)>,
 }
 
 impl SyncObjects {
     pub fn clear(&mut self) {
         self.waiting.clear();
         self.readers.clear();
+        self.robust.clear();
     }
 
     pub fn mutex_is_free(&self, address: u64) -> bool {

@@ -9,6 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unravel_trace::{Op, Pending, SiteId, ThreadId, ThreadName};
 
 use crate::delivery::{Sent, SetAside};
+use crate::models::handlers::AtEnd;
+use crate::models::priorities::Scheduling;
 
 /// How a thread's coroutine ended: only a trap ends one; a thread that is done is never resumed.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +68,8 @@ pub(crate) struct Thrown {
 pub(crate) struct Cancellation {
     pub disabled: bool,
     pub requested: bool,
+    /// Whether it need not wait for a cancellation point.
+    pub asynchronous: bool,
     /// Jump buffers of the cleanup handlers, last pushed last.
     pub cleanup: Vec<u64>,
 }
@@ -161,7 +165,10 @@ pub(crate) struct Thread {
     pub keys: Vec<u64>,
     /// Destructors of C++ thread-locals: function, object.
     pub at_exit: Vec<(u64, u64)>,
+    /// What is to be done after those.
+    pub at_end: Vec<AtEnd>,
     pub cancellation: Cancellation,
+    pub scheduling: Scheduling,
     pub thrown: Thrown,
 
     /// Native thread state that is swapped when this thread runs.
@@ -282,7 +289,9 @@ impl Thread {
             locals: 0,
             keys: Vec::new(),
             at_exit: Vec::new(),
+            at_end: Vec::new(),
             cancellation: Cancellation::default(),
+            scheduling: Scheduling::default(),
             thrown: Thrown::default(),
             errno: 0,
             exception_globals: [0; 2],

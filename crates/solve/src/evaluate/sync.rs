@@ -126,7 +126,9 @@ impl State<'_> {
                 _ => return Ran::Differs,
             },
             Op::BarrierInit { barrier, count } => {
-                self.set_barrier(barrier, Barrier { count, arrived: 0, generation: 0 });
+                // Who has not left the one before may still do so.
+                let generation = self.barrier(barrier).generation.wrapping_add(1);
+                self.set_barrier(barrier, Barrier { count, arrived: 0, generation });
             }
             Op::Arrive { barrier } => return self.arrive(barrier, me),
             Op::Leave { barrier } => {

@@ -11,7 +11,6 @@ use crate::guard;
 use crate::interpret::Uncaught;
 use crate::machine::Machine;
 use crate::memory::{BadFree, Fault, in_arena};
-use crate::resolve::native_address;
 use crate::site_tables::LEARN;
 use crate::thread::Need;
 
@@ -19,11 +18,14 @@ pub(crate) const MODELS: Family = &[
     ("malloc", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
     ("valloc", |m, a| Flow::Return(m.allocate(a.word(0), 4096, a.site()))),
     ("_Znwm", |m, a| new(m, a.word(0), 16, a.site())),
-    ("_Znam", |m, a| new(m, a.word(0), 16, a.site())),
-    ("_ZnwmRKSt9nothrow_t", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
-    ("_ZnamRKSt9nothrow_t", |m, a| Flow::Return(m.allocate(a.word(0), 16, a.site()))),
+    ("_Znam", |m, a| through(m, a, &["_Znwm"]).unwrap_or_else(|| new(m, a.word(0), 16, a.site()))),
+    ("_ZnwmRKSt9nothrow_t", |m, a| new_or_null(m, a, &["_Znwm"])),
+    ("_ZnamRKSt9nothrow_t", |m, a| new_or_null(m, a, &["_Znam", "_Znwm"])),
     ("_ZnwmSt11align_val_t", |m, a| new(m, a.word(0), a.word(1), a.site())),
-    ("_ZnamSt11align_val_t", |m, a| new(m, a.word(0), a.word(1), a.site())),
+    ("_ZnamSt11align_val_t", |m, a| {
+        through(m, a, &["_ZnwmSt11align_val_t"])
+            .unwrap_or_else(|| new(m, a.word(0), a.word(1), a.site()))
+    }),
     ("calloc", |m, a| {
         Flow::Return(m.allocate_as(a.word(0).saturating_mul(a.word(1)), 16, a.site(), true))
     }),
@@ -39,16 +41,55 @@ pub(crate) const MODELS: Family = &[
     ("free", |m, a| free(m, a.word(0), a.site())),
     ("cfree", |m, a| free(m, a.word(0), a.site())),
     ("_ZdlPv", |m, a| free(m, a.word(0), a.site())),
-    ("_ZdaPv", |m, a| free(m, a.word(0), a.site())),
-    ("_ZdlPvm", |m, a| free(m, a.word(0), a.site())),
-    ("_ZdaPvm", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdaPv", |m, a| delete(m, a, &["_ZdlPv"])),
+    ("_ZdlPvm", |m, a| delete(m, a, &["_ZdlPv"])),
+    ("_ZdaPvm", |m, a| delete(m, a, &["_ZdaPv", "_ZdlPv"])),
     ("_ZdlPvSt11align_val_t", |m, a| free(m, a.word(0), a.site())),
-    ("_ZdaPvSt11align_val_t", |m, a| free(m, a.word(0), a.site())),
-    ("_ZdlPvmSt11align_val_t", |m, a| free(m, a.word(0), a.site())),
-    ("_ZdaPvmSt11align_val_t", |m, a| free(m, a.word(0), a.site())),
-    ("_ZdlPvRKSt9nothrow_t", |m, a| free(m, a.word(0), a.site())),
-    ("_ZdaPvRKSt9nothrow_t", |m, a| free(m, a.word(0), a.site())),
+    ("_ZdaPvSt11align_val_t", |m, a| delete(m, a, &[ALIGNED_DELETE])),
+    ("_ZdlPvmSt11align_val_t", |m, a| delete_sized_aligned(m, a, &[ALIGNED_DELETE])),
+    ("_ZdaPvmSt11align_val_t", |m, a| {
+        delete_sized_aligned(m, a, &["_ZdaPvSt11align_val_t", ALIGNED_DELETE])
+    }),
+    ("_ZdlPvRKSt9nothrow_t", |m, a| delete(m, a, &["_ZdlPv"])),
+    ("_ZdaPvRKSt9nothrow_t", |m, a| delete(m, a, &["_ZdaPv", "_ZdlPv"])),
 ];
+
+const ALIGNED_DELETE: &str = "_ZdlPvSt11align_val_t";
+
+/// Calls the first of these operators that the program defines, as the library's own do: who replaces `operator delete(void *)`
+/// sees what the others free as well.
+fn through_words(m: &mut Machine, names: &[&str], words: &[u64]) -> Option<Flow> {
+    let program = m.program.clone();
+    let defined = |name: &&str| program.by_name.get(*name).copied();
+    let function = names.iter().filter_map(defined).find(|function| m.has_body(*function))?;
+    Some(match m.try_call(function, words) {
+        Ok(result) => Flow::Return(result),
+        Err(Uncaught) => Flow::Throw,
+    })
+}
+
+fn through(m: &mut Machine, a: Args, names: &[&str]) -> Option<Flow> {
+    through_words(m, names, &[a.word(0), a.word(1)])
+}
+
+fn delete(m: &mut Machine, a: Args, names: &[&str]) -> Flow {
+    through(m, a, names).unwrap_or_else(|| free(m, a.word(0), a.site()))
+}
+
+/// The size does not count, and the alignment is behind it.
+fn delete_sized_aligned(m: &mut Machine, a: Args, names: &[&str]) -> Flow {
+    through_words(m, names, &[a.word(0), a.word(2)]).unwrap_or_else(|| free(m, a.word(0), a.site()))
+}
+
+fn new_or_null(m: &mut Machine, a: Args, names: &[&str]) -> Flow {
+    match through(m, a, names) {
+        None => Flow::Return(m.allocate(a.word(0), 16, a.site())),
+        Some(Flow::Throw) => m.finish_inconclusive(
+            "the program's own operator new throws where it is called with std::nothrow".into(),
+        ),
+        Some(flow) => flow,
+    }
+}
 
 /// The C library's allocator asks the system for blocks of this size on, which come zeroed.
 const FROM_SYSTEM: u64 = 128 << 10;
@@ -108,12 +149,10 @@ fn new(m: &mut Machine, bytes: u64, align: u64, site: SiteId) -> Flow {
         if address != 0 {
             return Flow::Return(address);
         }
-        let asked =
-            match native_address("_ZSt15get_new_handlerv").map(|get| m.try_call_native(get, &[])) {
-                None | Some(Ok(0)) => return m.throw_bad_alloc(),
-                Some(Ok(handler)) => m.try_call_address(handler, &[]),
-                Some(Err(uncaught)) => Err(uncaught),
-            };
+        let asked = match m.handlers.new {
+            0 => return m.throw_bad_alloc(),
+            handler => m.try_call_address(handler, &[]),
+        };
         if let Err(Uncaught) = asked {
             return Flow::Throw;
         }

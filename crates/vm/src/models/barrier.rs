@@ -28,6 +28,16 @@ impl Machine {
         Operand::Meeting(Meeting { number, is_full })
     }
 
+    /// All have arrived: whoever waits may leave from now on, whatever becomes of the barrier. Natively its end waits for them.
+    fn let_all_leave(&mut self, address: u64, generation: u32) {
+        for index in 0..self.thread_count {
+            let thread = &mut self.threads[index];
+            if !thread.ended && thread.need == Need::Barrier(address, generation) {
+                thread.need = Need::Nothing;
+            }
+        }
+    }
+
     fn check_barrier(&mut self, address: u64, site: SiteId) {
         self.check_sync(address, USED, true);
         match barrier::state(address) {
@@ -82,6 +92,7 @@ fn wait(m: &mut Machine, a: Args) -> Flow {
     if last {
         barrier::set_arrived(address, 0);
         barrier::set_generation(address, generation.wrapping_add(1));
+        m.let_all_leave(address, generation);
     } else {
         barrier::set_arrived(address, arrived);
     }

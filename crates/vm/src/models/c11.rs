@@ -15,19 +15,13 @@ pub(crate) const MODELS: Family = &[
     }),
     ("mtx_destroy", mutex::destroy),
     ("mtx_lock", |m, a| status(mutex::lock(m, a.word(0), a.site(), false))),
-    ("mtx_timedlock", |m, a| {
-        m.set_deadline(a.word(1));
-        status(mutex::lock(m, a.word(0), a.site(), true))
-    }),
+    ("mtx_timedlock", |m, a| status(mutex::timed_lock(m, a.word(0), a.word(1), a.site()))),
     ("mtx_trylock", |m, a| status(mutex::try_lock(m, a.word(0), a.site(), true))),
     ("mtx_unlock", |m, a| status(mutex::unlock(m, a.word(0), a.site()))),
     ("cnd_init", cond::init),
     ("cnd_destroy", cond::destroy),
     ("cnd_wait", |m, a| status(cond::wait(m, a.word(0), a.word(1), a.site(), false))),
-    ("cnd_timedwait", |m, a| {
-        m.set_deadline(a.word(2));
-        status(cond::wait(m, a.word(0), a.word(1), a.site(), true))
-    }),
+    ("cnd_timedwait", |m, a| status(cond::timed_wait(m, a, a.word(2)))),
     ("cnd_signal", |m, a| cond::signal(m, a.word(0), a.site())),
     ("cnd_broadcast", |m, a| cond::broadcast(m, a.word(0), a.site())),
     ("tss_create", |m, a| status(threads::key_create(m, a))),

@@ -13,13 +13,10 @@ pub(crate) const MODELS: Family = &[
     ("pthread_cond_init", init),
     ("pthread_cond_destroy", destroy),
     ("pthread_cond_wait", |m, a| wait(m, a.word(0), a.word(1), a.site(), false)),
-    ("pthread_cond_timedwait", |m, a| {
-        m.set_deadline(a.word(2));
-        wait(m, a.word(0), a.word(1), a.site(), true)
-    }),
-    ("pthread_cond_clockwait", |m, a| {
-        m.set_deadline(a.word(3));
-        wait(m, a.word(0), a.word(1), a.site(), true)
+    ("pthread_cond_timedwait", |m, a| timed_wait(m, a, a.word(2))),
+    ("pthread_cond_clockwait", |m, a| match a.int(2) {
+        libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC => timed_wait(m, a, a.word(3)),
+        _ => error(libc::EINVAL),
     }),
     ("pthread_cond_signal", |m, a| signal(m, a.word(0), a.site())),
     ("pthread_cond_broadcast", |m, a| broadcast(m, a.word(0), a.site())),
@@ -70,8 +67,17 @@ pub(crate) fn destroy(m: &mut Machine, a: Args) -> Flow {
     OK
 }
 
+pub(crate) fn timed_wait(m: &mut Machine, a: Args, time: u64) -> Flow {
+    if !m.set_deadline(time) {
+        return error(libc::EINVAL);
+    }
+    wait(m, a.word(0), a.word(1), a.site(), true)
+}
+
 pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed: bool) -> Flow {
     m.test_cancel();
+    // Who is cancelled here takes the mutex first.
+    let asynchronous = std::mem::take(&mut m.current_thread().cancellation.asynchronous);
     m.check_cond(address, site);
     m.check_sync(lock, mutex::USED, true);
     m.wait_point(address, cond::BYTES as u32, lock, site);
@@ -84,7 +90,7 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
             "condition wait with a mutex that is not locked by this thread",
         );
     }
-    let held = mutex_model::release(lock);
+    let held = mutex_model::release(m, lock);
     m.guided_take(lock, false);
     let me = ThreadId(m.current as u32);
     let spurious = m.deviate(Deviation::SpuriousWakeup, site);
@@ -140,7 +146,12 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
             by,
         });
     }
-    if timed_out { error(libc::ETIMEDOUT) } else { OK }
+    m.current_thread().cancellation.asynchronous = asynchronous;
+    // An owner that died is the graver news.
+    match timed_out && !mutex_model::is_orphaned(lock) {
+        true => error(libc::ETIMEDOUT),
+        false => mutex_model::taken(lock),
+    }
 }
 
 pub(crate) fn signal(m: &mut Machine, address: u64, site: SiteId) -> Flow {

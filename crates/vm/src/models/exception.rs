@@ -2,6 +2,9 @@
 //!
 //! As in the Itanium ABI there are two phases: first a handler is looked for, and only if there is one do
 //! cleanups run. Without one the failure is reported where the exception was thrown.
+//!
+//! What takes a thread apart that leaves ([`super::cancellation`]) is an exception too, a forced one, which is of no type:
+//! every cleanup and every `catch (...)` on the way runs, and where no frame is left the thread ends.
 
 use std::ffi::{CStr, CString};
 
@@ -44,7 +47,23 @@ unsafe extern "C" {
     fn unravel_exception_globals() -> *mut [u64; 2];
     fn unravel_throw_system_error(code: i32) -> u64;
     fn unravel_throw_bad_alloc() -> u64;
+    fn unravel_exception_forced(number: u64) -> u64;
+    fn unravel_exception_is_forced(exception: u64) -> i32;
 }
+
+/// What takes this thread apart.
+pub(super) fn forced(thread: usize) -> u64 {
+    // SAFETY: the address of an object of the shim's.
+    unsafe { unravel_exception_forced(thread as u64) }
+}
+
+fn is_forced(exception: u64) -> bool {
+    // SAFETY: compares addresses.
+    unsafe { unravel_exception_is_forced(exception) != 0 }
+}
+
+/// The name of the type by which a handler may say that it takes a forced exception.
+const FORCED_TYPE: &CStr = c"N10__cxxabiv115__forced_unwindE";
 
 /// Selector of a handler for everything, and of an exception specification.
 const CATCH_ALL: u64 = 0x3fff_ffff;
@@ -75,7 +94,7 @@ fn terminate(m: &mut Machine) -> Flow {
     // SAFETY: libstdc++'s list of caught exceptions.
     let header = unsafe { (*unravel_exception_globals())[0] };
     let kind = if header == 0 { FailureKind::Abort } else { FailureKind::UncaughtException };
-    m.fail(kind, "std::terminate was called")
+    m.terminate(kind, "std::terminate was called".into(), 0)
 }
 
 /// Makes an exception in the library's place: where it lies must not depend on what else this process allocated.
@@ -130,6 +149,9 @@ impl Machine {
     /// Lands the current exception in the next frame that wants it. Fails, with the thread's frames as
     /// they were, if nobody handles it; leaves to Rust if its caller is Rust.
     pub fn unwind(&mut self) -> Result<(), Uncaught> {
+        if is_forced(self.thrown().exception) {
+            return self.unwind_by_force();
+        }
         let mut first: Option<Landing> = None;
         let mut handled = false;
         let frames = self.threads[self.current].frames.len();
@@ -158,20 +180,65 @@ impl Machine {
         }
         match first {
             Some(landing) if handled => {
-                let top_frame = self.threads[self.current].frames.get(landing.depth).copied();
-                if let Some(frame) = top_frame {
-                    self.pop_to(landing.depth, landing.at, frame.caller_top);
-                }
-                let thread = self.current_thread();
-                thread.at = landing.at;
-                thread.thrown.selector = landing.selector;
-                // SAFETY: the exception is alive.
-                unsafe {
-                    unravel_exception_set_adjusted(thread.thrown.exception, landing.adjusted)
-                };
+                self.land(&landing);
                 Ok(())
             }
             _ => self.fail_uncaught(),
+        }
+    }
+
+    /// Goes on where an exception lands.
+    fn land(&mut self, landing: &Landing) {
+        let top_frame = self.threads[self.current].frames.get(landing.depth).copied();
+        if let Some(frame) = top_frame {
+            self.pop_to(landing.depth, landing.at, frame.caller_top);
+        }
+        let thread = self.current_thread();
+        thread.at = landing.at;
+        thread.thrown.selector = landing.selector;
+        // SAFETY: the exception is alive.
+        unsafe { unravel_exception_set_adjusted(thread.thrown.exception, landing.adjusted) };
+    }
+
+    /// Takes the current thread apart down to the next frame that has something to do; without one, it ends. Leaves to
+    /// Rust if a frame's caller is Rust.
+    fn unwind_by_force(&mut self) -> Result<(), Uncaught> {
+        let mut at = self.threads[self.current].at;
+        let mut behind = false;
+        for depth in (0..self.threads[self.current].frames.len()).rev() {
+            if self.land_in_cleanup(depth + 1) {
+                return Ok(());
+            }
+            if let Some(landing) = self.landing(depth, at, behind) {
+                self.land(&landing);
+                return Ok(());
+            }
+            let frame = self.threads[self.current].frames[depth];
+            if frame.entry && depth > 0 {
+                self.pop_to(depth, frame.caller, frame.caller_top);
+                return Err(Uncaught);
+            }
+            at = frame.caller;
+            behind = true;
+        }
+        let result = self.threads[self.current].result;
+        self.end_thread(result)
+    }
+
+    /// The same down to the end, where Rust code that stands between has no say.
+    pub fn leave_by_force(&mut self) -> ! {
+        loop {
+            if self.unwind_by_force().is_err() {
+                continue;
+            }
+            // SAFETY: the position was set to where the exception landed.
+            let left = unsafe { self.interpret() };
+            if left.is_ok() {
+                self.finish_inconclusive("a cleanup handler returned to its caller".into());
+            }
+            if !is_forced(self.thrown().exception) {
+                self.fail_uncaught();
+            }
         }
     }
 
@@ -212,9 +279,13 @@ impl Machine {
             TypeInfo::At(address) => *address,
             TypeInfo::External(index) => self.natives.external_address(*index),
         };
+        let forced = is_forced(thrown.exception);
         let matches = |info: &TypeInfo| {
             let wanted = address(info);
             let mut adjusted = 0;
+            if forced {
+                return (wanted == 0 || names(wanted, FORCED_TYPE)).then_some((wanted, 0));
+            }
             // SAFETY: a type_info object and a living exception; the shim asks libstdc++.
             let taken = wanted == 0
                 || unsafe { unravel_exception_matches(wanted, thrown.exception, &mut adjusted) }
@@ -241,13 +312,20 @@ impl Machine {
     /// Nobody handles the current exception.
     pub fn fail_uncaught(&mut self) -> ! {
         let thrown = self.threads[self.current].thrown;
+        if is_forced(thrown.exception) {
+            self.leave_by_force();
+        }
         // SAFETY: the exception is alive.
         let name = type_name(unsafe { unravel_exception_type(thrown.exception) });
-        self.fail(
-            FailureKind::UncaughtException,
-            format!("an exception of type {name} is not caught"),
-        )
+        let why = format!("an exception of type {name} is not caught");
+        self.terminate(FailureKind::UncaughtException, why, thrown.exception)
     }
+}
+
+/// Whether a `type_info` has this mangled name.
+fn names(type_info: u64, name: &CStr) -> bool {
+    // SAFETY: a type_info holds its mangled name behind its virtual table.
+    type_info != 0 && unsafe { CStr::from_ptr(*((type_info + 8) as *const *const i8)) } == name
 }
 
 /// The demangled name of a `type_info`.

@@ -139,9 +139,13 @@ fn wait(m: &mut Machine, a: Args, absolute: bool) -> Flow {
         return fail_with_errno(libc::EAGAIN);
     }
     if time != 0 {
-        m.set_deadline(time);
+        if !m.set_deadline(time) {
+            return fail_with_errno(libc::EINVAL);
+        }
         if !absolute {
-            m.current_thread().deadline += m.clock.now;
+            let now = m.clock.now;
+            let thread = m.current_thread();
+            thread.deadline = thread.deadline.saturating_add(now);
         }
     }
     let me = ThreadId(m.current as u32);

@@ -29,6 +29,13 @@ pub(crate) struct JumpBuffer {
     dst: Reg,
 }
 
+impl JumpBuffer {
+    /// How many frames there were.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+}
+
 fn set_jump(m: &mut Machine, a: Args) -> Flow {
     let thread = &m.threads[m.current];
     // SAFETY: a saved position is inside the code of the running function.

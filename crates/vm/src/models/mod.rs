@@ -8,6 +8,7 @@ pub(crate) mod alloc;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod c11;
+pub(crate) mod cancellation;
 pub(crate) mod children;
 pub(crate) mod cond;
 pub(crate) mod cxx;
@@ -16,12 +17,14 @@ pub(crate) mod exception;
 pub(crate) mod files;
 pub(crate) mod float;
 pub(crate) mod futex;
+pub(crate) mod handlers;
 pub(crate) mod intrinsics;
 pub(crate) mod jump;
 pub(crate) mod measures;
 pub(crate) mod misc;
 pub(crate) mod mutex;
 pub(crate) mod once;
+pub(crate) mod priorities;
 pub(crate) mod process;
 pub(crate) mod random;
 pub(crate) mod rwlock;
@@ -201,6 +204,7 @@ const FAMILIES: &[Family] = &[
     atomic::MODELS,
     barrier::MODELS,
     c11::MODELS,
+    cancellation::MODELS,
     children::MODELS,
     cond::MODELS,
     cxx::MODELS,
@@ -208,12 +212,14 @@ const FAMILIES: &[Family] = &[
     files::MODELS,
     float::MODELS,
     futex::MODELS,
+    handlers::MODELS,
     intrinsics::MODELS,
     jump::MODELS,
     measures::MODELS,
     misc::MODELS,
     mutex::MODELS,
     once::MODELS,
+    priorities::MODELS,
     process::MODELS,
     random::MODELS,
     rwlock::MODELS,

@@ -36,7 +36,7 @@ impl Machine {
     }
 
     /// The initialiser has ended. Others may look at the object without a call: it changes with the event, not before.
-    fn end_once(&mut self, address: u64, site: SiteId, change: impl FnOnce()) {
+    pub fn end_once(&mut self, address: u64, site: SiteId, change: impl FnOnce()) {
         self.point(Op::Release, address, BYTES as u32, site, Need::Nothing);
         change();
         self.once_running.remove(&address);

@@ -14,7 +14,6 @@ pub(crate) const MODELS: Family = &[
         m.run_exit_handlers(a.int(0), true);
         m.finish(Outcome::Exited { code: a.int(0) & 0xff })
     }),
-    ("abort", |m, _| m.fail(FailureKind::Abort, "abort was called")),
     ("__assert_fail", assert_fail),
     ("__assert", assert_fail),
     ("__assert_perror_fail", |m, _| m.fail(FailureKind::Assertion, "assert_perror failed")),
@@ -59,6 +58,8 @@ pub(crate) const MODELS: Family = &[
     ("wait3", |m, _| unsupported(m, "wait3")),
     ("wait4", |m, _| unsupported(m, "wait4")),
     ("waitid", |m, _| unsupported(m, "waitid")),
+    ("getcontext", |m, _| unsupported(m, "getcontext")),
+    ("setcontext", |m, _| unsupported(m, "setcontext")),
     ("makecontext", |m, _| unsupported(m, "makecontext")),
     ("swapcontext", |m, _| unsupported(m, "swapcontext")),
 ];

@@ -15,8 +15,8 @@ pub(crate) const MODELS: Family = &[
     ("pthread_rwlock_wrlock", |m, a| lock(m, a, false, false)),
     ("pthread_rwlock_timedrdlock", |m, a| timed_lock(m, a, true, a.word(1))),
     ("pthread_rwlock_timedwrlock", |m, a| timed_lock(m, a, false, a.word(1))),
-    ("pthread_rwlock_clockrdlock", |m, a| timed_lock(m, a, true, a.word(2))),
-    ("pthread_rwlock_clockwrlock", |m, a| timed_lock(m, a, false, a.word(2))),
+    ("pthread_rwlock_clockrdlock", |m, a| clock_lock(m, a, true)),
+    ("pthread_rwlock_clockwrlock", |m, a| clock_lock(m, a, false)),
     ("pthread_rwlock_tryrdlock", |m, a| try_lock(m, a, true)),
     ("pthread_rwlock_trywrlock", |m, a| try_lock(m, a, false)),
     ("pthread_rwlock_unlock", unlock),
@@ -67,8 +67,17 @@ fn destroy(m: &mut Machine, a: Args) -> Flow {
     OK
 }
 
+fn clock_lock(m: &mut Machine, a: Args, shared: bool) -> Flow {
+    match a.int(1) {
+        libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC => timed_lock(m, a, shared, a.word(2)),
+        _ => error(libc::EINVAL),
+    }
+}
+
 fn timed_lock(m: &mut Machine, a: Args, shared: bool, time: u64) -> Flow {
-    m.set_deadline(time);
+    if !m.set_deadline(time) {
+        return error(libc::EINVAL);
+    }
     lock(m, a, shared, true)
 }
 

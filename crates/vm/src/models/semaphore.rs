@@ -14,19 +14,18 @@ pub(crate) const MODELS: Family = &[
     ("sem_close", |_, _| OK),
     ("sem_unlink", unlink),
     ("sem_wait", |m, a| wait(m, a, false)),
-    ("sem_timedwait", |m, a| {
-        m.set_deadline(a.word(1));
-        wait(m, a, true)
-    }),
-    ("sem_clockwait", |m, a| {
-        m.set_deadline(a.word(2));
-        wait(m, a, true)
+    ("sem_timedwait", |m, a| timed_wait(m, a, a.word(1))),
+    ("sem_clockwait", |m, a| match a.int(1) {
+        libc::CLOCK_REALTIME | libc::CLOCK_MONOTONIC => timed_wait(m, a, a.word(2)),
+        _ => fail_with_errno(libc::EINVAL),
     }),
     ("sem_trywait", try_wait),
     ("sem_post", post),
     ("sem_getvalue", get_value),
 ];
 
+/// A name is a file's, `sem.` being put before it.
+const LONGEST_NAME: usize = 255 - 4;
 const BYTES: u64 = semaphore::BYTES;
 const USED: u64 = semaphore::USED;
 
@@ -77,6 +76,7 @@ fn open(m: &mut Machine, a: Args) -> Flow {
     let known = m.sem_names.get(&name).copied();
     let refused = match known {
         Some(_) if flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0 => Some(libc::EEXIST),
+        None if is_too_long(&name) => Some(libc::ENAMETOOLONG),
         None if flags & libc::O_CREAT == 0 => Some(libc::ENOENT),
         None if a.word(3) as u32 > i32::MAX as u32 => Some(libc::EINVAL),
         _ => None,
@@ -96,9 +96,23 @@ fn open(m: &mut Machine, a: Args) -> Flow {
     Flow::Return(address)
 }
 
+fn is_too_long(name: &str) -> bool {
+    name.trim_start_matches('/').len() > LONGEST_NAME
+}
+
 fn unlink(m: &mut Machine, a: Args) -> Flow {
     let name = m.c_string(a.word(0));
+    if is_too_long(&name) {
+        return fail_with_errno(libc::ENAMETOOLONG);
+    }
     if m.sem_names.remove(&name).is_some() { OK } else { fail_with_errno(libc::ENOENT) }
+}
+
+fn timed_wait(m: &mut Machine, a: Args, time: u64) -> Flow {
+    if !m.set_deadline(time) {
+        return fail_with_errno(libc::EINVAL);
+    }
+    wait(m, a, true)
 }
 
 fn wait(m: &mut Machine, a: Args, timed: bool) -> Flow {

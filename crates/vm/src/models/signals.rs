@@ -426,7 +426,9 @@ fn wait(m: &mut Machine, a: Args) -> Flow {
 fn wait_info(m: &mut Machine, a: Args, time: u64) -> Flow {
     let set = set_at(m, a.word(0));
     if time != 0 {
-        m.set_deadline(time);
+        if !m.set_deadline(time) {
+            return fail_with_errno(libc::EINVAL);
+        }
         let now = m.clock.now;
         let thread = m.current_thread();
         thread.deadline = thread.deadline.saturating_add(now);

@@ -1,27 +1,22 @@
-//! Threads: creation, end, join, detach, thread-specific data, cancellation.
-//!
-//! Cleanup handlers of C (`pthread_cleanup_push`) run on cancellation and `pthread_exit`; C++ destructors
-//! do not (no forced unwinding).
+//! Threads: creation, end, join, detach, thread-specific data. How a thread leaves by `pthread_exit` or a cancellation
+//! is in [`super::cancellation`].
 
 use unravel_code::FunctionId;
 use unravel_code::layout::{STACK_SIZE, STACKS};
-use unravel_trace::{EventKind, FailureKind, Note, Op, SiteId, ThreadId};
+use unravel_trace::{EventKind, FailureKind, Op, SiteId, ThreadId};
 
-use super::{Args, Family, Flow, OK, error};
+use super::priorities::Scheduling;
+use super::{Args, Family, Flow, OK, error, priorities};
 use crate::machine::{Machine, State};
 use crate::thread::Need;
 
 pub(crate) const MODELS: Family = &[
     ("pthread_create", create),
     ("pthread_join", |m, a| join(m, a.word(0), a.word(1), a.site(), false)),
-    ("pthread_timedjoin_np", |m, a| {
-        m.set_deadline(a.word(2));
-        join(m, a.word(0), a.word(1), a.site(), true)
-    }),
+    ("pthread_timedjoin_np", |m, a| timed_join(m, a, a.word(2))),
+    ("pthread_clockjoin_np", |m, a| timed_join(m, a, a.word(3))),
     ("pthread_tryjoin_np", try_join),
     ("pthread_detach", |m, a| detach(m, a.word(0))),
-    ("pthread_exit", exit_thread),
-    ("thrd_exit", exit_thread),
     ("pthread_self", |m, _| Flow::Return(m.threads[m.current].handle)),
     ("llvm.thread.pointer", |m, _| own_block(m)),
     (unravel_code::THREAD_BLOCK, thread_block),
@@ -33,23 +28,7 @@ pub(crate) const MODELS: Family = &[
     ("pthread_key_delete", key_delete),
     ("pthread_setspecific", set_specific),
     ("pthread_getspecific", get_specific),
-    ("pthread_cancel", cancel),
-    ("pthread_testcancel", |m, _| {
-        m.test_cancel();
-        OK
-    }),
-    ("pthread_setcancelstate", set_cancel_state),
-    ("pthread_setcanceltype", set_cancel_type),
-    ("__pthread_register_cancel", register_cleanup),
-    ("__pthread_unregister_cancel", unregister_cleanup),
-    ("__pthread_unwind_next", unwind_next),
     ("pthread_setconcurrency", |_, _| OK),
-    ("pthread_setschedparam", |_, _| OK),
-    ("pthread_getschedparam", |m, a| {
-        // SCHED_OTHER without a priority.
-        store_old(m, a.word(1), 0);
-        store_old(m, a.word(2), 0)
-    }),
     ("pthread_setaffinity_np", |_, _| OK),
     ("pthread_getaffinity_np", |m, a| {
         m.check_sync(a.word(2), a.word(1), true);
@@ -109,8 +88,15 @@ fn create(m: &mut Machine, a: Args) -> Flow {
     m.check_sync(handle_at, 8, true);
     let shadow = m.shadow_argument(a, 3);
     let detached = is_detached(attributes);
+    let scheduling = match priorities::asked(attributes) {
+        Ok(scheduling) => scheduling,
+        Err(number) => return error(number),
+    };
     let child = fork(m, start, argument, None, a.site());
     m.threads[child.index()].detached = detached;
+    if let Some(scheduling) = scheduling {
+        m.threads[child.index()].scheduling = scheduling;
+    }
     m.shadow_start(child, shadow);
     // SAFETY: checked above.
     unsafe { (handle_at as *mut u64).write_unaligned(m.threads[child.index()].handle) };
@@ -170,10 +156,11 @@ fn begin_thread(
     let parent = m.current_thread();
     parent.children += 1;
     let name = parent.name.child(parent.children);
-    let mask = parent.mask;
+    let (mask, scheduling): (_, Scheduling) = (parent.mask, parent.scheduling);
     let child = m.spawn(name, function, body);
     let thread = &mut m.threads[child.index()];
     thread.mask = mask;
+    thread.scheduling = scheduling;
     thread.handle = HANDLES - u64::from(child.0) * STACK;
     m.made_progress();
     m.record(site, EventKind::Fork { child });
@@ -189,19 +176,6 @@ fn run_thread(m: &mut Machine, function: FunctionId, argument: u64, finish: Opti
         m.call_address(finish, &[argument]);
     }
     m.end_thread(result)
-}
-
-impl State {
-    /// Whether a blocked thread is at a cancellation point.
-    pub fn is_cancellable(&self, index: usize) -> bool {
-        let thread = &self.threads[index];
-        !thread.cancellation.disabled
-            && match thread.need {
-                Need::Wake { mutex, .. } => self.sync.mutex_is_free(mutex),
-                Need::Ended(_) | Need::Semaphore(_) | Need::Signal(_) | Need::Never => true,
-                _ => false,
-            }
-    }
 }
 
 impl Machine {
@@ -224,6 +198,7 @@ impl Machine {
         while let Some((function, object)) = self.current_thread().at_exit.pop() {
             self.call_address(function, &[object]);
         }
+        self.do_at_end();
         // A destructor may set values again; POSIX gives them four rounds.
         for _ in 0..4 {
             let mut again = false;
@@ -243,8 +218,10 @@ impl Machine {
 
     /// The end of a thread other than by the end of the process.
     pub fn end_thread(&mut self, result: u64) -> ! {
+        self.give_up_onces();
         self.run_thread_destructors();
         let site = self.threads[self.current].pending.site;
+        self.orphan_mutexes(site);
         self.point(Op::Exit, 0, 0, site, Need::Nothing);
         self.shadow_exit();
         self.record(site, EventKind::Exit);
@@ -272,6 +249,13 @@ impl Machine {
     pub fn find_thread(&self, handle: u64) -> Option<usize> {
         (0..self.thread_count).rev().find(|t| self.threads[*t].handle == handle)
     }
+}
+
+fn timed_join(m: &mut Machine, a: Args, time: u64) -> Flow {
+    if !m.set_deadline(time) {
+        return error(libc::EINVAL);
+    }
+    join(m, a.word(0), a.word(1), a.site(), true)
 }
 
 pub(crate) fn join(
@@ -337,14 +321,6 @@ pub(crate) fn detach(m: &mut Machine, handle: u64) -> Flow {
         }
         None => error(libc::ESRCH),
     }
-}
-
-fn exit_thread(m: &mut Machine, a: Args) -> Flow {
-    let shadow = m.shadow_argument(a, 0);
-    m.shadow_thread_result(shadow);
-    m.current_thread().result = a.word(0);
-    m.current_thread().cancellation.disabled = true;
-    next_cleanup(m)
 }
 
 /// The most bytes that the name of a thread takes, its end included.
@@ -462,85 +438,4 @@ pub(crate) fn set_specific(m: &mut Machine, a: Args) -> Flow {
 pub(crate) fn get_specific(m: &mut Machine, a: Args) -> Flow {
     let key = a.word(0) as u32 as usize;
     Flow::Return(m.threads[m.current].keys.get(key).copied().unwrap_or(0))
-}
-
-fn cancel(m: &mut Machine, a: Args) -> Flow {
-    let Some(target) = m.find_thread(a.word(0)) else { return error(libc::ESRCH) };
-    m.point_on(Op::Cancel, ThreadId(target as u32), a.site());
-    m.threads[target].cancellation.requested = true;
-    m.made_progress();
-    m.record(a.site(), EventKind::Cancel { target: ThreadId(target as u32) });
-    OK
-}
-
-impl Machine {
-    pub fn cancel_is_due(&self) -> bool {
-        let cancellation = &self.threads[self.current].cancellation;
-        cancellation.requested && !cancellation.disabled
-    }
-
-    /// A cancellation point: does not return if the thread was cancelled. The cleanup handlers run on a
-    /// fresh interpreter above this one, whose frames are never returned to.
-    pub fn test_cancel(&mut self) {
-        if !self.cancel_is_due() {
-            return;
-        }
-        let thread = self.current_thread();
-        thread.cancellation.disabled = true;
-        thread.result = u64::MAX; // PTHREAD_CANCELED
-        self.shadow_thread_result(None);
-        if let Flow::Jump = next_cleanup(self) {
-            // SAFETY: the jump set the position to the handler's.
-            let _ = unsafe { self.interpret() };
-            self.finish_inconclusive("a cleanup handler returned to its caller".into());
-        }
-    }
-}
-
-/// Jumps to the innermost cleanup handler; without one, the thread ends.
-fn next_cleanup(m: &mut Machine) -> Flow {
-    match m.current_thread().cancellation.cleanup.pop() {
-        Some(buffer) => super::jump::long_jump(m, buffer, 1),
-        None => {
-            let result = m.threads[m.current].result;
-            m.end_thread(result)
-        }
-    }
-}
-
-fn register_cleanup(m: &mut Machine, a: Args) -> Flow {
-    m.current_thread().cancellation.cleanup.push(a.word(0));
-    OK
-}
-
-fn unregister_cleanup(m: &mut Machine, _: Args) -> Flow {
-    m.current_thread().cancellation.cleanup.pop();
-    OK
-}
-
-fn unwind_next(m: &mut Machine, _: Args) -> Flow {
-    next_cleanup(m)
-}
-
-fn set_cancel_state(m: &mut Machine, a: Args) -> Flow {
-    let cancellation = &mut m.current_thread().cancellation;
-    let before = u32::from(cancellation.disabled);
-    cancellation.disabled = a.int(0) == 1; // PTHREAD_CANCEL_DISABLE
-    store_old(m, a.word(1), before)
-}
-
-fn set_cancel_type(m: &mut Machine, a: Args) -> Flow {
-    if a.int(0) == 1 {
-        m.note(Note::CancellationDeferred);
-    }
-    store_old(m, a.word(1), 0)
-}
-
-fn store_old(m: &mut Machine, at: u64, value: u32) -> Flow {
-    if at != 0 {
-        m.check_sync(at, 4, true);
-        // SAFETY: checked.
-        unsafe { (at as *mut u32).write_unaligned(value) };
-    }
-    OK
 }

@@ -34,21 +34,25 @@ pub(crate) const MODELS: Family = &[
     ("getitimer", get_interval_timer),
     ("timer_create", create),
     ("timer_settime", set_time),
-    ("timer_gettime", |m, a| match a.word(0) {
-        id if id < m.timers.list.len() as u64 => {
-            let left = m.time_left(id as usize);
+    ("timer_gettime", |m, a| match m.timers.known(a.word(0)) {
+        Some(id) => {
+            let left = m.time_left(id);
             m.store_timer(a.word(1), left, 1);
             OK
         }
-        _ => fail_with_errno(libc::EINVAL),
+        None => fail_with_errno(libc::EINVAL),
     }),
-    ("timer_getoverrun", |_, _| OK),
-    ("timer_delete", |m, a| match a.word(0) {
-        id if id != 0 && id < m.timers.list.len() as u64 => {
-            m.set_timer(id as usize, (0, false), 0, a.site());
+    ("timer_getoverrun", |m, a| match m.timers.known(a.word(0)) {
+        Some(_) => OK,
+        None => fail_with_errno(libc::EINVAL),
+    }),
+    ("timer_delete", |m, a| match m.timers.known(a.word(0)) {
+        Some(id) => {
+            m.set_timer(id, (0, false), 0, a.site());
+            m.timers.list[id].deleted = true;
             OK
         }
-        _ => fail_with_errno(libc::EINVAL),
+        None => fail_with_errno(libc::EINVAL),
     }),
     ("timerfd_create", |m, _| {
         m.finish_inconclusive("the program calls 'timerfd_create', which is not supported".into())
@@ -57,6 +61,9 @@ pub(crate) const MODELS: Family = &[
 
 /// The timer of `alarm` and `setitimer`.
 const ALARM: usize = 0;
+
+/// The clock with the highest number.
+pub(super) const CLOCK_TAI: i32 = 11;
 
 /// Expirations in a row, with nobody else doing anything, after which nobody ever will.
 const VAIN: u64 = 64;
@@ -81,11 +88,12 @@ struct Timer {
     notice: Notice,
     /// The thread that waits for it, once it was set.
     thread: Option<usize>,
+    deleted: bool,
 }
 
 impl Timer {
     fn new(notice: Notice) -> Timer {
-        Timer { deadline: 0, interval: 0, notice, thread: None }
+        Timer { deadline: 0, interval: 0, notice, thread: None, deleted: false }
     }
 }
 
@@ -93,6 +101,14 @@ impl Timer {
 #[derive(Debug)]
 pub(crate) struct Timers {
     list: Vec<Timer>,
+}
+
+impl Timers {
+    /// The timer of `timer_create` that has this number.
+    fn known(&self, id: u64) -> Option<usize> {
+        let index = usize::try_from(id).ok().filter(|index| *index != ALARM)?;
+        self.list.get(index).filter(|timer| !timer.deleted).map(|_| index)
+    }
 }
 
 impl Default for Timers {
@@ -221,8 +237,11 @@ impl Machine {
         }
     }
 
-    /// Ends a run in which timers run out again and again, and nobody takes notice.
+    /// Ends a run in which timers run out again and again, and nobody takes notice or waits for a time of its own.
     fn end_if_vain(&mut self) {
+        if self.threads_of_run().any(|thread| thread.timer.is_none() && thread.timed) {
+            return;
+        }
         let others = self.threads_of_run().filter(|thread| thread.timer.is_none());
         let last = others.map(|thread| thread.last_event).max().unwrap_or(0);
         if self.events - last > VAIN {
@@ -239,16 +258,18 @@ impl Machine {
         unsafe { (at as *mut [u64; 4]).write_unaligned(words) };
     }
 
-    /// The interval and the first time in such a structure, in nanoseconds.
-    fn timer_at(&mut self, at: u64, unit: u64) -> (u64, u64) {
+    /// The interval and the first time in such a structure, in nanoseconds; none if they are no times.
+    fn timer_at(&mut self, at: u64, unit: u64) -> Option<(u64, u64)> {
         self.check_sync(at, 32, false);
         // SAFETY: checked.
         let [seconds, part, first, first_part] =
-            unsafe { (at as *const [u64; 4]).read_unaligned() };
-        let time = |seconds: u64, part: u64| {
-            seconds.saturating_mul(SECOND).saturating_add(part.saturating_mul(unit))
+            unsafe { (at as *const [i64; 4]).read_unaligned() };
+        let time = |seconds: i64, part: i64| {
+            let part = u64::try_from(part).ok().filter(|part| *part < SECOND / unit)?;
+            let seconds = u64::try_from(seconds).ok()?;
+            Some(seconds.saturating_mul(SECOND).saturating_add(part * unit))
         };
-        (time(seconds, part), time(first, first_part))
+        Some((time(seconds, part)?, time(first, first_part)?))
     }
 }
 
@@ -259,7 +280,9 @@ fn set_interval_timer(m: &mut Machine, a: Args) -> Flow {
             "the program sets a timer of processor time, which is not supported".into(),
         );
     }
-    let (interval, first) = m.timer_at(a.word(1), 1000);
+    let Some((interval, first)) = m.timer_at(a.word(1), 1000) else {
+        return fail_with_errno(libc::EINVAL);
+    };
     let before = m.set_timer(ALARM, (first, false), interval, a.site());
     if a.word(2) != 0 {
         m.store_timer(a.word(2), before, 1000);
@@ -275,10 +298,16 @@ fn get_interval_timer(m: &mut Machine, a: Args) -> Flow {
 
 /// `timer_create(clock, event, id)`.
 fn create(m: &mut Machine, a: Args) -> Flow {
-    if matches!(a.int(0), libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID) {
+    // Those of other threads and processes are negative.
+    if a.int(0) < 0
+        || matches!(a.int(0), libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID)
+    {
         m.finish_inconclusive(
             "the program makes a timer of processor time, which is not supported".into(),
         );
+    }
+    if a.int(0) > CLOCK_TAI {
+        return fail_with_errno(libc::EINVAL);
     }
     let id = m.timers.list.len() as u64;
     let sent = Sent { number: libc::SIGALRM, code: libc::SI_TIMER, value: id };
@@ -320,11 +349,10 @@ fn create(m: &mut Machine, a: Args) -> Flow {
 
 /// `timer_settime(id, flags, new, old)`.
 fn set_time(m: &mut Machine, a: Args) -> Flow {
-    let id = a.word(0) as usize;
-    if id == ALARM || id >= m.timers.list.len() {
+    let (Some(id), Some((interval, first))) = (m.timers.known(a.word(0)), m.timer_at(a.word(2), 1))
+    else {
         return fail_with_errno(libc::EINVAL);
-    }
-    let (interval, first) = m.timer_at(a.word(2), 1);
+    };
     let absolute = a.int(1) & libc::TIMER_ABSTIME != 0;
     let before = m.set_timer(id, (first, absolute), interval, a.site());
     if a.word(3) != 0 {
