@@ -234,31 +234,3 @@ pub(crate) fn reset_streams() {
     // SAFETY: after `keep_streams`.
     unsafe { unravel_streams_reset() };
 }
-
-/// Native functions that change something about the process which a new run would see.
-pub(crate) fn is_irreversible(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "chdir",
-        "fchdir",
-        "chroot",
-        "umask",
-        "uselocale",
-        "_ZNSt6locale6globalERKS_",
-        "setenv",
-        "unsetenv",
-        "putenv",
-        "clearenv",
-        "freopen",
-        "freopen64",
-        "dup2",
-        "dup3",
-        "hcreate",
-        "setrlimit",
-        "setrlimit64",
-        "setuid",
-        "setgid",
-        "setsid",
-        "mlockall",
-    ];
-    NAMES.contains(&name)
-}

@@ -359,6 +359,7 @@ impl Machine {
             self.open_files.clear();
         }
         self.close_files();
+        self.stained |= !self.natives.put_back();
         let finals = match outcome {
             Outcome::Exited { .. } if want.finals => Some(self.finals()),
             _ => None,
