@@ -83,8 +83,10 @@ impl Kept {
     /// Behind a run. False if something could not be put back.
     pub fn put_back(&mut self) -> bool {
         let Kept { directory, mask, limits } = std::mem::take(self);
-        // SAFETY: a path that the system gave us.
-        let in_place = directory.is_none_or(|path| unsafe { libc::chdir(path.as_ptr()) } == 0);
+        let in_place = directory.is_none_or(|path| {
+            // SAFETY: a path that the system gave us.
+            unsafe { libc::chdir(path.as_ptr()) == 0 }
+        });
         if let Some(mask) = mask {
             // SAFETY: what it was.
             unsafe { libc::umask(mask) };
@@ -107,11 +109,14 @@ fn set_limits(before: &[libc::rlimit; LIMITS]) -> bool {
     let same =
         |a: &libc::rlimit, b: &libc::rlimit| (a.rlim_cur, a.rlim_max) == (b.rlim_cur, b.rlim_max);
     let now = limits();
-    let changed = before.iter().zip(&now).enumerate().filter(|(_, (old, now))| !same(old, now));
-    // SAFETY: what they were.
-    changed.fold(true, |all, (number, (old, _))| {
-        (unsafe { libc::setrlimit(number as _, old) }) == 0 && all
-    })
+    let mut all = true;
+    for (number, (old, now)) in before.iter().zip(&now).enumerate() {
+        if !same(old, now) {
+            // SAFETY: what it was.
+            all &= unsafe { libc::setrlimit(number as _, old) } == 0;
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -126,7 +131,8 @@ mod tests {
         let core = libc::RLIMIT_CORE as usize;
         let lower = libc::rlimit { rlim_cur: 0, ..before[core] };
         // SAFETY: no core of a test is worth anything.
-        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_CORE, &lower) }, 0);
+        let is_set = unsafe { libc::setrlimit(libc::RLIMIT_CORE, &lower) } == 0;
+        assert!(is_set);
         assert!(kept.put_back());
         assert_eq!(limits()[core].rlim_cur, before[core].rlim_cur);
         assert!(!kept.keep(change("setenv")));
