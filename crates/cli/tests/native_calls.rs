@@ -269,3 +269,43 @@ fn system_calls_by_number() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("the system call 169 is not supported at calls.c:20"), "{said}");
 }
+
+/// Would fail in a second run of the same process, if the first one's changes were there.
+const CHANGES: &str = "\
+#include <assert.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static int x;
+static void *work(void *p) { x++; return p; }
+int main(void) {
+    char here[4096];
+    struct rlimit limit;
+    assert(getcwd(here, sizeof here) && strcmp(here, \"/\"));
+    assert(chdir(\"/\") == 0);
+    assert(umask(0157) != 0157);
+    assert(getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != 1 << 30);
+    limit.rlim_cur = 1 << 30;
+    assert(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    pthread_t thread;
+    pthread_create(&thread, 0, work, 0);
+    x++;
+    pthread_join(thread, 0);
+    return 0;
+}
+";
+
+#[test]
+fn directory_mask_and_limits_are_put_back_and_one_process_is_enough() {
+    let directory = directory("native-put-back");
+    write(&directory, "changes.c", CHANGES);
+    let of = |strategy: &str| {
+        let arguments = ["find", "changes.c", "--strategy", strategy, "--schedules", "50"];
+        says(&directory, &arguments, NOTHING)
+    };
+    of("random");
+    let out = of("exhaustive");
+    assert!(out.contains("all 4 classes of schedules explored"), "{out}");
+}

@@ -10,7 +10,7 @@
 //!   that the engine kept.
 //! - `branches.rs` executes the beginning of a run once and many ends of it, each in a process of its own.
 //! - `shield.rs` keeps a stretch whole or an order in whatever schedule another scheduler makes.
-//! - `classes.rs` says which interleavings are the same. `process.rs` is what all processes that run the program share,
+//! - `classes.rs` says which interleavings are the same (with `ranges.rs`). `process.rs` is what all processes that run the program share,
 //!   `silence.rs` where their output goes. `budgets.rs` holds the numbers.
 //!
 //! An engine that fails is no outcome of the program. A laboratory therefore keeps the error, answers every later run as
@@ -26,6 +26,7 @@ mod learn_apart;
 mod limit;
 mod process;
 mod races;
+mod ranges;
 mod recount;
 mod replay;
 mod shield;

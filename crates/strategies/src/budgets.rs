@@ -3,6 +3,9 @@
 unravel_trace::budgets! {
     room "strategies";
 
+    /// Places of a run's memory for which room is kept for the next run: more than most runs have, and a few megabytes.
+    KEPT_PLACES: usize = 1 << 15;
+
     /// No more locations than that; those that most threads touch.
     MOST_LOCATIONS: usize = 64;
 

@@ -7,6 +7,7 @@
 //!   have shown: `race_directed.rs` (`conflicts.rs`), `atomicity_directed.rs` (`splits.rs`), `deadlock_directed.rs`
 //!   (`lock_orders.rs`, `held.rs`); the fixed orders `run_to_block.rs`, `round_robin.rs`,
 //!   `youngest_first.rs`.
+//!   What observers note of memory is in tables by address (`by_address.rs`).
 //! - `deviating.rs` lets the environment deviate under any of them.
 //! - Systematic: `systematic.rs` says what these have in common, `bounding.rs` and `exhaustive/` are them. `blind_spots.rs` knows what
 //!   events do not tell, so that nothing is claimed to be complete that is not.
@@ -17,6 +18,7 @@ mod atomicity_directed;
 mod blind_spots;
 mod bounding;
 mod budgets;
+mod by_address;
 mod conflicts;
 mod deadlock_directed;
 mod deviating;
@@ -45,6 +47,7 @@ pub use atomicity_directed::AtomicityDirected;
 pub use blind_spots::BlindSpots;
 pub use bounding::Bounding;
 pub use budgets::{EPOCH, EPOCH_LIMIT, FIRST, LEARNING, budgets};
+pub use by_address::{ByAddress, Renew};
 pub use conflicts::Conflicts;
 pub use deadlock_directed::DeadlockDirected;
 pub use deviating::{Deviating, deviations_of};

@@ -2,11 +2,11 @@
 //!
 //! For selectively uniform sampling (`uniform.rs`).
 
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use unravel_trace::{Executed, Op, Pending, ThreadId, ThreadName, touches};
 
 use crate::budgets::MOST_LOCATIONS;
+use crate::by_address::ByAddress;
 
 /// Counts of touches by thread and location. Addresses are the same in every run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -59,11 +59,19 @@ impl Location {
     }
 }
 
+/// How often a thread touches a location.
+#[derive(Clone, Copy, Debug)]
+struct Count {
+    thread: ThreadId,
+    touches: u32,
+    /// Whether one of them writes.
+    writes: bool,
+}
+
 /// Counts what one run touches.
 #[derive(Clone, Debug, Default)]
 pub struct Profiler {
-    /// Touches, and whether one of them writes.
-    counts: FxHashMap<(u64, ThreadId), (u32, bool)>,
+    counts: ByAddress<Vec<Count>>,
 }
 
 impl Profiler {
@@ -80,28 +88,32 @@ impl Profiler {
                 | Op::Signal
         );
         for touch in touches(what).filter(|_| counted) {
-            let (count, writes) = self.counts.entry((touch.address, executed.thread)).or_default();
-            *count += 1;
-            *writes |= touch.writes;
+            let Executed { thread, .. } = *executed;
+            let counts = self.counts.entry(touch.address);
+            match counts.iter_mut().find(|count| count.thread == thread) {
+                Some(count) => {
+                    count.touches += 1;
+                    count.writes |= touch.writes;
+                }
+                None => counts.push(Count { thread, touches: 1, writes: touch.writes }),
+            }
         }
     }
 
     /// The profile of the run; what is left is ready for the next.
     pub fn finish(&mut self, names: &[ThreadName]) -> Profile {
-        let mut counts: Vec<_> = self.counts.drain().collect();
-        counts.sort_by_key(|(key, _)| *key);
         let mut profile = Profile::default();
-        for of_one in counts.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
-            if of_one.len() < 2 || !of_one.iter().any(|(_, (_, writes))| *writes) {
+        for (address, counts) in self.counts.sorted() {
+            if counts.len() < 2 || !counts.iter().any(|count| count.writes) {
                 continue;
             }
-            let mut touches: Vec<(ThreadName, u32)> = of_one
-                .iter()
-                .filter_map(|((_, thread), (n, _))| Some((names.get(thread.index())?.clone(), *n)))
-                .collect();
+            let name = |count: &Count| names.get(count.thread.index()).cloned();
+            let mut touches: Vec<(ThreadName, u32)> =
+                counts.iter().filter_map(|count| Some((name(count)?, count.touches))).collect();
             touches.sort();
-            profile.locations.push(Location { address: of_one[0].0.0, touches });
+            profile.locations.push(Location { address, touches });
         }
+        self.counts.clear();
         profile
     }
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use unravel_trace::{Executed, Op, Role, SiteId, ThreadId, touches};
 
 use crate::budgets::{MOST_SPLITS, MOST_SPLITS_OF_ONE, NEAR};
+use crate::by_address::{ByAddress, Renew};
 use crate::held::{Held, Lock};
 
 /// Two accesses of one thread and what comes between, with where threads are to be held for it: just before the access, or, if it
@@ -168,6 +169,14 @@ struct Place {
     remotes: Vec<Remote>,
 }
 
+impl Renew for Place {
+    fn renew(&mut self) {
+        self.last.clear();
+        self.pairs.clear();
+        self.remotes.clear();
+    }
+}
+
 /// Collects the splits of a run from its events.
 #[derive(Clone, Debug, Default)]
 pub struct SplitCollector {
@@ -175,7 +184,7 @@ pub struct SplitCollector {
     /// By thread.
     events: Vec<u64>,
     locks: LockLists,
-    places: FxHashMap<u64, Place>,
+    places: ByAddress<Place>,
 }
 
 impl SplitCollector {
@@ -203,7 +212,7 @@ impl SplitCollector {
             at: self.events[thread.index()],
             acquisitions: self.held.acquisitions(thread),
         };
-        let place = self.places.entry(touch.address).or_default();
+        let place = self.places.entry(touch.address);
         let remote = Remote {
             thread,
             site: what.site,
@@ -233,11 +242,11 @@ impl SplitCollector {
 
     /// What the run had; ready for the next.
     pub fn finish(&mut self) -> Splits {
-        let mut places: Vec<_> = self.places.drain().collect();
-        places.sort_unstable_by_key(|(address, _)| *address);
+        let places = self.places.sorted();
+        let splits = places.iter().flat_map(|(_, place)| place.splits(&self.locks)).collect();
+        self.places.clear();
         self.held.clear();
         self.events.clear();
-        let splits = places.iter().flat_map(|(_, place)| place.splits(&self.locks)).collect();
         self.locks.clear();
         splits
     }

@@ -10,7 +10,7 @@
 //! - `follow.rs` lets threads keep to recorded routes.
 //! - `memory.rs` is the arena. `sync.rs` and `models/` are the library functions that schedule, block, allocate or share, a file a
 //!   family; `native.rs` is all others, through `interface.rs` (libffi), with `host.rs` for what they share with this process,
-//!   `handover.rs` for the memory they get, `native_heap.rs` for what they allocate, `guard.rs` for crashes in them, `watchdog.rs` for calls that do not come back,
+//!   `put_back.rs` for what they change about it, `handover.rs` for the memory they get, `native_heap.rs` for what they allocate, `guard.rs` for crashes in them, `watchdog.rs` for calls that do not come back,
 //!   `foreign.rs` for threads that they start. `resolve.rs` says which function is which. `assembly.rs` is inline assembly.
 //!   `delivery.rs` is how signals arrive, `whereabouts.rs` where a run is that comes to no end, `busy.rs` which functions take its instructions.
 //! - `record.rs` keeps events, `stacks.rs` their stacks, `capture.rs` the output, `failure.rs` puts failures into words.
@@ -67,6 +67,7 @@ mod native;
 mod native_heap;
 mod point;
 mod pure;
+mod put_back;
 mod record;
 mod resolve;
 mod sharing;

@@ -127,7 +127,7 @@ pub(crate) struct State {
     pub skip_rounds: bool,
     pub awaits: bool,
     /// Slots that states do not leave out, by where a frame is.
-    pub living: FxHashMap<(usize, crate::states::LeftOut), Arc<[std::ops::Range<usize>]>>,
+    pub living: crate::states::Living,
     /// The event that is being executed repeats a round of a busy wait, and nobody was asked.
     pub repeats: bool,
     /// The stack at each event, if the scheduler may ask for it; see [`crate::stacks`].
@@ -259,7 +259,7 @@ impl OwnedMachine {
             prune_spins: false,
             skip_rounds: false,
             awaits: false,
-            living: FxHashMap::default(),
+            living: Default::default(),
             repeats: false,
             stacks_kept: Default::default(),
             why: Why::Start,
@@ -361,6 +361,7 @@ impl Machine {
             self.open_files.clear();
         }
         self.close_files();
+        self.stained |= !self.natives.put_back();
         let finals = match outcome {
             Outcome::Exited { .. } if want.finals => Some(self.finals()),
             _ => None,

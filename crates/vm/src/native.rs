@@ -17,6 +17,7 @@ use crate::interpret::Uncaught;
 use crate::machine::Machine;
 use crate::models::Flow;
 use crate::models::cancellation::is_cancellation_point;
+use crate::put_back::{Change, Kept, change};
 use crate::resolve::{Libraries, Resolved};
 use crate::thread::Threads;
 use crate::{guard, host, interface};
@@ -52,8 +53,10 @@ pub(crate) struct Natives {
     /// Prepared call interfaces by call site. They live as long as the process, as the types they point to do,
     /// and are used by several threads at a time, each in the middle of a call.
     cifs: Vec<Option<NonNull<ffi::ffi_cif>>>,
-    /// Functions after which the process is not as it was; indexed by [`FunctionId`].
-    irreversible: Vec<bool>,
+    /// How functions change the process; indexed by [`FunctionId`].
+    changes: Vec<Change>,
+    /// How it was before the run changed it.
+    kept: Kept,
     exception_globals: *mut [u64; 2],
     /// Result slots of the last call from Rust into the program.
     pub returned: [u64; 16],
@@ -141,11 +144,8 @@ impl Natives {
             external,
             thread_locals,
             cifs: (0..program.calls.len()).map(|_| None).collect(),
-            irreversible: program
-                .functions
-                .iter()
-                .map(|f| host::is_irreversible(&f.name))
-                .collect(),
+            changes: program.functions.iter().map(|f| change(&f.name)).collect(),
+            kept: Kept::default(),
             // SAFETY: returns the address of this thread's own state.
             exception_globals: unsafe { unravel_exception_globals() },
             returned: [0; 16],
@@ -246,6 +246,11 @@ impl Natives {
         if self.resets.streams {
             host::reset_streams();
         }
+    }
+
+    /// Called after a run: the process is as it was before, or this is false.
+    pub fn put_back(&mut self) -> bool {
+        self.kept.put_back()
     }
 
     /// Called before a run: what is open now is ours, and what is opened from now on is the program's.
@@ -476,8 +481,16 @@ impl Machine {
                 self.tell_of_unseen_writes(site);
             }
         }
-        self.stained |= self.natives.irreversible[function.0 as usize];
+        let change = self.natives.changes[function.0 as usize];
+        if change != Change::None {
+            self.will_change(change);
+        }
         self.call_native_at(address, call, dst, fp)
+    }
+
+    /// A native function is about to change something about this process.
+    pub fn will_change(&mut self, change: Change) {
+        self.stained |= !self.natives.kept.keep(change);
     }
 
     /// Calls through a pointer that is no function of the program.

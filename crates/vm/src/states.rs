@@ -5,12 +5,11 @@
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
-use std::sync::Arc;
 
-use rustc_hash::FxHasher;
-use unravel_code::{FunctionId, Inst, Moment, Reg, dead_slots, temporaries};
+use rustc_hash::{FxHashMap, FxHasher};
+use unravel_code::{FunctionId, Inst, Moment, Program, Reg, dead_slots, temporaries};
 
-use crate::machine::Machine;
+use crate::machine::{Machine, State};
 use crate::thread::Frame;
 
 /// Which slots of a frame are left out.
@@ -38,19 +37,21 @@ impl Machine {
     fn hash_state(&mut self, index: usize, only_living: bool) -> u64 {
         let mut hasher = FxHasher::default();
         self.hash_place(index, &mut hasher);
-        let thread = &self.threads[index];
+        let place = hasher.finish();
+        let mut words = Words { sum: place, key: place };
+        let State { threads, program, living, .. } = &mut **self;
+        let thread = &threads[index];
         let mut at = (thread.at.pc, thread.at.fp);
         let mut left_out = if only_living { LeftOut::Before } else { LeftOut::Temporaries };
-        for number in (0..thread.frames.len()).rev() {
-            let Frame { function, caller, dst, entry, .. } = self.threads[index].frames[number];
+        for frame in thread.frames.iter().rev() {
+            let Frame { function, caller, dst, entry, .. } = *frame;
             let (pc, fp) = at;
-            let body = self.program.function(function).body.as_ref();
-            let slots = body.map_or(0, |body| body.slots as usize);
-            let living = self.living_of(function, pc, slots, left_out);
-            // SAFETY: the frame's own registers, which nobody writes while the thread is stopped.
-            let registers = unsafe { std::slice::from_raw_parts(fp, slots) };
-            for range in living.iter() {
-                registers[range.clone()].hash(&mut hasher);
+            for range in living.of(program, function, pc, left_out) {
+                // SAFETY: the frame's own registers, which nobody writes while the thread is stopped.
+                let registers = unsafe {
+                    std::slice::from_raw_parts(fp.add(range.start as usize), range.len())
+                };
+                words.add(registers);
             }
             at = (caller.pc, caller.fp);
             // Who called from Rust code goes on in ways that are not known.
@@ -59,7 +60,7 @@ impl Machine {
                 false => LeftOut::Temporaries,
             };
         }
-        hasher.finish()
+        words.sum
     }
 
     /// Hashes where a thread is, what it is about to do, and its stack.
@@ -76,39 +77,105 @@ impl Machine {
             unsafe { std::slice::from_raw_parts(thread.locals as *const u8, bytes as usize) };
         stack.hash(hasher);
     }
+}
 
-    /// The slots of a frame that are not left out, in order.
-    fn living_of(
+/// A hash of words: a sum of products of two, each with a key of its place. No product waits for the one before it, and frames
+/// may have hundreds of slots.
+#[derive(Debug)]
+struct Words {
+    sum: u64,
+    key: u64,
+}
+
+impl Words {
+    #[inline]
+    fn add(&mut self, words: &[u64]) {
+        let mut pairs = words.chunks_exact(2);
+        for pair in &mut pairs {
+            self.add_two(pair[0], pair[1]);
+        }
+        if let [last] = *pairs.remainder() {
+            self.add_two(last, 0);
+        }
+    }
+
+    #[inline]
+    fn add_two(&mut self, one: u64, other: u64) {
+        self.key = self.key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let product = u128::from(one ^ self.key) * u128::from(other ^ self.key.rotate_left(32));
+        self.sum = self.sum.wrapping_add(product as u64 ^ (product >> 64) as u64);
+    }
+}
+
+/// The slots of frames that are not left out.
+#[derive(Debug)]
+pub(crate) struct Living {
+    /// By where a frame is: an index into `lists`.
+    known: FxHashMap<(usize, LeftOut), u32>,
+    lists: Vec<Box<[Range<u32>]>>,
+    /// Those last asked for: a thread is asked again and again where it is.
+    recent: [(usize, LeftOut, u32); RECENT],
+}
+
+/// A power of two.
+const RECENT: usize = 64;
+
+impl Default for Living {
+    fn default() -> Living {
+        Living {
+            known: FxHashMap::default(),
+            lists: Vec::new(),
+            recent: [(0, LeftOut::Temporaries, 0); RECENT],
+        }
+    }
+}
+
+impl Living {
+    /// The slots of a frame, in order.
+    #[inline]
+    fn of(
         &mut self,
+        program: &Program,
         function: FunctionId,
         pc: *const Inst,
-        slots: usize,
         left_out: LeftOut,
-    ) -> Arc<[Range<usize>]> {
-        let key = (pc as usize, left_out);
-        if let Some(known) = self.living.get(&key) {
-            return known.clone();
-        }
-        let program = self.program.clone();
-        let body = program.function(function).body.as_ref().expect("only bodies have frames");
-        // SAFETY: a frame's position is in its function's code.
-        let at = unsafe { pc.offset_from(body.code.as_ptr()) } as u32;
-        let mut dead: Vec<Reg> = match left_out {
-            LeftOut::Temporaries => Vec::new(),
-            LeftOut::Before => dead_slots(&program, body, Moment::Before(at)),
-            LeftOut::Returning(dst) => {
-                dead_slots(&program, body, Moment::Returning { call: at - 1, dst })
+    ) -> &[Range<u32>] {
+        let at = pc as usize;
+        let place = at / size_of::<Inst>() % RECENT;
+        if (self.recent[place].0, self.recent[place].1) != (at, left_out) {
+            let next = self.lists.len() as u32;
+            let list = *self.known.entry((at, left_out)).or_insert(next);
+            if list == next {
+                self.lists.push(living(program, function, pc, left_out));
             }
-        };
-        let temporaries = temporaries(&program, body).into_iter();
-        dead.extend(temporaries.filter(|one| !one.is_alive(at)).map(|one| one.slot));
-        dead.sort_unstable();
-        dead.dedup();
-        let ends = dead.iter().map(|slot| *slot as usize).chain([slots]);
-        let mut from = 0;
-        let living = ends.map(|end| std::mem::replace(&mut from, end + 1)..end);
-        let living: Arc<[Range<usize>]> = living.filter(|range| !range.is_empty()).collect();
-        self.living.insert(key, living.clone());
-        living
+            self.recent[place] = (at, left_out, list);
+        }
+        &self.lists[self.recent[place].2 as usize]
     }
+}
+
+fn living(
+    program: &Program,
+    function: FunctionId,
+    pc: *const Inst,
+    left_out: LeftOut,
+) -> Box<[Range<u32>]> {
+    let body = program.function(function).body.as_ref().expect("only bodies have frames");
+    // SAFETY: a frame's position is in its function's code.
+    let at = unsafe { pc.offset_from(body.code.as_ptr()) } as u32;
+    let mut dead: Vec<Reg> = match left_out {
+        LeftOut::Temporaries => Vec::new(),
+        LeftOut::Before => dead_slots(program, body, Moment::Before(at)),
+        LeftOut::Returning(dst) => {
+            dead_slots(program, body, Moment::Returning { call: at - 1, dst })
+        }
+    };
+    let temporaries = temporaries(program, body).into_iter();
+    dead.extend(temporaries.filter(|one| !one.is_alive(at)).map(|one| one.slot));
+    dead.sort_unstable();
+    dead.dedup();
+    let ends = dead.iter().map(|slot| *slot).chain([body.slots]);
+    let mut from = 0;
+    let living = ends.map(|end| std::mem::replace(&mut from, end + 1)..end);
+    living.filter(|range| !range.is_empty()).collect()
 }

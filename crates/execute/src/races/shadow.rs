@@ -8,7 +8,7 @@
 //!
 //! An access is looked at for its first 32 KiB only, as is what the machine learns to be shared: races further on are missed.
 
-use rustc_hash::FxHashMap;
+use unravel_strategies::ByAddress;
 use unravel_trace::{Op, Operand, Pending, SiteId, ThreadId};
 
 use super::Race;
@@ -17,11 +17,8 @@ use crate::budgets::MOST_GRANULES;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shadow {
-    /// By address in units of eight bytes: an index into `granules`.
-    index: FxHashMap<u64, u32>,
-    /// Used from the front; the rest is kept for later runs.
-    granules: Vec<Vec<Access>>,
-    used: usize,
+    /// By address in units of eight bytes.
+    granules: ByAddress<Vec<Access>>,
 }
 
 /// An access as far as it touches one granule.
@@ -81,8 +78,7 @@ pub(super) struct Accessor<'a> {
 
 impl Shadow {
     pub fn clear(&mut self) {
-        self.index.clear();
-        self.used = 0;
+        self.granules.clear();
     }
 
     /// An access, atomic or in an atomic section if `atomic`. Tells what it races with.
@@ -98,7 +94,7 @@ impl Shadow {
         let first = what.address >> 3;
         for granule in (first..=(end - 1) >> 3).take(MOST_GRANULES as usize) {
             new.mask = mask(granule, what.address, end);
-            let entries = self.granule(granule);
+            let entries = self.granules.entry(granule);
             if entries.iter().any(|entry| new.repeats(entry)) {
                 continue;
             }
@@ -125,7 +121,7 @@ impl Shadow {
         let end = what.address.saturating_add(u64::from(what.bytes.max(1)));
         for granule in self.known(what.address, end) {
             new.mask = mask(granule, what.address, end);
-            self.granule(granule).retain_mut(|entry| {
+            self.granules.entry(granule).retain_mut(|entry| {
                 let overlaps = entry.mask & new.mask != 0;
                 if overlaps && !entry.happened_before(by.clock) {
                     found(entry.race());
@@ -139,33 +135,20 @@ impl Shadow {
     /// Memory that becomes another thing, by whatever orders that.
     pub fn forget(&mut self, address: u64, bytes: u64) {
         for granule in self.known(address, address.saturating_add(bytes)) {
-            self.granule(granule).clear();
+            self.granules.entry(granule).clear();
         }
     }
 
     /// The granules of a range that something is known of, ascending. Ranges may be much larger than what is known.
     fn known(&self, start: u64, end: u64) -> Vec<u64> {
         let range = start >> 3..=(end - 1) >> 3;
-        if range.end() - range.start() < self.index.len() as u64 {
-            return range.filter(|granule| self.index.contains_key(granule)).collect();
+        if range.end() - range.start() < self.granules.len() as u64 {
+            return range.filter(|granule| self.granules.contains(*granule)).collect();
         }
         let mut known: Vec<u64> =
-            self.index.keys().copied().filter(|granule| range.contains(granule)).collect();
+            self.granules.iter().map(|(at, _)| at).filter(|at| range.contains(at)).collect();
         known.sort_unstable();
         known
-    }
-
-    fn granule(&mut self, granule: u64) -> &mut Vec<Access> {
-        let Shadow { index, granules, used } = self;
-        let at = *index.entry(granule).or_insert_with(|| {
-            match granules.get_mut(*used) {
-                Some(entries) => entries.clear(),
-                None => granules.push(Vec::new()),
-            }
-            *used += 1;
-            (*used - 1) as u32
-        });
-        &mut granules[at as usize]
     }
 }
 

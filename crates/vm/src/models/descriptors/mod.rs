@@ -217,7 +217,7 @@ impl Machine {
             self.finish_inconclusive(format!("the function '{name}' is not known"));
         };
         self.external_event(name, a.site());
-        self.stained |= crate::host::is_irreversible(name);
+        self.will_change(crate::put_back::change(name));
         self.check_before_native(a.call(), a.frame());
         let words = [0, 1, 2, 3, 4, 5].map(|i| a.word(i));
         let Ok(result) = self.try_call_native(address, &words) else { return Flow::Throw };
