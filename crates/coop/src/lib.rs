@@ -2,7 +2,7 @@
 //! the parts of runs that failed alike are put together until a replay fails as it did in the field.
 //!
 //! - `elements.rs` is what is logged: shared elements by a static identity, and which of them an event touches. `survey.rs` finds
-//!   them by executing the program, `escape.rs` says of the module what could be shared at all, `blocks.rs` is the block-based mode.
+//!   them by executing the program (`parallel.rs`: what threads access side by side), `escape.rs` says of the module what could be shared at all, `blocks.rs` is the block-based mode.
 //! - `profile.rs` says which elements each instance logs; `log.rs` is what it logs, `recorder.rs` who does so in the machine, `simulate.rs` a
 //!   whole fleet there.
 //! - `native.rs` is the same for a native program: what is logged in it, and what its files say.
@@ -24,6 +24,7 @@ mod generate;
 mod log;
 mod native;
 mod oracle;
+mod parallel;
 mod profile;
 mod recorder;
 mod simulate;

@@ -16,8 +16,9 @@ use unravel_trace::{
 };
 
 use crate::blocks;
-use crate::budgets::{GRANULE, MOST_GRANULES, SURVEY_RUNS, SURVEY_TRACES};
+use crate::budgets::{GRANULE, MOST_GRANULES, SURVEY_RUNS, SURVEY_TRACES, WIDEST_ACCESS};
 use crate::elements::{Accessed, Element, ElementId, ElementKind, Globals, Holders, Mode};
+use crate::parallel::Parallel;
 
 /// How much is executed.
 #[derive(Clone, Copy, Debug)]
@@ -278,6 +279,7 @@ fn fields_of(
 struct Watch<'a> {
     globals: &'a Globals,
     holders: Holders,
+    parallel: Parallel,
     touched: FxHashMap<Place, Touched>,
     known: FxHashMap<(u64, u32, bool), Vec<String>>,
 }
@@ -293,6 +295,9 @@ enum Place {
 struct Touched {
     threads: FxHashSet<ThreadId>,
     wrote: bool,
+    /// Some place was accessed by two threads in an order that is not given by creating and joining them, one writing. (Of an access that
+    /// is too long to look at each of its places that is assumed.)
+    open: bool,
     sync: bool,
     times: u64,
     sites: FxHashSet<SiteId>,
@@ -303,6 +308,7 @@ impl<'a> Watch<'a> {
         Watch {
             globals,
             holders: Holders::default(),
+            parallel: Parallel::default(),
             touched: FxHashMap::default(),
             known: FxHashMap::default(),
         }
@@ -328,12 +334,19 @@ impl Observer for Watch<'_> {
         let what = &executed.what;
         let is_unlock = self.holders.is_unlock(executed.thread, what);
         self.holders.executed(executed.thread, what);
-        let access = Accessed::of(what).filter(|_| !is_unlock)?;
+        let Some(access) = Accessed::of(what).filter(|_| !is_unlock) else {
+            self.parallel.executed(executed);
+            return None;
+        };
         let sync = access == Accessed::Sync;
+        let (writes, bytes) = (what.op != Op::Read, if sync { 1 } else { what.bytes });
+        let open = self.parallel.access(executed.thread, what.address, bytes, writes)
+            || u64::from(bytes) > WIDEST_ACCESS;
         for place in self.places(what, sync) {
             let touched = self.touched.entry(place).or_default();
             touched.threads.insert(executed.thread);
-            touched.wrote |= what.op != Op::Read;
+            touched.wrote |= writes;
+            touched.open |= open;
             touched.sync |= sync;
             touched.times += 1;
             touched.sites.insert(what.site);
@@ -380,6 +393,7 @@ impl Heat {
                 sum.threads.extend(touched.threads);
                 sum.sites.extend(touched.sites);
                 sum.wrote |= touched.wrote;
+                sum.open |= touched.open;
                 sum.sync |= touched.sync;
                 sum.times += touched.times;
             }
@@ -390,7 +404,7 @@ impl Heat {
                     sites: FxHashSet::default(),
                 });
                 found.element.accesses += touched.times;
-                found.element.shared |= touched.threads.len() > 1 && touched.wrote;
+                found.element.shared |= touched.threads.len() > 1 && touched.wrote && touched.open;
                 found.sites.extend(touched.sites);
             }
         }
