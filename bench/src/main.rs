@@ -98,6 +98,12 @@ enum Subject {
         /// How often elements are drawn; the median counts.
         #[arg(long, value_name = "N", default_value_t = 10)]
         draws: u64,
+        /// Order-based only.
+        #[arg(long, conflicts_with = "native")]
+        orders: bool,
+        /// The paper's merge alone, no holes filled.
+        #[arg(long, conflicts_with = "native")]
+        alone: bool,
         /// Instead: what recording costs natively and how large its logs are, on the programs of `bench/coop`.
         #[arg(long)]
         native: bool,
@@ -211,7 +217,9 @@ fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
             let how = coop::overhead::How { spread, seconds, turns };
             coop::overhead::run(filter.as_deref(), how, scale)
         }
-        Subject::Coop { filter, draws, .. } => coop::run(filter.as_deref(), draws, scale),
+        Subject::Coop { filter, draws, orders, alone, .. } => {
+            coop::run(filter.as_deref(), coop::What { draws, orders, alone }, scale)
+        }
         Subject::Rebuild { filter, runs, seconds, keep, page } => {
             let time = std::time::Duration::from_secs(seconds);
             let extent = rebuild::Extent { runs, time };
