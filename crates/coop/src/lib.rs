@@ -32,8 +32,8 @@ mod survey;
 mod verify;
 
 pub use analysis::{
-    Candidate, Candidates, Collection, CollectionError, Group, Heuristic, Metric, Part, Ranked,
-    Ratio,
+    Alike, Candidate, Candidates, Collection, CollectionError, Group, Heuristic, Metric, Part,
+    Ranked, Ratio,
 };
 pub use budgets::{DEFAULT_ATTEMPTS, DEFAULT_FILLS, MOST_PASSING, budgets};
 pub use elements::{Element, ElementId, ElementKind, Elements, Mode};
@@ -46,5 +46,5 @@ pub use oracle::{Attempts, Oracle, Replayed, Tried};
 pub use profile::{Coverage, Draw, Profile, ProfileError, draw};
 pub use recorder::{Recorder, record};
 pub use simulate::{Fleet, simulate};
-pub use survey::{Extent, Surveyed, survey};
+pub use survey::{Extent, Sharing, Surveyed, survey};
 pub use verify::{Followed, follow};

@@ -27,11 +27,22 @@ pub struct Extent {
     /// Of those, how many are looked at event by event.
     pub traces: u64,
     pub seed: u64,
+    pub sharing: Sharing,
+}
+
+/// What counts as shared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Sharing {
+    /// What threads access in an order that creating and joining them does not give.
+    #[default]
+    Open,
+    /// Whatever several threads access, one of them writing, as an escape analysis sees it: the elements of the paper.
+    Touched,
 }
 
 impl Default for Extent {
     fn default() -> Extent {
-        Extent { runs: SURVEY_RUNS, traces: SURVEY_TRACES, seed: 1 }
+        Extent { runs: SURVEY_RUNS, traces: SURVEY_TRACES, seed: 1, sharing: Sharing::default() }
     }
 }
 
@@ -84,7 +95,7 @@ pub fn survey(
         heat.add(watch);
     }
     let runs = lab.runs() - before;
-    let all = heat.elements(&mut fields);
+    let all = heat.elements(&mut fields, extent.sharing);
     match mode {
         Mode::Orders => {
             let seen: Vec<Element> = all.iter().map(|one| one.element.clone()).collect();
@@ -375,7 +386,7 @@ impl Heat {
     }
 
     /// By id.
-    fn elements(&mut self, fields: &mut Fields) -> Vec<Found> {
+    fn elements(&mut self, fields: &mut Fields, sharing: Sharing) -> Vec<Found> {
         let mut all: FxHashMap<ElementId, Found> = FxHashMap::default();
         for run in std::mem::take(&mut self.runs) {
             // Sites of one element may be different threads'.
@@ -404,7 +415,8 @@ impl Heat {
                     sites: FxHashSet::default(),
                 });
                 found.element.accesses += touched.times;
-                found.element.shared |= touched.threads.len() > 1 && touched.wrote && touched.open;
+                let is_open = touched.open || sharing == Sharing::Touched;
+                found.element.shared |= touched.threads.len() > 1 && touched.wrote && is_open;
                 found.sites.extend(touched.sites);
             }
         }
