@@ -13,7 +13,7 @@ mod study;
 
 use std::time::{Duration, Instant};
 
-use unravel_coop::{Attempts, Coverage, Heuristic, Metric, Mode, Tried};
+use unravel_coop::{Attempts, Coverage, Heuristic, Metric, Mode, Sharing, Tried};
 use xtask::error::Error;
 use xtask::workspace;
 
@@ -46,6 +46,7 @@ pub struct What {
     pub orders: bool,
     /// The paper's merge alone, no holes filled.
     pub alone: bool,
+    pub sharing: Sharing,
 }
 
 /// What was seen of a program in a mode.
@@ -144,6 +145,7 @@ fn measure(row: &Paper, mode: Mode, effort: &Effort) -> Result<(Study, Seen), St
         passing: 100,
         time: effort.collecting,
         rate: row.rate.max(LEAST_RATE),
+        sharing: effort.what.sharing,
     };
     let study = Study::collect(&mut subject, mode, &extent)?;
     let mut cells = [[None; 2]; 4];
@@ -262,6 +264,7 @@ fn time(row: &Paper, study: &Study, effort: &Effort) -> Result<Vec<String>, Erro
         passing: 100,
         time: effort.collecting,
         rate: 28,
+        sharing: Sharing::Touched,
     };
     let study = Study::collect(&mut subject, Mode::Orders, &extent).map_err(answer)?;
     for grown in growth(&study, effort.sizes)? {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use unravel_coop::{
     Attempts, Candidates, Collection, Coverage, ElementId, Elements, FailureSite, Heuristic, LogId,
-    Metric, Mode, Oracle, Surveyed, Tried, Who, draw, record, survey,
+    Metric, Mode, Oracle, Sharing, Surveyed, Tried, Who, draw, record, survey,
 };
 use unravel_execute::{Laboratory, Silence};
 use unravel_program::build::{BuildSpec, Builder};
@@ -81,6 +81,7 @@ pub struct Extent {
     pub time: Duration,
     /// How many of a hundred runs should fail, about.
     pub rate: u32,
+    pub sharing: Sharing,
 }
 
 /// Complete logs of one program in one mode.
@@ -99,7 +100,8 @@ impl Study {
         let _silence = Silence::begin().map_err(|error| error.to_string())?;
         let mut lab =
             Laboratory::new(&mut subject.vm, subject.input.clone(), VisibleSet::default());
-        let surveyed = survey(&mut lab, &subject.program, mode, &Default::default());
+        let surveying = unravel_coop::Extent { sharing: extent.sharing, ..Default::default() };
+        let surveyed = survey(&mut lab, &subject.program, mode, &surveying);
         if surveyed.table.is_empty() {
             return Err("threads share nothing".to_owned());
         }
