@@ -98,6 +98,15 @@ enum Subject {
         /// How often elements are drawn; the median counts.
         #[arg(long, value_name = "N", default_value_t = 10)]
         draws: u64,
+        /// Order-based only.
+        #[arg(long, conflicts_with = "native")]
+        orders: bool,
+        /// Only elements that our own profiles have, without those whose order creating and joining threads gives.
+        #[arg(long, conflicts_with = "native")]
+        open: bool,
+        /// The paper's merge alone, no holes filled.
+        #[arg(long, conflicts_with = "native")]
+        alone: bool,
         /// Instead: what recording costs natively and how large its logs are, on the programs of `bench/coop`.
         #[arg(long)]
         native: bool,
@@ -108,8 +117,11 @@ enum Subject {
         #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
         seconds: f64,
         /// With --native: how often all variants are run in turn.
-        #[arg(long, value_name = "N", default_value_t = 5)]
+        #[arg(long, value_name = "N", default_value_t = 3)]
         turns: usize,
+        /// With --native: rows that are in this file are taken from there, others are added to it.
+        #[arg(long, value_name = "FILE", requires = "native")]
+        rows: Option<PathBuf>,
     },
     /// Native failures of the corpus, recorded and confirmed from their logs alone.
     Rebuild {
@@ -207,11 +219,18 @@ fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
         Subject::Causes { filter, repairs: true } => causes::repairs::run(filter.as_deref()),
         Subject::Hunt { filter, from_logs: Some(logs) } => hunt::logs::run(filter.as_deref(), logs),
         Subject::Hunt { filter, from_logs: None } => hunt::run(filter.as_deref()),
-        Subject::Coop { filter, native: true, spread, seconds, turns, .. } => {
+        Subject::Coop { filter, native: true, spread, seconds, turns, rows, .. } => {
             let how = coop::overhead::How { spread, seconds, turns };
-            coop::overhead::run(filter.as_deref(), how, scale)
+            coop::overhead::run(filter.as_deref(), how, rows.as_deref(), scale)
         }
-        Subject::Coop { filter, draws, .. } => coop::run(filter.as_deref(), draws, scale),
+        Subject::Coop { filter, draws, orders, alone, open, .. } => {
+            let sharing = match open {
+                true => unravel_coop::Sharing::Open,
+                false => unravel_coop::Sharing::Touched,
+            };
+            let what = coop::What { draws, orders, alone, sharing };
+            coop::run(filter.as_deref(), what, scale)
+        }
         Subject::Rebuild { filter, runs, seconds, keep, page } => {
             let time = std::time::Duration::from_secs(seconds);
             let extent = rebuild::Extent { runs, time };

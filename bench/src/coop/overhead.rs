@@ -10,11 +10,13 @@
 //! nothing between accesses, and with computation that makes every program about as dense as that one. The column *ns* says how long
 //! an access takes in the plain program.
 
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use unravel_recording::vectors;
 use xtask::error::Error;
@@ -75,6 +77,7 @@ struct Variant {
 }
 
 /// What was measured of a program.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Seen {
     plain: f64,
     control: f64,
@@ -88,7 +91,13 @@ struct Seen {
     bytes: (u64, u64),
 }
 
-pub fn run(filter: Option<&str>, how: How, scale: Scale) -> Result<bool, Error> {
+/// `rows`: a file of rows that need not be measured again, and to which the others are added.
+pub fn run(
+    filter: Option<&str>,
+    how: How,
+    rows: Option<&Path>,
+    scale: Scale,
+) -> Result<bool, Error> {
     let tool = workspace::build_tool(Profile::Release)?;
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -99,59 +108,112 @@ pub fn run(filter: Option<&str>, how: How, scale: Scale) -> Result<bool, Error> 
     if chosen.is_empty() {
         return Err(Error::NoCase(filter.unwrap_or_default().to_owned()));
     }
-    let mut subjects = Vec::new();
-    for row in chosen {
-        subjects.push((row, Subject::build(&tool, row, scratch.path())?));
-    }
     if !how.spread {
         stay_on_one_core()?;
     }
     let how = scale.choose(how, How { seconds: 0.01, turns: 1, ..how });
     let cores = if how.spread { "all cores" } else { "one core" };
-    let mut headline = Vec::new();
-    for (what, work) in
-        [("nothing between accesses", 0), ("as dense as the paper's BubbleSort", DENSE)]
-    {
-        println!(
-            "{what}, {cores}: CPU time to plain -O2; half: built for an instance; told: the same elements, told at its start\n  {:17} {:>8} {:>6} \
-             {:>8} {:>7} {:>7} {:>7} {:>8} {:>10} {:>10}  paper: LEAP, best of CoopREP",
-            "program",
-            "plain",
-            "ns",
-            "control",
-            "full",
-            "half",
-            "told",
-            "nothing",
-            "log full",
-            "log half"
-        );
-        let mut all = Vec::new();
-        for (row, subject) in &subjects {
-            let seen = subject.measure(how, work)?;
-            println!(
-                "  {:17} {:>6.2} s {:>6.1} {:>8.3} {:>7.3} {:>7.3} {:>7.3} {:>8.3} {:>10} {:>10}  {} % {}, {} % {}",
-                row.program,
-                seen.plain,
-                seen.nanoseconds,
-                seen.control,
-                seen.full,
-                seen.half,
-                seen.told,
-                seen.nothing,
-                size(seen.bytes.0),
-                size(seen.bytes.1),
-                row.leap.0,
-                row.leap.1,
-                row.best.0,
-                row.best.1,
-            );
+    println!(
+        "{cores}: CPU time to plain -O2; bare: nothing between accesses; dense: as dense as the paper's BubbleSort; half: built for an instance; \
+         told: the same elements, told at its start\n  {:17} {:5} {:>8} {:>6} {:>8} {:>7} {:>7} {:>7} {:>8} {:>10} {:>10}  paper: LEAP, \
+         best of CoopREP",
+        "program",
+        "",
+        "plain",
+        "ns",
+        "control",
+        "full",
+        "half",
+        "told",
+        "nothing",
+        "log full",
+        "log half"
+    );
+    let mut known = Known::read(rows)?;
+    let mut all = [Vec::new(), Vec::new()];
+    for row in chosen {
+        let mut subject = None;
+        for (all, (what, work)) in all.iter_mut().zip([("bare", 0), ("dense", DENSE)]) {
+            let key = format!("{} {what}, {cores}, {} s", row.program, how.seconds);
+            let seen = match known.find(&key) {
+                Some(seen) => seen,
+                None => {
+                    let subject = match &mut subject {
+                        Some(subject) => subject,
+                        None => subject.insert(Subject::build(&tool, row, scratch.path())?),
+                    };
+                    known.add(key, subject.measure(how, work)?)?
+                }
+            };
+            println!("{}", line(row, what, &seen));
             all.push(seen);
         }
-        headline.push(summary(&all));
+        if let Some(Subject { folder, .. }) = subject {
+            // A full log of a second is large, and the scratch folder is memory.
+            let _ = std::fs::remove_dir_all(folder);
+        }
     }
-    println!("coop native: {}; dense: {}", headline[0], headline[1]);
+    println!("coop native: {}; dense: {}", summary(&all[0]), summary(&all[1]));
     Ok(true)
+}
+
+fn line(row: &Row, what: &str, seen: &Seen) -> String {
+    format!(
+        "  {:17} {what:5} {:>6.2} s {:>6.1} {:>8.3} {:>7.3} {:>7.3} {:>7.3} {:>8.3} {:>10} {:>10}  {} % {}, {} % {}",
+        row.program,
+        seen.plain,
+        seen.nanoseconds,
+        seen.control,
+        seen.full,
+        seen.half,
+        seen.told,
+        seen.nothing,
+        size(seen.bytes.0),
+        size(seen.bytes.1),
+        row.leap.0,
+        row.leap.1,
+        row.best.0,
+        row.best.1,
+    )
+}
+
+/// Rows that were measured before, and a file to which those of this time are added: what was interrupted goes on there.
+#[derive(Default)]
+struct Known<'a> {
+    file: Option<&'a Path>,
+    rows: Vec<(String, Seen)>,
+}
+
+impl Known<'_> {
+    fn read(file: Option<&Path>) -> Result<Known<'_>, Error> {
+        let Some(path) = file else { return Ok(Known::default()) };
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(source) => return Err(Error::File { path: path.to_owned(), source }),
+        };
+        // A last line that was cut off is measured again.
+        let rows = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        Ok(Known { file, rows })
+    }
+
+    fn find(&self, key: &str) -> Option<Seen> {
+        self.rows.iter().find(|(known, _)| known == key).map(|(_, seen)| *seen)
+    }
+
+    fn add(&mut self, key: String, seen: Seen) -> Result<Seen, Error> {
+        if let Some(path) = self.file {
+            let row = serde_json::to_string(&(key, seen)).expect("a row is plain data");
+            let problem = |source| Error::File { path: path.to_owned(), source };
+            let mut file = std::fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(path)
+                .map_err(problem)?;
+            writeln!(file, "{row}").map_err(problem)?;
+        }
+        Ok(seen)
+    }
 }
 
 /// Overheads in the mean, and how many programs cost at most 1.3 times plain with a half.
@@ -237,14 +299,16 @@ impl Subject {
             elements: elements.map(str::to_owned),
         };
         let plain = of(&self.plain, None);
-        // Twice as many rounds until it takes as long as it should.
-        let mut rounds = 64;
-        while self.once(&plain, rounds, work)?.0 < how.seconds && rounds < 1 << 30 {
-            rounds *= 2;
-            if self.is_too_large(rounds) {
-                rounds /= 2;
+        // Up to twice as many rounds until it takes as long as it should.
+        let mut rounds: u64 = 64;
+        loop {
+            let took = self.once(&plain, rounds, work)?.0;
+            let more = (how.seconds * 1.05 / took.max(1e-6)).clamp(1.05, 2.0);
+            let next = (rounds as f64 * more) as u64;
+            if took >= how.seconds || rounds >= 1 << 30 || self.is_too_large(next) {
                 break;
             }
+            rounds = next;
         }
         let mut variants = vec![
             plain,

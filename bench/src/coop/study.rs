@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use unravel_coop::{
     Attempts, Candidates, Collection, Coverage, ElementId, Elements, FailureSite, Heuristic, LogId,
-    Metric, Mode, Oracle, Surveyed, Tried, Who, draw, record, survey,
+    Metric, Mode, Oracle, Sharing, Surveyed, Tried, Who, draw, record, survey,
 };
 use unravel_execute::{Laboratory, Silence};
 use unravel_program::build::{BuildSpec, Builder};
@@ -53,11 +53,25 @@ impl Subject {
 /// How runs were made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Runs {
-    /// Long slices, as a system gives them.
-    Slices,
+    /// Slices of so many events in the mean.
+    Slices(u32),
     /// A switch may come at every event.
     Random,
 }
+
+impl Runs {
+    fn scheduler(self, seed: u64) -> Box<dyn Scheduler> {
+        match self {
+            Runs::Slices(events) => Box::new(Production::sliced(seed, events)),
+            Runs::Random => Box::new(Random::new(seed)),
+        }
+    }
+}
+
+/// Slices that are tried: 2 to these powers of events.
+const SLICES: std::ops::RangeInclusive<u32> = 1..=17;
+/// Runs that say how often a program fails under some slices.
+const PILOTS: u64 = 400;
 
 /// What a study collects.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +79,9 @@ pub struct Extent {
     pub failing: usize,
     pub passing: usize,
     pub time: Duration,
+    /// How many of a hundred runs should fail, about.
+    pub rate: u32,
+    pub sharing: Sharing,
 }
 
 /// Complete logs of one program in one mode.
@@ -83,59 +100,41 @@ impl Study {
         let _silence = Silence::begin().map_err(|error| error.to_string())?;
         let mut lab =
             Laboratory::new(&mut subject.vm, subject.input.clone(), VisibleSet::default());
-        let surveyed = survey(&mut lab, &subject.program, mode, &Default::default());
+        let surveying = unravel_coop::Extent { sharing: extent.sharing, ..Default::default() };
+        let surveyed = survey(&mut lab, &subject.program, mode, &surveying);
         if surveyed.table.is_empty() {
             return Err("threads share nothing".to_owned());
         }
         let mut elements =
             Elements::new(mode, &subject.program, surveyed.table.clone(), &surveyed.sites);
         let ids: Vec<_> = surveyed.table.iter().map(|element| element.id).collect();
-        let mut last = Err("no run failed".to_owned());
-        for by in [Runs::Slices, Runs::Random] {
-            let mut logs = Collection::new(Vec::clone(&ids));
-            let mut run = 0u64;
-            let (mut failing, mut passing) = (0, 0);
-            let mut failure: Option<FailureSite> = None;
-            let until = Instant::now() + extent.time;
-            while failing < extent.failing && Instant::now() < until && lab.may_go_on() {
-                // Less than 1 in 2,000: this is not how it fails.
-                if by == Runs::Slices && run > 2_000 && failing < (run / 2_000) as usize {
-                    break;
+        let by = calibrated(&mut lab, &mut elements, extent);
+        let mut logs = Collection::new(ids);
+        let mut run = 0u64;
+        let (mut failing, mut passing) = (0, 0);
+        let mut failure: Option<FailureSite> = None;
+        let until = Instant::now() + extent.time;
+        while failing < extent.failing && Instant::now() < until && lab.may_go_on() {
+            let mut scheduler = by.scheduler(Rng::derive(1, run));
+            // Ids that ascend with the runs.
+            let id = LogId(u128::from(run));
+            let (_, log) = record(&mut lab, &mut elements, &mut *scheduler, (0, id));
+            run += 1;
+            let Some(log) = log else { continue };
+            let wanted = match log.ending.failure() {
+                None => passing < extent.passing,
+                Some(site) => *failure.get_or_insert(site) == site,
+            };
+            if wanted {
+                match log.ending.failure() {
+                    None => passing += 1,
+                    Some(_) => failing += 1,
                 }
-                let seed = Rng::derive(1, run);
-                let mut scheduler: Box<dyn Scheduler> = match by {
-                    Runs::Slices => Box::new(Production::new(seed)),
-                    Runs::Random => Box::new(Random::new(seed)),
-                };
-                // Ids that ascend with the runs.
-                let id = LogId(u128::from(run));
-                let (_, log) = record(&mut lab, &mut elements, &mut *scheduler, (0, id));
-                run += 1;
-                let Some(log) = log else { continue };
-                let wanted = match log.ending.failure() {
-                    None => passing < extent.passing,
-                    Some(site) => *failure.get_or_insert(site) == site,
-                };
-                if wanted {
-                    match log.ending.failure() {
-                        None => passing += 1,
-                        Some(_) => failing += 1,
-                    }
-                    logs.add(&log).map_err(|error| error.to_string())?;
-                }
-            }
-            let Some(failure) = failure else { continue };
-            let enough = failing >= extent.failing;
-            let study = Study { surveyed: surveyed.clone(), logs, failure, runs: run, by, mode };
-            let more = last.as_ref().map_or(0, |last: &Study| last.failing().len());
-            if enough || failing > more {
-                last = Ok(study);
-            }
-            if enough {
-                break;
+                logs.add(&log).map_err(|error| error.to_string())?;
             }
         }
-        last
+        let failure = failure.ok_or("no run failed")?;
+        Ok(Study { surveyed, logs, failure, runs: run, by, mode })
     }
 
     pub fn failing(&self) -> Vec<usize> {
@@ -185,4 +184,35 @@ impl Study {
         let (replayed, tried) = oracle.replay(&group, candidates, |_| Instant::now() < until);
         Ok((replayed.map(|replayed| replayed.attempt), tried))
     }
+}
+
+/// Slices under which about as many runs fail as should: a program whose every second run is preempted where it hurts has logs that have
+/// nothing in common, and the paper's had not. The longest slices with at least as many failures, or the next longer ones if they are
+/// nearer (as a ratio); switches at any event if the shortest are too long.
+fn calibrated(lab: &mut Laboratory<'_>, elements: &mut Elements, extent: &Extent) -> Runs {
+    let mut failing = |by: Runs| {
+        let mut fails = |run: &u64| {
+            let mut scheduler = by.scheduler(Rng::derive(2, *run));
+            let (_, log) = record(lab, elements, &mut *scheduler, (0, LogId(u128::from(*run))));
+            log.is_some_and(|log| log.ending.failure().is_some())
+        };
+        (0..PILOTS).filter(&mut fails).count() as f64 * 100.0 / PILOTS as f64
+    };
+    let wanted = f64::from(extent.rate);
+    let (mut short, mut long) = (*SLICES.start(), *SLICES.end() + 1);
+    let mut last = failing(Runs::Slices(1 << short));
+    if last < wanted / 2.0 {
+        return Runs::Random;
+    }
+    let mut next = 0.0;
+    while long - short > 1 {
+        let middle = short.midpoint(long);
+        let rate = failing(Runs::Slices(1 << middle));
+        match rate >= wanted {
+            true => (short, last) = (middle, rate),
+            false => (long, next) = (middle, rate),
+        }
+    }
+    let is_nearer = next > 0.0 && wanted / next < last / wanted;
+    Runs::Slices(1 << if is_nearer { long } else { short })
 }

@@ -23,7 +23,7 @@ pub fn table(lab: &Lab) -> Table {
             row.paper.accesses.to_string(),
             or_why(&row.small, events),
             or_why(&row.sized, events),
-            row.paper.rate.to_owned(),
+            format!("{} %", row.paper.rate),
         ]
     });
     Table {

@@ -96,12 +96,13 @@ fn analyse(flags: &CoopAnalyseFlags) -> Result<Exit, CliError> {
     let profile = steps::read_profile(&flags.profile)?;
     let store = Store::open(&flags.store)?;
     let collection = store.collection(&profile)?;
-    let failures = collection.failures();
-    let Some((failure, _)) = failures.get(flags.how.failure.max(1) - 1).copied() else {
+    let failures = collection.alike();
+    let number = flags.how.failure.max(1) - 1;
+    let Some(alike) = failures.get(number) else {
         sayln!("{}", words::no_failures(collection.len(), flags.how.failure, failures.len()));
         return Ok(Exit::Clean);
     };
-    let group = collection.group(failure);
+    let group = collection.group_of(alike);
     let ranked: Vec<(String, String, String)> = match flags.engine {
         Engine::Embedded => {
             let of = |one: &unravel_coop::Ranked| {
@@ -112,10 +113,13 @@ fn analyse(flags: &CoopAnalyseFlags) -> Result<Exit, CliError> {
         }
         Engine::Spark => {
             let logs = store.logs().display().to_string();
+            let ids = || alike.logs.iter().map(|log| collection.id(*log)).collect::<Vec<_>>();
+            let only = (alike.bugs_there > 1).then(ids);
             let question = Question {
                 logs: &logs,
                 master: flags.master.as_deref(),
-                failure,
+                failure: alike.site,
+                only: only.as_deref(),
                 elements: profile.elements.len(),
                 heuristic: flags.how.heuristic,
                 metric: flags.how.metric,
@@ -126,8 +130,8 @@ fn analyse(flags: &CoopAnalyseFlags) -> Result<Exit, CliError> {
         }
     };
     match flags.json {
-        true => sayln!("{}", words::analysis_json(&profile, &group, &failures, &ranked)),
-        false => say!("{}", words::analysis(&profile, &group, &failures, &ranked)),
+        true => sayln!("{}", words::analysis_json(&profile, &group, (&failures, number), &ranked)),
+        false => say!("{}", words::analysis(&profile, &group, (&failures, number), &ranked)),
     }
     Ok(Exit::Finding)
 }

@@ -29,6 +29,10 @@ unravel_trace::budgets! {
     /// Accesses of a native vector that are read: as many as a store takes of a whole log.
     MOST_NATIVE_ACCESSES: usize = 16 << 20;
 
+    /// Logs that have to share what no run that passed has before they may be a bug apart from others at the same place, and at least a tenth
+    /// of those: two may by chance.
+    LEAST_ALIKE: usize = 3;
+
     /// Combinations that are kept in mind while looking for the next best: more than are ever replayed.
     MOST_COMBINATIONS: usize = 100_000;
 }

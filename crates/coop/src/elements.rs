@@ -51,7 +51,8 @@ pub struct Element {
     pub kind: ElementKind,
     /// Accesses in the surveyed runs, all together: how hot it is.
     pub accesses: u64,
-    /// Whether any surveyed run had several threads access it, one of them writing.
+    /// Whether any surveyed run had several threads access a place of it, one of them writing, in an order that creating and joining
+    /// threads does not give.
     pub shared: bool,
 }
 

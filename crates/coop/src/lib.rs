@@ -2,7 +2,7 @@
 //! the parts of runs that failed alike are put together until a replay fails as it did in the field.
 //!
 //! - `elements.rs` is what is logged: shared elements by a static identity, and which of them an event touches. `survey.rs` finds
-//!   them by executing the program, `escape.rs` says of the module what could be shared at all, `blocks.rs` is the block-based mode.
+//!   them by executing the program (`parallel.rs`: what threads access side by side), `escape.rs` says of the module what could be shared at all, `blocks.rs` is the block-based mode.
 //! - `profile.rs` says which elements each instance logs; `log.rs` is what it logs, `recorder.rs` who does so in the machine, `simulate.rs` a
 //!   whole fleet there.
 //! - `native.rs` is the same for a native program: what is logged in it, and what its files say.
@@ -24,6 +24,7 @@ mod generate;
 mod log;
 mod native;
 mod oracle;
+mod parallel;
 mod profile;
 mod recorder;
 mod simulate;
@@ -31,8 +32,8 @@ mod survey;
 mod verify;
 
 pub use analysis::{
-    Candidate, Candidates, Collection, CollectionError, Group, Heuristic, Metric, Part, Ranked,
-    Ratio,
+    Alike, Candidate, Candidates, Collection, CollectionError, Group, Heuristic, Metric, Part,
+    Ranked, Ratio,
 };
 pub use budgets::{DEFAULT_ATTEMPTS, DEFAULT_FILLS, MOST_PASSING, budgets};
 pub use elements::{Element, ElementId, ElementKind, Elements, Mode};
@@ -45,5 +46,5 @@ pub use oracle::{Attempts, Oracle, Replayed, Tried};
 pub use profile::{Coverage, Draw, Profile, ProfileError, draw};
 pub use recorder::{Recorder, record};
 pub use simulate::{Fleet, simulate};
-pub use survey::{Extent, Surveyed, survey};
+pub use survey::{Extent, Sharing, Surveyed, survey};
 pub use verify::{Followed, follow};

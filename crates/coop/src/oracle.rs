@@ -22,7 +22,7 @@ pub struct Attempts {
 }
 
 /// What became of the candidates.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tried {
     pub attempts: u32,
     /// Of those, how many were ended because their orders contradict each other.
@@ -35,6 +35,17 @@ pub struct Tried {
     pub inconclusive: u32,
     /// Runs, all together.
     pub executions: u64,
+}
+
+impl std::ops::AddAssign for Tried {
+    fn add_assign(&mut self, more: Tried) {
+        self.attempts += more.attempts;
+        self.contradicted += more.contradicted;
+        self.passed += more.passed;
+        self.other_failures += more.other_failures;
+        self.inconclusive += more.inconclusive;
+        self.executions += more.executions;
+    }
 }
 
 /// A candidate that failed as the logs say.

@@ -16,8 +16,9 @@ use unravel_trace::{
 };
 
 use crate::blocks;
-use crate::budgets::{GRANULE, MOST_GRANULES, SURVEY_RUNS, SURVEY_TRACES};
+use crate::budgets::{GRANULE, MOST_GRANULES, SURVEY_RUNS, SURVEY_TRACES, WIDEST_ACCESS};
 use crate::elements::{Accessed, Element, ElementId, ElementKind, Globals, Holders, Mode};
+use crate::parallel::Parallel;
 
 /// How much is executed.
 #[derive(Clone, Copy, Debug)]
@@ -26,11 +27,22 @@ pub struct Extent {
     /// Of those, how many are looked at event by event.
     pub traces: u64,
     pub seed: u64,
+    pub sharing: Sharing,
+}
+
+/// What counts as shared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Sharing {
+    /// What threads access in an order that creating and joining them does not give.
+    #[default]
+    Open,
+    /// Whatever several threads access, one of them writing, as an escape analysis sees it: the elements of the paper.
+    Touched,
 }
 
 impl Default for Extent {
     fn default() -> Extent {
-        Extent { runs: SURVEY_RUNS, traces: SURVEY_TRACES, seed: 1 }
+        Extent { runs: SURVEY_RUNS, traces: SURVEY_TRACES, seed: 1, sharing: Sharing::default() }
     }
 }
 
@@ -83,7 +95,7 @@ pub fn survey(
         heat.add(watch);
     }
     let runs = lab.runs() - before;
-    let all = heat.elements(&mut fields);
+    let all = heat.elements(&mut fields, extent.sharing);
     match mode {
         Mode::Orders => {
             let seen: Vec<Element> = all.iter().map(|one| one.element.clone()).collect();
@@ -278,6 +290,7 @@ fn fields_of(
 struct Watch<'a> {
     globals: &'a Globals,
     holders: Holders,
+    parallel: Parallel,
     touched: FxHashMap<Place, Touched>,
     known: FxHashMap<(u64, u32, bool), Vec<String>>,
 }
@@ -293,6 +306,9 @@ enum Place {
 struct Touched {
     threads: FxHashSet<ThreadId>,
     wrote: bool,
+    /// Some place was accessed by two threads in an order that is not given by creating and joining them, one writing. (Of an access that
+    /// is too long to look at each of its places that is assumed.)
+    open: bool,
     sync: bool,
     times: u64,
     sites: FxHashSet<SiteId>,
@@ -303,6 +319,7 @@ impl<'a> Watch<'a> {
         Watch {
             globals,
             holders: Holders::default(),
+            parallel: Parallel::default(),
             touched: FxHashMap::default(),
             known: FxHashMap::default(),
         }
@@ -328,12 +345,19 @@ impl Observer for Watch<'_> {
         let what = &executed.what;
         let is_unlock = self.holders.is_unlock(executed.thread, what);
         self.holders.executed(executed.thread, what);
-        let access = Accessed::of(what).filter(|_| !is_unlock)?;
+        let Some(access) = Accessed::of(what).filter(|_| !is_unlock) else {
+            self.parallel.executed(executed);
+            return None;
+        };
         let sync = access == Accessed::Sync;
+        let (writes, bytes) = (what.op != Op::Read, if sync { 1 } else { what.bytes });
+        let open = self.parallel.access(executed.thread, what.address, bytes, writes)
+            || u64::from(bytes) > WIDEST_ACCESS;
         for place in self.places(what, sync) {
             let touched = self.touched.entry(place).or_default();
             touched.threads.insert(executed.thread);
-            touched.wrote |= what.op != Op::Read;
+            touched.wrote |= writes;
+            touched.open |= open;
             touched.sync |= sync;
             touched.times += 1;
             touched.sites.insert(what.site);
@@ -362,7 +386,7 @@ impl Heat {
     }
 
     /// By id.
-    fn elements(&mut self, fields: &mut Fields) -> Vec<Found> {
+    fn elements(&mut self, fields: &mut Fields, sharing: Sharing) -> Vec<Found> {
         let mut all: FxHashMap<ElementId, Found> = FxHashMap::default();
         for run in std::mem::take(&mut self.runs) {
             // Sites of one element may be different threads'.
@@ -380,6 +404,7 @@ impl Heat {
                 sum.threads.extend(touched.threads);
                 sum.sites.extend(touched.sites);
                 sum.wrote |= touched.wrote;
+                sum.open |= touched.open;
                 sum.sync |= touched.sync;
                 sum.times += touched.times;
             }
@@ -390,7 +415,8 @@ impl Heat {
                     sites: FxHashSet::default(),
                 });
                 found.element.accesses += touched.times;
-                found.element.shared |= touched.threads.len() > 1 && touched.wrote;
+                let is_open = touched.open || sharing == Sharing::Touched;
+                found.element.shared |= touched.threads.len() > 1 && touched.wrote && is_open;
                 found.sites.extend(touched.sites);
             }
         }

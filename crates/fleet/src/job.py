@@ -1,10 +1,11 @@
 """Ranks the failing logs of a fleet, as `unravel coop analyse` does: DSIM or DHS, SGM or DGM (CoopREP, thesis 3.2 and 3.3).
 
 Arguments: the folder of logs, the file for the answer, kind and places of the failure, how many elements the program has, the
-heuristic, the metric, and into how many parts the logs are split (0: as Spark likes).
+heuristic, the metric, into how many parts the logs are split (0: as Spark likes), and if not all logs of the failure count, a file with the
+ids of those that do.
 
 All sums are over integers; the answer has a line a log, the most relevant first: its id, and its relevance as a fraction. Ties go to the
-smaller id. The schema of the logs is described in crates/fleet/src/schema.rs.
+smaller id; of neighbours to the next one behind the log's own, in a circle. The schema of the logs is described in crates/fleet/src/schema.rs.
 """
 
 import sys
@@ -22,6 +23,9 @@ def main():
     spark.sparkContext.setLogLevel("ERROR")
     rows = spark.read.parquet(logs)
     rows = rows.where((F.col("failed") == 1) & (F.col("kind") == kind) & (F.col("places") == int(places)))
+    for only in sys.argv[9:]:
+        with open(only) as ids:
+            rows = rows.where(F.col("log").isin(ids.read().split()))
     rows = rows.select("log", "element", "threads")
     if int(partitions) > 0:
         rows = rows.repartition(int(partitions))
@@ -80,7 +84,8 @@ def by_similarity(rows, dispersion, whole, metric, elements):
         near, (F.col("a") == F.col("log")) & (F.col("b") == F.col("other")), "left"
     )
     nearest = nearest.withColumn("near", F.coalesce("near", F.lit(0)))
-    order = Window.partitionBy("log", "element").orderBy(F.col("near").desc(), F.col("other").asc())
+    is_before = F.when(F.col("other") < F.col("log"), 1).otherwise(0)
+    order = Window.partitionBy("log", "element").orderBy(F.col("near").desc(), is_before.asc(), F.col("other").asc())
     nearest = nearest.withColumn("rank", F.row_number().over(order)).where(F.col("rank") == 1)
     each_once = nearest.select("log", "other", "near").distinct()
     sums = each_once.groupBy("log").agg(F.sum("near").alias("sum"), F.count("other").alias("count"))

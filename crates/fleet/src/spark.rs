@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use unravel_coop::{FailureSite, Heuristic, Metric};
+use unravel_coop::{FailureSite, Heuristic, LogId, Metric};
 
 /// The job.
 pub const JOB: &str = include_str!("job.py");
@@ -41,6 +41,8 @@ pub struct Question<'a> {
     /// `local[2]`, `spark://…`, `yarn`; what the configuration says if there is none.
     pub master: Option<&'a str>,
     pub failure: FailureSite,
+    /// These of its logs, if several bugs fail so.
+    pub only: Option<&'a [LogId]>,
     /// How many elements the program has.
     pub elements: usize,
     pub heuristic: Heuristic,
@@ -66,6 +68,12 @@ pub fn spark(question: &Question<'_>, folder: &Path) -> Result<Vec<SparkRanked>,
     command.arg(question.elements.to_string());
     command.arg(question.heuristic.name()).arg(question.metric.name());
     command.arg(question.partitions.unwrap_or(0).to_string());
+    if let Some(only) = question.only {
+        let ids = folder.join("only.txt");
+        let text: String = only.iter().map(|id| format!("{id}\n")).collect();
+        std::fs::write(&ids, text).map_err(io(&ids))?;
+        command.arg(&ids);
+    }
     let output = command.stdin(Stdio::null()).output().map_err(io(Path::new("spark-submit")))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

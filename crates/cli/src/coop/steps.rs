@@ -163,21 +163,21 @@ impl Bench {
         out: &Path,
     ) -> Result<(Outcome, Exit), CliError> {
         let started = Instant::now();
-        let failures = collection.failures();
-        let chosen = failures.get(how.failure.max(1) - 1).copied();
+        let failures = collection.alike();
+        let chosen = failures.get(how.failure.max(1) - 1);
         let mut outcome = Outcome {
-            failing: chosen.map_or(0, |(_, count)| count),
+            failing: chosen.map_or(0, |alike| alike.logs.len()),
             logs: collection.len(),
             failures: failures.len(),
-            failure: chosen.map(|(failure, _)| failure),
+            failure: chosen.map(|alike| alike.site),
             tried: Tried::default(),
             found: None,
             said: String::new(),
             trace: None,
             seconds: 0.0,
         };
-        let Some((failure, _)) = chosen else { return Ok((outcome, Exit::Clean)) };
-        let group = collection.group(failure);
+        let Some(alike) = chosen else { return Ok((outcome, Exit::Clean)) };
+        let group = collection.group_of(alike);
         let candidates = Candidates::new(&group, how.heuristic, how.metric);
         let mut elements = self.elements(profile);
         let silence = Silence::begin().map_err(CliError::Stdin)?;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use unravel_coop::{ElementKind, FailureSite, Followed, Group, Mode, Profile};
+use unravel_coop::{Alike, ElementKind, Followed, Group, Mode, Profile};
 use unravel_fleet::Ingested;
 
 use super::native::Built;
@@ -171,14 +171,18 @@ pub fn no_failures(logs: usize, wanted: usize, failures: usize) -> String {
 pub fn analysis(
     profile: &Profile,
     group: &Group<'_>,
-    failures: &[(FailureSite, usize)],
+    (failures, looked_at): (&[Alike], usize),
     ranked: &[(String, String, String)],
 ) -> String {
     let mut text = String::new();
-    for (number, (failure, times)) in failures.iter().enumerate() {
-        let logs = count(*times as u64, "log");
-        let here = if *failure == group.failure { ", looked at" } else { "" };
-        let _ = writeln!(text, "failure {}: {failure}, {logs}{here}", number + 1);
+    for (number, alike) in failures.iter().enumerate() {
+        let logs = count(alike.logs.len() as u64, "log");
+        let there = match alike.bugs_there {
+            1 => String::new(),
+            bugs => format!(", one of {bugs} bugs there by what logs share"),
+        };
+        let here = if number == looked_at { ", looked at" } else { "" };
+        let _ = writeln!(text, "failure {}: {}, {logs}{there}{here}", number + 1, alike.site);
     }
     let (dispersion, all) = group.dispersion();
     let logged = group.logged();
@@ -205,10 +209,13 @@ pub fn analysis(
 pub fn analysis_json(
     profile: &Profile,
     group: &Group<'_>,
-    failures: &[(FailureSite, usize)],
+    (failures, looked_at): (&[Alike], usize),
     ranked: &[(String, String, String)],
 ) -> Value {
-    let failure = |(site, times): &(FailureSite, usize)| json!({ "kind": site.kind.name(), "places": site.places, "logs": times });
+    let failure = |alike: &Alike| {
+        let Alike { site, bugs_there, logs } = alike;
+        json!({ "kind": site.kind.name(), "places": site.places, "logs": logs.len(), "bugs_there": bugs_there })
+    };
     let (dispersion, all) = group.dispersion();
     let elements = profile.elements.iter().zip(dispersion).zip(group.logged());
     let elements: Vec<Value> = elements
@@ -219,7 +226,7 @@ pub fn analysis_json(
     let one = |(log, numerator, denominator): &(String, String, String)| json!({ "log": log, "numerator": numerator, "denominator": denominator });
     json!({
         "failures": failures.iter().map(failure).collect::<Vec<_>>(),
-        "failure": failure(&(group.failure, group.failing.len())),
+        "failure": failure(&failures[looked_at]),
         "different": all,
         "elements": elements,
         "ranked": ranked.iter().map(one).collect::<Vec<_>>(),

@@ -178,7 +178,7 @@ impl Collection {
         self.entries[log].id
     }
 
-    /// Different failures, those with most logs first, and how many logs each has.
+    /// Places of failures, those with most logs first, and how many logs each has.
     pub fn failures(&self) -> Vec<(FailureSite, usize)> {
         let mut counts: FxHashMap<FailureSite, usize> = FxHashMap::default();
         for site in self.entries.iter().filter_map(|entry| entry.ending.failure()) {
@@ -191,9 +191,18 @@ impl Collection {
 
     /// The logs that failed so, and of those that passed as many as the one-element case looks at.
     pub fn group(&self, failure: FailureSite) -> Group<'_> {
+        self.group_among(failure, |_| true)
+    }
+
+    /// The same, of some logs.
+    pub(super) fn group_among(
+        &self,
+        failure: FailureSite,
+        is_among: impl Fn(usize) -> bool,
+    ) -> Group<'_> {
         let numbered = || self.entries.iter().enumerate();
         let failing: Vec<usize> = numbered()
-            .filter(|(_, entry)| entry.ending == Ending::Failed(failure))
+            .filter(|(at, entry)| entry.ending == Ending::Failed(failure) && is_among(*at))
             .map(|(at, _)| at)
             .collect();
         let passing = numbered()

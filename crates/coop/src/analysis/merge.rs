@@ -2,6 +2,10 @@
 //!
 //! The nearest neighbours of a log are, for each element that it lacks, the most similar log that has it; each counts once. SGM ranks by
 //! the mean similarity to them (equation 3.5), DGM by the dispersion of what the log has itself (equation 3.6).
+//!
+//! Of several logs that are as similar the paper draws one. Here it is the next one behind the log by id, in a circle: so each log asks
+//! others than the one before it, as draws would have it (the smallest id would complete all logs from the same few), and every
+//! engine says the same.
 
 use std::fmt;
 use std::str::FromStr;
@@ -65,8 +69,10 @@ impl Group<'_> {
             return Vec::new();
         }
         let mut best: Vec<Option<(usize, u128)>> = vec![None; lacks.len()];
-        // Ascending by id: whoever is as similar comes later and stays behind.
-        for &other in self.failing.iter().filter(|other| **other != log) {
+        // Ascending by id, from the log on and round: whoever is as similar comes later and stays behind.
+        let behind = self.failing.partition_point(|other| *other <= log);
+        let (before, behind) = self.failing.split_at(behind);
+        for &other in behind.iter().chain(before).filter(|other| **other != log) {
             if lacks.iter().all(|element| self.picked(other, *element).is_none()) {
                 continue;
             }
