@@ -124,6 +124,11 @@ impl Gatherer<'_> {
         loop {
             match self.exhaust(&visible, effort, started + all / 2) {
                 Ok(mut gathered) => {
+                    // That everything fails may be for what exhaustive search does not see.
+                    let sees_all = gathered.left_out.is_empty() || !gathered.passing.is_empty();
+                    if gathered.exhausted && !sees_all {
+                        self.sample(&mut gathered, effort, started + all / 3 * 2);
+                    }
                     if !gathered.exhausted {
                         self.sample(&mut gathered, effort, started + all / 3 * 2);
                         let executed = (gathered.passing.len() + gathered.failing.len()) as u64;

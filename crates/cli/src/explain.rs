@@ -12,7 +12,7 @@ use unravel_report::searched::pace;
 use unravel_report::searched::{glanced, not_looked_at};
 use unravel_report::{Sources, annotations, dot, html, json, sarif, terminal};
 use unravel_results::{CausesVerdict, ExplainedBug, Explanation, Stopped};
-use unravel_trace::Executor;
+use unravel_trace::{Executor, LeftOut};
 
 use crate::budgets::{CHECKED, MOST_REPAIRS, REPAIR_TIME};
 use crate::config::Config;
@@ -137,7 +137,14 @@ fn go_on(
                     .to_owned(),
             );
         }
-        Ok(repairs) => {
+        Ok(mut repairs) => {
+            // What the search has seen pass is not sequential.
+            let causes = &mut repairs.causes;
+            let passes = explanation.explored.tally.exited() > 0;
+            if passes && causes.verdict == CausesVerdict::Sequential {
+                causes.verdict = CausesVerdict::Concurrent;
+                causes.extent.left_out.push(LeftOut::Passing);
+            }
             match write_diffs(&repairs, &flags.out) {
                 Ok(patches) => explanation.patches = patches,
                 Err(error) => explanation.notes.push(error.to_string()),

@@ -93,6 +93,7 @@ pub fn left_out(what: &LeftOut) -> String {
         LeftOut::Unexplained { classes } => {
             format!("{classes} failing classes that no cause accounts for")
         }
+        LeftOut::Passing => "schedules that pass, which the search met and this did not".to_owned(),
         LeftOut::Time => "there are more classes of schedules than there was time for".to_owned(),
     }
 }
@@ -112,6 +113,7 @@ pub fn blind_spot(spot: BlindSpot) -> &'static str {
             "what the clock tells threads about the order in which they looked at it"
         }
         BlindSpot::Shared => "memory that turned out to be shared",
+        BlindSpot::Frames => "when functions return whose local variables other threads use",
         BlindSpot::Signals => "every moment at which a signal could arrive",
     }
 }

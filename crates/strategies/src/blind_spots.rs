@@ -1,6 +1,6 @@
 //! What events do not tell of a run, so that nothing can be proved about all runs: who claims completeness asks here.
 
-use unravel_trace::{BlindSpot, Executed, Note, Op, Operand, Run, VisibleSet};
+use unravel_trace::{BlindSpot, Executed, FailureKind, Note, Op, Operand, Run, VisibleSet};
 
 /// Notices what is not seen in a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,7 +36,9 @@ impl BlindSpots {
         let learns = visible.is_some_and(|visible| !run.learned.without(visible).is_empty());
         let has_timers = run.notes.contains(&Note::TimerMoments);
         let compares_clocks = run.notes.contains(&Note::ClockOrder);
-        spot.or(is_held_back.then_some(BlindSpot::LongSpins))
+        let outlives = run.outcome.failure().is_some_and(|f| f.kind == FailureKind::DeadStack);
+        spot.or(outlives.then_some(BlindSpot::Frames))
+            .or(is_held_back.then_some(BlindSpot::LongSpins))
             .or(compares_clocks.then_some(BlindSpot::Clock))
             .or(has_timers.then_some(BlindSpot::Signals))
             .or(learns.then_some(BlindSpot::Shared))

@@ -45,6 +45,8 @@ pub enum LeftOut {
     },
     /// There are more classes of schedules than there was time for.
     Time,
+    /// Schedules that pass: another search met some, this one none.
+    Passing,
     /// What needs an engine that can do this.
     Lacking(Capability),
 }
@@ -64,4 +66,6 @@ pub enum BlindSpot {
     Clock,
     /// A signal that another thread sends interrupts wherever it arrives.
     Signals,
+    /// A function that returns takes its local variables along, which is no event.
+    Frames,
 }
