@@ -174,8 +174,8 @@ mod tests {
         use RepairKind::{MovedStatement, NewLock};
         let moved = Stood { fit: Fit::LeavesRace, ..stood("moved", MovedStatement, 2, 10) };
         let shown = rank(vec![moved, stood("lock", NewLock, 6, 8)], 10, NO_ORDER, (3, 2));
-        assert_eq!([&*shown[0].title, &*shown[1].title], ["lock", "moved"]);
-        assert_eq!([shown[0].notes.len(), shown[1].notes.len()], [0, 1]);
+        assert_eq!([&*shown[0].repair.title, &*shown[1].repair.title], ["lock", "moved"]);
+        assert_eq!([shown[0].repair.notes.len(), shown[1].repair.notes.len()], [0, 1]);
     }
 
     #[test]

@@ -174,7 +174,7 @@ fn living(
     dead.extend(temporaries.filter(|one| !one.is_alive(at)).map(|one| one.slot));
     dead.sort_unstable();
     dead.dedup();
-    let ends = dead.iter().map(|slot| *slot).chain([body.slots]);
+    let ends = dead.iter().copied().chain([body.slots]);
     let mut from = 0;
     let living = ends.map(|end| std::mem::replace(&mut from, end + 1)..end);
     living.filter(|range| !range.is_empty()).collect()

@@ -161,7 +161,7 @@ impl Waiting {
         let waits = |condition: &&unravel_trace::Condition| {
             symbolic.exprs.evaluate(condition.holds, &value) == 1
         };
-        conditions.iter().all(|c| waits(c)).then(|| self.missed(trace, check, taker, false))?
+        conditions.iter().all(waits).then(|| self.missed(trace, check, taker, false))?
     }
 
     /// What is there when the thread goes on, where an event of it read `was`; `None` if that was written in parts.
