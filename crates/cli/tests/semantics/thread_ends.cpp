@@ -81,13 +81,19 @@ int main() {
         hold.unlock();
         t.join();
     }
+    // Through volatile pointers: a compiler may leave out what is deleted at once.
     int before = deletes - news;
-    delete new Wide;
-    delete[] new Wide[3];
-    delete[] new (std::nothrow) char[10];
-    delete new (std::nothrow) int(3);
+    Wide *volatile one = new Wide;
+    delete one;
+    Wide *volatile three = new Wide[3];
+    delete[] three;
+    char *volatile chars = new (std::nothrow) char[10];
+    delete[] chars;
+    int *volatile number = new (std::nothrow) int(3);
+    delete number;
     std::printf("%d\n", deletes - news - before);
     int made = news;
-    delete[] new int[7];
+    int *volatile numbers = new int[7];
+    delete[] numbers;
     std::printf("%d\n", news - made);
 }
