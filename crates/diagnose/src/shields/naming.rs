@@ -576,8 +576,18 @@ impl<'s> Seen<'s> {
                 let (new, old) = self.torn().unwrap_or((self.begin, self.end));
                 let reader = self.trace.thread_name(self.event(new).thread);
                 let place = self.trace.place(self.event(self.end)).map(Place::short);
+                // Where the half that is new comes from.
+                let is_source = |event: &&Event| {
+                    event.thread == self.event(self.begin).thread
+                        && writes(&event.kind)
+                        && event.kind.location() == self.event(new).kind.location()
+                };
+                let source = self.trace.events[..new].iter().rev().find(is_source);
+                let source = source.and_then(|event| self.trace.place(event));
+                let source =
+                    source.map_or_else(String::new, |place| format!(" at {}", place.short()));
                 format!(
-                    "{reader} {}, which {owner} has just written, but {} before {owner} writes {} at {}: it sees half of the new and half of \
+                    "{reader} {}, which {owner} has just written{source}, but {} before {owner} writes {} at {}: it sees half of the new and half of \
                      the old",
                     self.clause(new),
                     self.clause(old),
