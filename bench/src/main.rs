@@ -11,6 +11,7 @@ mod evaluate;
 mod explain;
 mod generated;
 mod hunt;
+mod length;
 mod measure;
 mod native;
 mod rebuild;
@@ -59,6 +60,8 @@ enum Subject {
         /// Only corpus cases whose `kind/name` contains this.
         filter: Option<String>,
     },
+    /// What an explanation costs after 1,000 to 1,000,000 events, and whether it is right.
+    Length,
     /// Context switches before and after simplification, and how far from the optimum, beside the paper's figures.
     Simplify {
         /// Only corpus cases whose `kind/name` contains this.
@@ -197,7 +200,11 @@ impl Subject {
             // Hangs in nearly every run.
             Subject::Rebuild { filter, .. } => small(filter, "cpp/ledger"),
             Subject::Solve(flags) => flags.shrink(),
-            Subject::Vm | Subject::Record | Subject::Evaluate(_) | Subject::SolveOne(_) => {}
+            Subject::Vm
+            | Subject::Length
+            | Subject::Record
+            | Subject::Evaluate(_)
+            | Subject::SolveOne(_) => {}
         }
     }
 }
@@ -209,6 +216,7 @@ fn run(subject: Subject, scale: Scale) -> Result<bool, Error> {
         Subject::Search { filter, seeds } => search::run(filter.as_deref(), seeds).map(|()| true),
         Subject::Classes(flags) => classes::run(&flags),
         Subject::Explain { filter } => explain::run(filter.as_deref()).map(|()| true),
+        Subject::Length => length::run(scale),
         Subject::Simplify { filter, traces } => {
             simplify::run(filter.as_deref(), traces).map(|()| true)
         }

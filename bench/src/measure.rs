@@ -49,14 +49,23 @@ pub fn processor_time<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<(f64
 }
 
 fn used_by_children() -> f64 {
+    let used = children();
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    seconds(used.ru_utime) + seconds(used.ru_stime)
+}
+
+/// Kilobytes of the largest process of all that were started and waited for, from the beginning on.
+pub fn largest_child() -> u64 {
+    children().ru_maxrss as u64
+}
+
+fn children() -> libc::rusage {
     // SAFETY: zeros are a valid answer, which is then written over.
-    let used = unsafe {
+    unsafe {
         let mut used: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_CHILDREN, &mut used);
         used
-    };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
-    seconds(used.ru_utime) + seconds(used.ru_stime)
+    }
 }
 
 /// What values come to where ratios count.

@@ -63,6 +63,11 @@ fn explain() {
 }
 
 #[test]
+fn length() {
+    check(&["length"], "length: 2 of 2 explained as the lost update within their bounds, ", " s");
+}
+
+#[test]
 fn simplify() {
     check(
         &["simplify"],
