@@ -120,7 +120,7 @@ impl<'s, 'a> Execution<'s, 'a> {
     /// What an outcome means, and keeps in mind whether some schedule fails in another way.
     fn ended(&mut self, outcome: &Outcome) -> Ending {
         let ending = ending(outcome, &self.bug);
-        self.fails_otherwise |= ending == Ending::FailedOtherwise;
+        self.fails_otherwise |= matches!(ending, Ending::FailedOtherwise(_));
         ending
     }
 
@@ -166,7 +166,8 @@ impl World for Execution<'_, '_> {
         let (tried, outcome) = self.steer_once(orders, mode, false);
         // What others do after the main thread has ended may be ruled out by an assumption, or fail in its own way: a process that
         // ends before that is a run, too.
-        let is_cut = outcome == Outcome::Discarded || tried.ending == Ending::FailedOtherwise;
+        let is_cut =
+            outcome == Outcome::Discarded || matches!(tried.ending, Ending::FailedOtherwise(_));
         let hasty = is_cut.then(|| self.steer_once(orders, mode, true).0);
         hasty.filter(|hasty| hasty.ending == Ending::Passed).unwrap_or(tried)
     }

@@ -241,7 +241,7 @@ impl Search<'_> {
         let passed = match tried.ending {
             Ending::Passed => true,
             Ending::Failed => false,
-            Ending::FailedOtherwise | Ending::Unknown => return None,
+            Ending::FailedOtherwise(_) | Ending::Unknown => return None,
         };
         let broken = broken(&self.positions, &tried.points, &*self.world);
         if broken.iter().any(|order| candidate.contains(order)) {

@@ -225,14 +225,13 @@ fn kept_order(wanted: &orders::Wanted) -> Kept {
     Kept { shield: wanted.shield, from, to }
 }
 
-/// The shortest stretch inside of one that keeps the failure away, if it does so, too; and lets no other come, if that does not.
+/// The shortest stretch inside of one that keeps the failure away, if it does so, too, and leaves no more of others.
 fn narrower(
     trials: &mut Trials<'_>,
-    stretch: &Stretch,
+    (stretch, wide): (Stretch, Trial),
     candidates: &[Stretch],
     kept: &[Shield],
-    is_clean: bool,
-) -> Option<(Stretch, Trial)> {
+) -> (Stretch, Trial) {
     let is_inside = |other: &&Stretch| {
         other.begin >= stretch.begin
             && other.end <= stretch.end
@@ -242,13 +241,15 @@ fn narrower(
     };
     let mut inside: Vec<&Stretch> = candidates.iter().filter(is_inside).collect();
     inside.sort_by_key(|other| (other.length, other.begin));
-    inside.into_iter().find_map(|other| {
+    let narrow = inside.into_iter().find_map(|other| {
         let shields = [kept, &[other.shield]].concat();
         let is_promising = trials.may_go_on() && trials.quickly(&shields).is_promising();
         let trial = is_promising.then(|| trials.thoroughly(&shields))?;
-        let is_enough = if is_clean { trial.is_clean() } else { trial.is_gone() };
+        let is_enough =
+            trial.is_gone() && (!wide.is_clean() || trial.is_clean() && trial.leaves_as_few(&wide));
         is_enough.then(|| (other.clone(), trial))
-    })
+    });
+    narrow.unwrap_or((stretch, wide))
 }
 
 impl Scene<'_> {
@@ -291,8 +292,9 @@ impl Scene<'_> {
         accept: fn(&Stretch) -> bool,
     ) -> Option<(Vec<Stretch>, Trial)> {
         let mut best: Option<(Stretch, Trial)> = None;
-        // Without this failure, but with others that come in its place.
-        let mut unclean: Option<(Stretch, Trial)> = None;
+        // Without this failure: where no other comes in its place, and where others do.
+        let (mut clean, mut unclean): (Option<(Stretch, Trial)>, Option<(Stretch, Trial)>) =
+            (None, None);
         // Who called is known of the failing run alone.
         let (none, own) = (Calls::default(), std::ptr::eq(run, &self.run));
         let calls = if own { &self.failing.calls } else { &none };
@@ -300,7 +302,7 @@ impl Scene<'_> {
         candidates.retain(accept);
         for stretch in &candidates {
             if !trials.may_go_on() {
-                return None;
+                break;
             }
             if kept.contains(&stretch.shield) {
                 continue;
@@ -310,9 +312,15 @@ impl Scene<'_> {
             if trial.is_promising() {
                 trial = trials.thoroughly(&shields);
                 if trial.is_clean() {
-                    let narrow = narrower(trials, stretch, &candidates, kept, true);
-                    let (stretch, trial) = narrow.unwrap_or_else(|| (stretch.clone(), trial));
-                    return Some((vec![stretch], trial));
+                    // A program with several bugs goes on failing. A bug can show as several failures, too: then the stretch
+                    // that leaves the fewest is the whole of it.
+                    if clean.as_ref().is_none_or(|(_, other)| trial.leaves_fewer(other)) {
+                        clean = Some((stretch.clone(), trial));
+                    }
+                    if trial.is_silent() {
+                        break;
+                    }
+                    continue;
                 }
                 if trial.is_gone() {
                     unclean.get_or_insert((stretch.clone(), trial));
@@ -324,9 +332,15 @@ impl Scene<'_> {
                 best = Some((stretch.clone(), trial));
             }
         }
-        if let Some((stretch, trial)) = unclean {
-            let narrow = narrower(trials, &stretch, &candidates, kept, false);
-            let (stretch, trial) = narrow.unwrap_or((stretch, trial));
+        if let Some(found) = clean {
+            let (stretch, trial) = narrower(trials, found, &candidates, kept);
+            return Some((vec![stretch], trial));
+        }
+        if !trials.may_go_on() {
+            return None;
+        }
+        if let Some(found) = unclean {
+            let (stretch, trial) = narrower(trials, found, &candidates, kept);
             return Some((vec![stretch], trial));
         }
         // Rarer, but not gone: the same can happen elsewhere.

@@ -1,5 +1,8 @@
 //! Where schedules are tried: in execution, or in the model of a trace that cannot be executed.
 
+use std::hash::BuildHasher;
+
+use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use unravel_results::Observed;
 use unravel_trace::{BugId, Detail, Key, Keys, Outcome, Rng, Schedule};
@@ -54,8 +57,8 @@ pub enum Ending {
     Passed,
     /// The bug at hand.
     Failed,
-    /// Another failure.
-    FailedOtherwise,
+    /// Another failure, known by a hash of its kind and place.
+    FailedOtherwise(u64),
     /// It left what is known (the model's path), was discarded, or could not be followed.
     Unknown,
 }
@@ -105,7 +108,7 @@ pub fn ending(outcome: &Outcome, bug: &BugId) -> Ending {
     match outcome {
         Outcome::Exited { .. } => Ending::Passed,
         Outcome::Failed(failure) if failure.id() == *bug => Ending::Failed,
-        Outcome::Failed(_) => Ending::FailedOtherwise,
+        Outcome::Failed(failure) => Ending::FailedOtherwise(FxBuildHasher.hash_one(failure.id())),
         Outcome::Discarded | Outcome::Inconclusive { .. } => Ending::Unknown,
     }
 }

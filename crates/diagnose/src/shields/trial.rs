@@ -1,5 +1,6 @@
 //! The same schedules with and without shields.
 
+use rustc_hash::FxHashMap;
 use unravel_results::{Evidence, Kept, Vanished};
 use unravel_trace::{Rng, Shield, Trace};
 
@@ -20,7 +21,10 @@ pub struct Trial {
     passed: u64,
     /// Of the same schedules without shields.
     failed_without: u64,
-    otherwise_without: u64,
+    /// Schedules that fail otherwise because this failure is gone, which ended them before: as many as others have of them.
+    behind: u64,
+    /// Schedules that fail otherwise, but for those and what chance makes.
+    instead: u64,
     /// Whether the failing run itself, followed as far as the shields let it, passes.
     pub follows: bool,
     /// A schedule that fails in spite of them.
@@ -34,13 +38,29 @@ impl Trial {
         self.complete
             && self.failed == 0
             && self.failed_without >= FEWEST_FAILURES
-            && self.passed >= self.failed_without / 2
-            && self.otherwise <= self.otherwise_without + self.tried / 10
+            && self.passed > 0
+            && self.passed >= (self.failed_without - self.behind) / 2
+            && self.instead <= self.tried / 10
     }
 
     /// The same, and no other failure has come instead of it.
     pub fn is_clean(&self) -> bool {
-        self.is_gone() && self.otherwise <= self.otherwise_without
+        self.is_gone() && self.instead == 0
+    }
+
+    /// Whether nothing fails any more, whatever else the program suffers from.
+    pub fn is_silent(&self) -> bool {
+        self.failed == 0 && self.otherwise == 0
+    }
+
+    /// Whether fewer other failures are left than with another, more than chance makes of the same.
+    pub fn leaves_fewer(&self, other: &Trial) -> bool {
+        self.otherwise + other.otherwise.isqrt() < other.otherwise
+    }
+
+    /// Whether as few other failures are left as with another, as far as chance lets one tell.
+    pub fn leaves_as_few(&self, other: &Trial) -> bool {
+        self.otherwise <= other.otherwise + other.otherwise.isqrt()
     }
 
     /// Whether it is gone, while every one would have failed.
@@ -54,7 +74,7 @@ impl Trial {
             && self.failed == 0
             && self.failed_without >= FEWEST_FAILURES
             && self.passed > 0
-            && self.otherwise > self.otherwise_without
+            && self.instead > 0
     }
 
     /// Whether it is worth a thorough trial.
@@ -77,6 +97,27 @@ impl Trial {
 
     pub fn evidence(&self, kept: Vec<Kept>) -> Evidence {
         Evidence::Shielded { kept, tried: self.tried, failed_without: self.failed_without }
+    }
+}
+
+/// How many schedules end with another failure.
+#[derive(Clone, Copy, Debug, Default)]
+struct Other {
+    with: u64,
+    without: u64,
+}
+
+impl Other {
+    /// A run ends at its first failure, so in a program with several bugs each hides the others: of the schedules that `failed` at
+    /// hand, as large a part would fail so as of those that are `left`.
+    fn behind(&self, failed: u64, left: u64) -> u64 {
+        (failed * self.without).checked_div(left).unwrap_or(0)
+    }
+
+    /// How many more there are with shields than that says, by more than chance.
+    fn instead(&self, failed: u64, left: u64) -> u64 {
+        let expected = self.without + self.behind(failed, left);
+        self.with.saturating_sub(expected + 2 * expected.isqrt())
     }
 }
 
@@ -116,6 +157,7 @@ impl<'t> Trials<'t> {
 
     fn first(&mut self, shields: &[Shield], most: u64) -> Trial {
         let mut trial = Trial::default();
+        let mut others: FxHashMap<u64, Other> = FxHashMap::default();
         for number in 0..most {
             if !self.may_go_on() {
                 break;
@@ -127,15 +169,21 @@ impl<'t> Trials<'t> {
                 continue;
             }
             trial.tried += 1;
-            trial.failed_without += u64::from(without == Ending::Failed);
-            trial.otherwise_without += u64::from(without == Ending::FailedOtherwise);
+            match without {
+                Ending::Failed => trial.failed_without += 1,
+                Ending::FailedOtherwise(which) => others.entry(which).or_default().without += 1,
+                Ending::Passed | Ending::Unknown => {}
+            }
             match with {
                 Ending::Passed => trial.passed += 1,
                 Ending::Failed => {
                     trial.failed += 1;
                     trial.failed_in.get_or_insert(number);
                 }
-                Ending::FailedOtherwise => trial.otherwise += 1,
+                Ending::FailedOtherwise(which) => {
+                    trial.otherwise += 1;
+                    others.entry(which).or_default().with += 1;
+                }
                 Ending::Unknown => {}
             }
             if number == 0 {
@@ -145,6 +193,9 @@ impl<'t> Trials<'t> {
                 }
             }
         }
+        let (failed, left) = (trial.failed_without, trial.tried - trial.failed_without);
+        trial.behind = others.values().map(|other| other.behind(failed, left)).sum();
+        trial.instead = others.values().map(|other| other.instead(failed, left)).sum();
         trial
     }
 
@@ -199,7 +250,7 @@ impl<'t> Trials<'t> {
             match self.ground.end(shields, self.mode(number)) {
                 Ending::Failed => failed += 1,
                 Ending::Unknown => {}
-                Ending::FailedOtherwise => otherwise += 1,
+                Ending::FailedOtherwise(_) => otherwise += 1,
                 Ending::Passed => return None,
             }
         }
