@@ -148,7 +148,9 @@ pub fn run(
     let mut all = [Vec::new(), Vec::new()];
     for row in chosen {
         let mut subject = None;
-        for (all, (what, density)) in all.iter_mut().zip([("bare", None), ("paper", Some(row.paper.density()))]) {
+        for (all, (what, density)) in
+            all.iter_mut().zip([("bare", None), ("paper", Some(row.paper.density()))])
+        {
             let key = format!("{} {what}, {cores}, {} s", row.program, how.seconds);
             let seen = match known.find(&key) {
                 Some(seen) => seen,
@@ -169,7 +171,11 @@ pub fn run(
             let _ = std::fs::remove_dir_all(folder);
         }
     }
-    println!("coop native: bare: {}; at the paper's density: {}", summary(&all[0]), summary(&all[1]));
+    println!(
+        "coop native: bare: {}; at the paper's density: {}",
+        summary(&all[0]),
+        summary(&all[1])
+    );
     Ok(true)
 }
 
