@@ -101,6 +101,10 @@ pub fn run(filter: Option<&str>, what: What, scale: Scale) -> Result<bool, Error
             match measure(row, mode, &effort) {
                 Ok((study, seen)) => {
                     println!("{}", line(row, &study, &seen));
+                    let distinct = study.dispersion().into_iter();
+                    let distinct: Vec<_> =
+                        distinct.map(|(name, of)| format!("{name} {of}")).collect();
+                    println!("  {:17} different vectors: {}", "", distinct.join(", "));
                     if let Some(why) = why(&seen) {
                         println!("  {:17} {why}", "");
                     }

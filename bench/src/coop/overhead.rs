@@ -3,12 +3,12 @@
 //! The fixed twins of its 13 programs (`bench/coop`), of a size that takes plain `-O2` at least a second. Variants run one after the other in each turn:
 //! the plain program, a copy of it (what that differs by is the noise), the program that logs all elements, programs that were built for
 //! one instance each of an informed profile of a half, the same halves told at its start to the program that could log all, and that one without logging
-//! anything. CPU time, medians of the turns; of the halves the mean over instances.
+//! anything. CPU time, the least of the turns, because whatever else the machine does only adds; of the halves the mean over instances.
 //!
-//! These programs do nothing but access what they share; the paper's did more: of BubbleSort its two figures (52,495 accesses in 0.01 s of
-//! native execution, thesis §3.5.5) say 190 ns an access; of the others it gives no times but Weblech's, 1.2 s for 54 accesses. So there are two tables: with
-//! nothing between accesses, and with computation that makes every program about as dense as that one. The column *ns* says how long
-//! an access takes in the plain program.
+//! Two rows a program. *bare*: nothing between accesses, which no program that does something is like: the stress. *paper*: as many accesses
+//! in a second as the paper's program had at most (`Paper::density`: tables 3.2 and 3.6, and the times of §3.5.5), by computing between accesses; how much
+//! is found out by running. The accesses that count are those that a complete log has, so that what is logged in a second
+//! is what the paper's programs accessed. Seconds are CPU seconds of ours and seconds of the paper's machine of 2009; nothing is scaled.
 
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -22,39 +22,50 @@ use unravel_recording::vectors;
 use xtask::error::Error;
 use xtask::workspace::{self, Profile, demand};
 
-use crate::measure::{median, stay_on_one_core};
+use crate::measure::stay_on_one_core;
 use crate::scale::Scale;
 
-/// A program, and of the paper: overhead in per cent of LEAP and of the best of CoopREP (table 3.10), with their logs' sizes (table 3.11).
+use super::paper::{self, Paper};
+
+/// A program, and of the paper: its size, overhead in per cent of LEAP and of the best of CoopREP (table 3.10), with their logs' sizes (table 3.11).
 struct Row {
     program: &'static str,
+    paper: &'static Paper,
     leap: (u32, &'static str),
     best: (u32, &'static str),
 }
 
 #[rustfmt::skip] // One line a row, as in the tables.
 const ROWS: [Row; 13] = [
-    row("boundedbuffer", (42, "6 KB"), (15, "3 KB")),
-    row("bubblesort", (50, "600 KB"), (23, "209 KB")),
-    row("bufwriter", (68, "3.3 MB"), (40, "988 KB")),
-    row("deadlock", (2, "500 B"), (1, "400 B")),
-    row("manager", (38, "107 KB"), (29, "23 KB")),
-    row("piper", (14, "7 KB"), (12, "5 KB")),
-    row("producerconsumer", (52, "8 KB"), (30, "4 KB")),
-    row("ticketorder", (111, "71 KB"), (69, "53 KB")),
-    row("twostage", (116, "52 KB"), (42, "33 KB")),
-    row("cache4j", (23, "3 KB"), (5, "900 B")),
-    row("derby", (52, "27 KB"), (43, "20 KB")),
-    row("tomcat", (12, "3 KB"), (2, "2 KB")),
-    row("weblech", (12, "2 KB"), (2, "600 B")),
+    row("boundedbuffer", &paper::ROWS[0], (42, "6 KB"), (15, "3 KB")),
+    row("bubblesort", &paper::ROWS[1], (50, "600 KB"), (23, "209 KB")),
+    row("bufwriter", &paper::ROWS[2], (68, "3.3 MB"), (40, "988 KB")),
+    row("deadlock", &paper::ROWS[3], (2, "500 B"), (1, "400 B")),
+    row("manager", &paper::ROWS[4], (38, "107 KB"), (29, "23 KB")),
+    row("piper", &paper::ROWS[5], (14, "7 KB"), (12, "5 KB")),
+    row("producerconsumer", &paper::ROWS[6], (52, "8 KB"), (30, "4 KB")),
+    row("ticketorder", &paper::ROWS[7], (111, "71 KB"), (69, "53 KB")),
+    row("twostage", &paper::ROWS[8], (116, "52 KB"), (42, "33 KB")),
+    row("cache4j", &paper::ROWS[9], (23, "3 KB"), (5, "900 B")),
+    row("derby", &paper::ROWS[10], (52, "27 KB"), (43, "20 KB")),
+    row("tomcat", &paper::ROWS[11], (12, "3 KB"), (2, "2 KB")),
+    row("weblech", &paper::ROWS[12], (12, "2 KB"), (2, "600 B")),
 ];
 
-const fn row(program: &'static str, leap: (u32, &'static str), best: (u32, &'static str)) -> Row {
-    Row { program, leap, best }
+const fn row(
+    program: &'static str,
+    paper: &'static Paper,
+    leap: (u32, &'static str),
+    best: (u32, &'static str),
+) -> Row {
+    Row { program, paper, leap, best }
 }
 
-/// Turns of `compute` for each access, so that it takes 160 to 190 ns.
-const DENSE: u32 = 140;
+/// Seconds that say what an access and a turn of `compute` take.
+const PILOT: f64 = 0.05;
+/// Turns for each access there at first, and how often that is put right.
+const PILOT_WORK: u64 = 64;
+const PILOTS: u32 = 6;
 /// Instances of a half that are built and measured, as in the paper (§3.5.5).
 const INSTANCES: usize = 3;
 
@@ -85,8 +96,10 @@ struct Seen {
     half: f64,
     told: f64,
     nothing: f64,
-    /// Of an access in the plain program.
-    nanoseconds: f64,
+    /// Accesses of a complete log in a second of the plain program.
+    density: f64,
+    /// The part of a complete log's accesses that a half logs: half of five elements are three.
+    share: f64,
     /// Bytes of entries, of a complete log and of a half.
     bytes: (u64, u64),
 }
@@ -114,16 +127,18 @@ pub fn run(
     let how = scale.choose(how, How { seconds: 0.01, turns: 1, ..how });
     let cores = if how.spread { "all cores" } else { "one core" };
     println!(
-        "{cores}: CPU time to plain -O2; bare: nothing between accesses; dense: as dense as the paper's BubbleSort; half: built for an instance; \
-         told: the same elements, told at its start\n  {:17} {:5} {:>8} {:>6} {:>8} {:>7} {:>7} {:>7} {:>8} {:>10} {:>10}  paper: LEAP, \
-         best of CoopREP",
+        "{cores}: CPU time to plain -O2; bare: nothing between accesses; paper: as many accesses a second as the paper's program had at most; half: \
+         built for an instance; told: the same elements, told at its start\n  {:17} {:5} {:>8} {:>10} {:>10} {:>8} {:>7} {:>7} {:>7} {:>7} {:>8} {:>10} {:>10}  \
+         paper: LEAP, best of CoopREP",
         "program",
         "",
         "plain",
-        "ns",
+        "accesses/s",
+        "paper's",
         "control",
         "full",
         "half",
+        "share",
         "told",
         "nothing",
         "log full",
@@ -133,7 +148,9 @@ pub fn run(
     let mut all = [Vec::new(), Vec::new()];
     for row in chosen {
         let mut subject = None;
-        for (all, (what, work)) in all.iter_mut().zip([("bare", 0), ("dense", DENSE)]) {
+        for (all, (what, density)) in
+            all.iter_mut().zip([("bare", None), ("paper", Some(row.paper.density()))])
+        {
             let key = format!("{} {what}, {cores}, {} s", row.program, how.seconds);
             let seen = match known.find(&key) {
                 Some(seen) => seen,
@@ -142,6 +159,7 @@ pub fn run(
                         Some(subject) => subject,
                         None => subject.insert(Subject::build(&tool, row, scratch.path())?),
                     };
+                    let work = subject.work(density, scale)?;
                     known.add(key, subject.measure(how, work)?)?
                 }
             };
@@ -153,19 +171,25 @@ pub fn run(
             let _ = std::fs::remove_dir_all(folder);
         }
     }
-    println!("coop native: {}; dense: {}", summary(&all[0]), summary(&all[1]));
+    println!(
+        "coop native: bare: {}; at the paper's density: {}",
+        summary(&all[0]),
+        summary(&all[1])
+    );
     Ok(true)
 }
 
 fn line(row: &Row, what: &str, seen: &Seen) -> String {
     format!(
-        "  {:17} {what:5} {:>6.2} s {:>6.1} {:>8.3} {:>7.3} {:>7.3} {:>7.3} {:>8.3} {:>10} {:>10}  {} % {}, {} % {}",
+        "  {:17} {what:5} {:>6.2} s {:>10.0} {:>10.0} {:>8.3} {:>7.3} {:>7.3} {:>7.2} {:>7.3} {:>8.3} {:>10} {:>10}  {} % {}, {} % {}",
         row.program,
         seen.plain,
-        seen.nanoseconds,
+        seen.density,
+        row.paper.density(),
         seen.control,
         seen.full,
         seen.half,
+        seen.share,
         seen.told,
         seen.nothing,
         size(seen.bytes.0),
@@ -222,10 +246,11 @@ fn summary(all: &[Seen]) -> String {
     let within = all.iter().filter(|seen| seen.half <= 1.3).count();
     let worst = all.iter().map(|seen| seen.half).fold(0.0, f64::max);
     format!(
-        "full {:.2}, half {:.2} (worst {worst:.2}, {within} of {} at most 1.3), nothing {:.2}, control {:.2} times plain",
+        "full {:.3}, half {:.3} (worst {worst:.3}, {within} of {} at most 1.3; it logs {:.2} of the accesses), nothing {:.3}, control {:.3} times plain",
         mean(|seen| seen.full),
         mean(|seen| seen.half),
         all.len(),
+        mean(|seen| seen.share),
         mean(|seen| seen.nothing),
         mean(|seen| seen.control),
     )
@@ -293,23 +318,54 @@ impl Subject {
         Ok(Subject { folder, plain, control, field, halves })
     }
 
-    fn measure(&self, how: How, work: u32) -> Result<Seen, Error> {
+    /// Turns of `compute` for each access, so that there are so many accesses in a second.
+    fn work(&self, density: Option<f64>, scale: Scale) -> Result<u64, Error> {
+        let Some(density) = density else { return Ok(0) };
+        let plain = Variant { program: self.plain.clone(), elements: None };
+        let full = Variant { program: self.field.clone(), elements: Some("all".to_owned()) };
+        let seconds = scale.choose(PILOT, 0.002);
+        let each = |work: u64| -> Result<f64, Error> {
+            let rounds = self.rounds(&plain, seconds, work)?;
+            let accesses = self.once(&full, rounds, work)?.1.accesses;
+            Ok(self.once(&plain, rounds, work)?.0 / accesses.max(1) as f64)
+        };
+        let (wanted, bare) = (1.0 / density, each(0)?);
+        let mut work = PILOT_WORK;
+        for _ in 0..scale.choose(PILOTS, 1) {
+            let here = each(work)?;
+            if (0.97..1.03).contains(&(here / wanted)) {
+                break;
+            }
+            // Threads that compute wait for each other less often, so that less may be left of what the bare program takes.
+            let turn = (here - bare).max(here / 8.0) / work as f64;
+            work = (((wanted - bare) / turn).max(wanted / turn / 8.0).round() as u64).max(1);
+        }
+        Ok(work)
+    }
+
+    /// So many that a program takes so long.
+    fn rounds(&self, plain: &Variant, seconds: f64, work: u64) -> Result<u64, Error> {
+        let mut rounds: u64 = 1;
+        loop {
+            let took = self.once(plain, rounds, work)?.0;
+            // BubbleSort takes the square of its rounds.
+            let most = if took < seconds / 32.0 { 4.0 } else { 2.0 };
+            let more = (seconds * 1.05 / took.max(1e-6)).clamp(1.05, most);
+            let next = ((rounds as f64 * more) as u64).max(rounds + 1);
+            if took >= seconds || rounds >= 1 << 30 || self.is_too_large(next) {
+                return Ok(rounds);
+            }
+            rounds = next;
+        }
+    }
+
+    fn measure(&self, how: How, work: u64) -> Result<Seen, Error> {
         let of = |program: &PathBuf, elements: Option<&str>| Variant {
             program: program.clone(),
             elements: elements.map(str::to_owned),
         };
         let plain = of(&self.plain, None);
-        // Up to twice as many rounds until it takes as long as it should.
-        let mut rounds: u64 = 64;
-        loop {
-            let took = self.once(&plain, rounds, work)?.0;
-            let more = (how.seconds * 1.05 / took.max(1e-6)).clamp(1.05, 2.0);
-            let next = (rounds as f64 * more) as u64;
-            if took >= how.seconds || rounds >= 1 << 30 || self.is_too_large(next) {
-                break;
-            }
-            rounds = next;
-        }
+        let rounds = self.rounds(&plain, how.seconds, work)?;
         let mut variants = vec![
             plain,
             of(&self.control, None),
@@ -329,14 +385,17 @@ impl Subject {
                 logs[at] = log;
             }
         }
-        let times: Vec<f64> = times.into_iter().map(median).collect();
+        let least = |turns: &Vec<f64>| turns.iter().copied().fold(f64::INFINITY, f64::min);
+        let times: Vec<f64> = times.iter().map(least).collect();
         let ratio = |at: usize| times[at] / times[0];
         let mean = |first: usize| {
             let all: Vec<f64> = (first..variants.len()).step_by(2).map(ratio).collect();
             all.iter().sum::<f64>() / all.len() as f64
         };
         let halves = self.halves.len() as u64;
-        let bytes = logs.iter().skip(4).step_by(2).map(|log| log.bytes).sum::<u64>() / halves;
+        let of_halves = || logs.iter().skip(4).step_by(2);
+        let bytes = of_halves().map(|log| log.bytes).sum::<u64>() / halves;
+        let accesses = of_halves().map(|log| log.accesses).sum::<u64>();
         Ok(Seen {
             plain: times[0],
             control: ratio(1),
@@ -344,7 +403,8 @@ impl Subject {
             nothing: ratio(3),
             half: mean(4),
             told: mean(5),
-            nanoseconds: times[0] * 1e9 / logs[2].accesses.max(1) as f64,
+            density: logs[2].accesses as f64 / times[0],
+            share: accesses as f64 / (halves * logs[2].accesses.max(1)) as f64,
             bytes: (logs[2].bytes, bytes),
         })
     }
@@ -355,7 +415,7 @@ impl Subject {
     }
 
     /// CPU seconds of a run, and what it logged.
-    fn once(&self, variant: &Variant, rounds: u64, work: u32) -> Result<(f64, Log), Error> {
+    fn once(&self, variant: &Variant, rounds: u64, work: u64) -> Result<(f64, Log), Error> {
         let log = self.folder.join("log");
         let beside = self.folder.join(format!("log{}", vectors::SUFFIX));
         for file in [&log, &beside] {

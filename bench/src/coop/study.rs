@@ -148,6 +148,18 @@ impl Study {
         all / failing.len().max(1)
     }
 
+    /// By element: how many different vectors the failing runs have (the paper's figure 3.6).
+    pub fn dispersion(&self) -> Vec<(&str, usize)> {
+        let mut distinct = vec![std::collections::HashSet::new(); self.surveyed.table.len()];
+        for log in self.failing() {
+            for (seen, (_, vector)) in distinct.iter_mut().zip(self.logs.vectors(log)) {
+                seen.insert(vector);
+            }
+        }
+        let names = self.surveyed.table.iter().map(|element| element.name.as_str());
+        names.zip(distinct.iter().map(std::collections::HashSet::len)).collect()
+    }
+
     /// The vectors of a log, which is complete.
     pub fn complete(&self, log: usize) -> Vec<(ElementId, Vec<Who>)> {
         self.logs.vectors(log)

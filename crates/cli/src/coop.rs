@@ -1,5 +1,6 @@
 //! `unravel coop`: cooperative logs. Each command a step of the way; `demo` takes all of them.
 
+mod guided;
 mod native;
 mod steps;
 mod words;
@@ -72,7 +73,9 @@ fn record(flags: &CoopRecordFlags) -> Result<Exit, CliError> {
     let fleet = Fleet { seed: flags.seed, instances, runs: flags.runs, random: flags.random };
     let recorded = match &flags.native {
         Some(native) => bench.record_native(&profile, &fleet, native, flags)?,
-        None => bench.record(&profile, &fleet, flags.verify, &flags.out)?,
+        None => {
+            bench.record(&profile, &fleet, (flags.verify, flags.paths.as_deref()), &flags.out)?
+        }
     };
     match flags.json {
         true => sayln!("{}", words::recorded_json(&recorded)),
@@ -142,13 +145,22 @@ fn replay(flags: &CoopReplayFlags) -> Result<Exit, CliError> {
     let mut bench = Bench::load(&flags.program)?;
     bench.check(&profile, &flags.profile)?;
     let collection = Store::open(&flags.store)?.collection(&profile)?;
-    let (replayed, exit) = bench.replay(
-        &profile,
-        &collection,
-        &flags.how,
-        (&flags.attempts, flags.seed),
-        &flags.out,
-    )?;
+    let (replayed, exit) = match &flags.paths {
+        Some(paths) => bench.replay_guided(
+            &profile,
+            &collection,
+            &flags.how,
+            (flags.attempts.attempts, flags.seed),
+            (paths, &flags.out),
+        )?,
+        None => bench.replay(
+            &profile,
+            &collection,
+            &flags.how,
+            (&flags.attempts, flags.seed),
+            &flags.out,
+        )?,
+    };
     match flags.json {
         true => sayln!("{}", words::replay_json(&replayed)),
         false => say!("{}", words::replay(&replayed)),
@@ -170,7 +182,7 @@ fn demo(flags: &CoopDemoFlags) -> Result<Exit, CliError> {
         }
         let instances = (0, made.profile.instances.len());
         let fleet = Fleet { seed: flags.share.seed, instances, runs: flags.runs, random: false };
-        let recorded = bench.record(&made.profile, &fleet, false, &at("logs"))?;
+        let recorded = bench.record(&made.profile, &fleet, (false, None), &at("logs"))?;
         sayln!("{}", words::recorded(&recorded));
         let store = Store::open(&at("fleet"))?;
         say!("{}", words::ingested(&take(&store, &made.profile, &[at("logs")])?));

@@ -117,8 +117,6 @@ pub enum CliError {
     OtherProfile { path: PathBuf },
     #[error("{program}: {source}")]
     Instrument { program: String, source: unravel_instrument::ModuleError },
-    #[error("native programs log orders, not blocks: make the profile without --blocks")]
-    NativeBlocks,
     #[error("the profile has {1} instances, counted from 0: there is no instance {0}")]
     NoInstance(usize, usize),
     #[error("native programs have their variables in registers: leave --uninit out")]

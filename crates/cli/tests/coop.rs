@@ -49,6 +49,32 @@ fn a_fleet_of_partial_logs_becomes_a_trace_that_replays() {
     assert_eq!(run(&["replay", trace]).status.code(), Some(1), "it fails again");
 }
 
+/// One element a log is not enough to merge; with the paths of its run the rest is filled in. Without paths nothing is claimed.
+#[test]
+fn what_a_log_lacks_is_filled_in_along_its_paths() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = corpus("atomicity/bubblesort/bubblesort.c").display().to_string();
+    let run =
+        |arguments: &[&str]| unravel(folder.path(), &[arguments, &[&source, "--", "8"]].concat());
+    run(&["coop", "profile", "--coverage", "1", "--instances", "60"]);
+    let recorded = json(&run(&["coop", "record", "--random", "--paths", "paths", "--json"]));
+    assert!(recorded["failed"].as_u64().is_some_and(|failed| failed > 5), "{recorded}");
+    unravel(folder.path(), &["coop", "ingest", "logs"]);
+    let merged = run(&["coop", "replay", "--fill", "0", "--attempts", "50", "--json"]);
+    assert_eq!(merged.status.code(), Some(3), "{}", String::from_utf8_lossy(&merged.stdout));
+    let output = run(&["coop", "replay", "--paths", "paths", "--attempts", "10", "--json"]);
+    let filled = json(&output);
+    assert_eq!(output.status.code(), Some(1), "{filled}");
+    assert_eq!(filled["along_paths"], true, "{filled}");
+    assert_eq!(filled["replayed"]["sources"].as_array().map(Vec::len), Some(1), "{filled}");
+    let trace = filled["trace"].as_str().expect("a trace");
+    assert_eq!(unravel(folder.path(), &["replay", trace]).status.code(), Some(1), "it fails again");
+    let output = run(&["coop", "replay", "--paths", "nowhere"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("there are no paths of these logs"), "{text}");
+}
+
 #[test]
 fn where_nothing_failed_nothing_is_claimed() {
     let folder = tempfile::tempdir().expect("a folder");

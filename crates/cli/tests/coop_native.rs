@@ -45,8 +45,12 @@ impl Place {
 
     /// A profile and a native program for it, which logs all elements.
     fn build(&self, coverage: &str, instances: &str) -> Value {
+        self.build_of(coverage, instances, &[])
+    }
+
+    fn build_of(&self, coverage: &str, instances: &str, more: &[&str]) -> Value {
         let profile = ["coop", "profile", "--json", "--coverage", coverage, "--instances"];
-        self.json(&[&profile[..], &[instances, &self.source]].concat());
+        self.json(&[&profile[..], &[instances], more, &[&self.source]].concat());
         let built = self.json(&["coop", "build", "--json", "-o", "program", &self.source]);
         assert_eq!(built["unlogged"].as_array().map(Vec::len), Some(0), "{built}");
         built
@@ -73,9 +77,9 @@ impl Place {
 }
 
 /// The whole way, until enough runs have failed.
-fn a_native_failure_is_replayed(source: &str) {
+fn a_native_failure_is_replayed(source: &str, more: &[&str]) {
     let place = Place::new(source);
-    place.build("75%", "20");
+    place.build_of("75%", "20", more);
     let mut failed = 0;
     for seed in 0..20 {
         let recorded =
@@ -98,17 +102,41 @@ fn a_native_failure_is_replayed(source: &str) {
 
 #[test]
 fn weblech_fails_natively_and_is_replayed_from_parts() {
-    a_native_failure_is_replayed("real/weblech/weblech.c");
+    a_native_failure_is_replayed("real/weblech/weblech.c", &[]);
 }
 
 #[test]
 fn cache4j_fails_natively_and_is_replayed_from_parts() {
-    a_native_failure_is_replayed("real/cache4j/cache4j.c");
+    a_native_failure_is_replayed("real/cache4j/cache4j.c", &[]);
 }
 
 #[test]
 fn a_native_deadlock_is_replayed_from_parts() {
-    a_native_failure_is_replayed("deadlock/deadlock/deadlock.c");
+    a_native_failure_is_replayed("deadlock/deadlock/deadlock.c", &[]);
+}
+
+#[test]
+fn a_native_failure_is_replayed_from_parts_of_blocks() {
+    a_native_failure_is_replayed("path-dependent/ticketorder/ticketorder.c", &["--blocks"]);
+}
+
+/// A block is entered natively where it is in the machine, and as often: there is a run of the machine that keeps all orders of a complete log
+/// and ends as it does. In these programs the orders of blocks leave little open.
+#[test]
+fn the_machine_follows_complete_native_logs_of_blocks() {
+    for source in [
+        "real/cache4j/cache4j.c",
+        "data-race/bufwriter/bufwriter.c",
+        "data-race/producerconsumer/producerconsumer.c",
+        "sync/piper/fixed.c",
+    ] {
+        let place = Place::new(source);
+        place.build_of("100%", "1", &["--blocks"]);
+        let recorded = place.record(&["--all", "--verify", "--runs", "12", "--hang-after", "4000"]);
+        assert_eq!(recorded["followed"], recorded["logs"], "{source}: {recorded}");
+        assert_eq!(recorded["lost"], 0, "{source}: {recorded}");
+        assert!(recorded["accesses"].as_u64().is_some_and(|all| all > 100), "{source}: {recorded}");
+    }
 }
 
 /// Access and entry are one step: else the orders of elements would contradict each other, or give other values.

@@ -29,6 +29,10 @@ unravel_trace::budgets! {
     /// Accesses of a native vector that are read: as many as a store takes of a whole log.
     MOST_NATIVE_ACCESSES: usize = 16 << 20;
 
+    /// Further runs that follow a log of blocks, with what it leaves open drawn at random: those of CoopREP's programs that can be followed at all
+    /// are in some dozens.
+    BLOCK_FOLLOWS: u64 = 200;
+
     /// Logs that have to share what no run that passed has before they may be a bug apart from others at the same place, and at least a tenth
     /// of those: two may by chance.
     LEAST_ALIKE: usize = 3;

@@ -18,7 +18,7 @@ use unravel_recording::{LogError, LogFile, layout};
 use unravel_trace::{BugId, FailureKind, Place, SourceLine, ThreadName};
 
 use crate::budgets::{MOST_NATIVE_ACCESSES, WIDEST_GLOBAL};
-use crate::elements::{ElementId, ElementKind, Elements};
+use crate::elements::{ElementId, ElementKind, Elements, Mode};
 use crate::escape::escape;
 use crate::log::{Ending, FailureSite, Log, LogId, Who};
 use crate::profile::Profile;
@@ -41,8 +41,20 @@ pub struct Plan {
 /// Sizes of sync objects, as the machine's models have them.
 const SYNC_BYTES: [u32; 5] = [4, 32, 40, 48, 56];
 
-/// What to log for a profile in order mode.
+/// What to log for a profile. A block is entered at one site, so that of blocks there is nothing to tell by address.
 pub fn plan(program: &Program, profile: &Profile, elements: &mut Elements) -> Plan {
+    let numbered = |list: &[(unravel_trace::SiteId, Vec<u32>)]| {
+        list.iter().map(|(site, of)| (site.0, of.clone())).collect()
+    };
+    if profile.mode == Mode::Blocks {
+        return Plan {
+            visible: profile.visible.iter().map(|site| site.0).collect(),
+            by_site: numbered(&profile.sites),
+            touching: numbered(&profile.sites),
+            ranges: Vec::new(),
+            refused: BTreeSet::new(),
+        };
+    }
     let escape = escape(program);
     let (mut ranges, mut refused) = (Vec::new(), BTreeSet::new());
     for global in program.globals.iter().filter(|global| !global.constant) {
@@ -85,9 +97,6 @@ pub fn plan(program: &Program, profile: &Profile, elements: &mut Elements) -> Pl
             }
         }
     }
-    let numbered = |list: &[(unravel_trace::SiteId, Vec<u32>)]| {
-        list.iter().map(|(site, of)| (site.0, of.clone())).collect()
-    };
     Plan {
         visible: profile.visible.iter().map(|site| site.0).collect(),
         by_site: numbered(&profile.sites),

@@ -3,7 +3,7 @@
 
 use unravel_execute::Laboratory;
 use unravel_strategies::{Production, Random};
-use unravel_trace::{Rng, Scheduler};
+use unravel_trace::{Rng, Run, Scheduler};
 
 use crate::elements::Elements;
 use crate::log::{Log, LogId};
@@ -23,13 +23,13 @@ pub struct Fleet {
     pub random: bool,
 }
 
-/// Runs the instances. `logged` gets each partial log, and says whether to go on. Returns how many runs said nothing.
+/// Runs the instances. `logged` gets each run with its partial log, and says whether to go on. Returns how many runs said nothing.
 pub fn simulate(
     lab: &mut Laboratory<'_>,
     elements: &mut Elements,
     profile: &Profile,
     fleet: &Fleet,
-    mut logged: impl FnMut(Log) -> bool,
+    mut logged: impl FnMut(&mut Laboratory<'_>, &Run, Log) -> bool,
 ) -> u64 {
     let build = profile.build();
     let mut silent = 0;
@@ -45,8 +45,9 @@ pub fn simulate(
                 false => Box::new(Production::new(seed)),
             };
             let id = LogId::drawn(fleet.seed, instance as u32, run);
-            match record(lab, elements, &mut *by, (build, id)).1 {
-                Some(log) if !logged(log.only(&chosen)) => return silent,
+            let (run, log) = record(lab, elements, &mut *by, (build, id));
+            match log {
+                Some(log) if !logged(lab, &run, log.only(&chosen)) => return silent,
                 Some(_) => {}
                 None => silent += 1,
             }

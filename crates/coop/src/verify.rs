@@ -4,11 +4,15 @@
 //! element that is taken for another) shows here: orders contradict each other, or a vector comes out otherwise. A partial log leaves the rest
 //! open; that it is followed says less. What the vectors do not tell (a value that another order of other elements gives) may make a true
 //! log of a partial run come out otherwise: so this is a check of the recorder, not a condition for logs.
+//!
+//! Blocks leave open what happens inside of them, and in which order threads enter different ones. So a log of blocks is followed several
+//! times, with that drawn at random: one run that keeps all its orders and comes to the same end shows that the log may be true.
 
 use unravel_execute::Laboratory;
 use unravel_trace::{Detail, Want};
 
-use crate::elements::{ElementId, Elements};
+use crate::budgets::BLOCK_FOLLOWS;
+use crate::elements::{ElementId, Elements, Mode};
 use crate::enforce::{Enforced, Kept};
 use crate::log::{Ending, Log};
 use crate::recorder::Recorder;
@@ -28,11 +32,33 @@ pub enum Followed {
 
 /// Follows a log. The laboratory has to see what the elements' profile says.
 pub fn follow(lab: &mut Laboratory<'_>, elements: &mut Elements, log: &Log) -> Followed {
+    let followed = once(lab, elements, log, None);
+    if followed == Followed::Same || elements.mode() == Mode::Orders {
+        return followed;
+    }
+    let mut is_same =
+        |fill| lab.may_go_on() && once(lab, elements, log, Some(fill)) == Followed::Same;
+    match (1..=BLOCK_FOLLOWS).any(&mut is_same) {
+        true => Followed::Same,
+        false => followed,
+    }
+}
+
+/// Without preemption where the orders leave it open, or with that drawn at random.
+fn once(
+    lab: &mut Laboratory<'_>,
+    elements: &mut Elements,
+    log: &Log,
+    fill: Option<u64>,
+) -> Followed {
     let mut watched = elements.clone();
     let mut recorder = Recorder::new(&mut watched);
     let mut by = Enforced::new(elements, &log.vectors);
+    if let Some(seed) = fill {
+        by = by.filled(seed);
+    }
     let run = lab.run(&mut by, &mut recorder, Want::only(Detail::Outcome));
-    if let Kept::Contradicted { events } = by.kept() {
+    if let Kept::Contradicted { events } | Kept::GaveWay { events } = by.kept() {
         return Followed::Contradicted { events };
     }
     let here = recorder.vectors();

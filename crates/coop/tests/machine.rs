@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use unravel_coop::{
     Attempts, Candidates, Collection, Coverage, Elements, Ending, Heuristic, LogId, Metric, Mode,
-    Oracle, Surveyed, draw, escape, record, survey,
+    Oracle, Surveyed, draw, escape, known_orders, record, survey,
 };
 use unravel_execute::{Laboratory, Silence};
 use unravel_program::build::{BuildSpec, Builder};
 use unravel_strategies::Production;
-use unravel_trace::{Input, Rng, VisibleSet};
+use unravel_trace::{Detail, Input, Rng, VisibleSet};
 use unravel_vm::{Options, Vm};
 
 fn corpus(source: &str) -> PathBuf {
@@ -85,6 +85,7 @@ fn logs_of_the_machine_replay_in_the_machine() {
     ];
     for (source, args) in programs {
         let mut studied = study(source, args, 20);
+        orders_are_those_of_runs(&mut studied, source);
         let complete = studied.complete.clone();
         let (failure, _) = complete.failures()[0];
         for log in complete.group(failure).failing {
@@ -107,5 +108,33 @@ fn logs_of_the_machine_replay_in_the_machine() {
                 assert!(escape.may_be_shared(global.address), "{source}: {}", element.name);
             }
         }
+    }
+}
+
+/// What a log says of orders is found again on the paths of its run: every place where a vector goes from one thread to another, and in
+/// the trace of that very run the first is before the second.
+fn orders_are_those_of_runs(studied: &mut Studied, source: &str) {
+    let _silence = Silence::begin().expect("silence");
+    let visible = studied.surveyed.visible.clone();
+    let mut lab = Laboratory::new(&mut studied.vm, studied.input.clone(), visible.clone());
+    let (table, sites) = (studied.surveyed.table.clone(), &studied.surveyed.sites);
+    let mut elements = Elements::new(Mode::Orders, &studied.program, table, sites);
+    for seed in 0..20 {
+        let mut by = Production::new(Rng::derive(4, seed));
+        let (run, log) = record(&mut lab, &mut elements, &mut by, (0, LogId(1)));
+        let log = log.expect("it ends");
+        let again = lab.replay(&run.schedule, Detail::Events);
+        let orders = known_orders(&mut elements, &log, &again.trace, &visible);
+        let changes = |vector: &[_]| vector.windows(2).filter(|two| two[0] != two[1]).count();
+        let expected: usize = log.vectors.iter().map(|(_, vector)| changes(vector)).sum();
+        // The access that a run fails at is logged, and is no event of its trace.
+        let cut = usize::from(log.ending != Ending::Passed);
+        let all = expected.saturating_sub(cut)..=expected;
+        assert!(
+            all.contains(&orders.len()),
+            "{source}, seed {seed}: {} of {expected}",
+            orders.len()
+        );
+        assert!(orders.iter().all(|(first, second)| first < second), "{source}: {orders:?}");
     }
 }

@@ -3,12 +3,13 @@
 //! Their order is unknown. As in Symbiosis, a failing schedule is found first: by walking the steps at random within
 //! what the conditions allow, then by the solver, which also finds initial values nobody recorded.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use unravel_execute::Limit;
 use unravel_results::{Diagnosis, Effort, Observed, Status};
 use unravel_solve::{
-    Answer, Bounds, Evaluator, Model, ModelError, Query, Solver, StepId, Verdict, Wish,
+    Answer, Before, Bounds, Evaluator, Model, ModelError, Query, Solver, StepId, Verdict, Wish,
 };
 use unravel_trace::{
     Bug, Initial, InitialSync, KnownOrder, Outcome, Rng, Run, Step, Symbolic, Trace, VisibleSet,
@@ -50,7 +51,7 @@ pub fn own_failing(
     recorded.outcome.failure().ok_or(DiagnoseError::NoFailure)?;
     let symbolic = recorded.symbolic.as_ref().ok_or(DiagnoseError::NotSymbolic)?;
     let mut model = model_of(&recorded.trace, symbolic)?;
-    let order = failing_schedule(&mut model, solver, options, effort)?;
+    let order = failing_schedule(&mut model, solver, Vec::new(), options, effort)?;
     Ok((model, order))
 }
 
@@ -186,10 +187,11 @@ pub fn model_of(trace: &Trace, symbolic: &Symbolic) -> Result<Model, DiagnoseErr
     })
 }
 
-/// `Φ_fail`: an order of the recorded steps that fails.
+/// `Φ_fail`: an order of the recorded steps that fails, and obeys what is known of it.
 pub fn failing_schedule(
     model: &mut Model,
     solver: &mut dyn Solver,
+    keep: Vec<Before>,
     options: &Options,
     effort: &mut Effort,
 ) -> Result<Vec<StepId>, DiagnoseError> {
@@ -202,7 +204,7 @@ pub fn failing_schedule(
             break;
         }
         effort.evaluated += 1;
-        if let Some(order) = walk_at_random(model, Rng::new(Rng::derive(3, walk))) {
+        if let Some(order) = walk_at_random(model, Rng::new(Rng::derive(3, walk)), &keep) {
             return Ok(order);
         }
     }
@@ -211,7 +213,7 @@ pub fn failing_schedule(
         time: Some(options.goal_time),
         interrupt: None,
     };
-    let query = Query { bounds, ..Query::new(model, Wish::Fails) };
+    let query = Query { bounds, keep, ..Query::new(model, Wish::Fails) };
     effort.queries += 1;
     match solver.find(&query) {
         Answer::Yes(found) => {
@@ -234,17 +236,26 @@ pub fn failing_schedule(
     }
 }
 
-/// Executes steps that can be executed without leaving a path, chosen at random, until it fails or nothing can.
-pub fn walk_at_random(model: &Model, mut rng: Rng) -> Option<Vec<StepId>> {
+/// Executes steps that can be executed without leaving a path, chosen at random among those whose turn it may be, until it fails or nothing
+/// can.
+pub fn walk_at_random(model: &Model, mut rng: Rng, keep: &[Before]) -> Option<Vec<StepId>> {
     let mut evaluator = Evaluator::new(model);
+    let mut first: HashMap<StepId, Vec<StepId>> = HashMap::new();
+    for before in keep {
+        first.entry(before.second).or_default().push(before.first);
+    }
+    let mut done = vec![false; model.len()];
     let mut next = vec![0usize; model.threads()];
     let mut order: Vec<StepId> = Vec::new();
     loop {
         let mut options: Vec<StepId> = next
             .iter()
             .enumerate()
-            .filter_map(|(thread, done)| {
-                model.thread_steps(unravel_trace::ThreadId(thread as u32)).get(*done).copied()
+            .filter_map(|(thread, next)| {
+                model.thread_steps(unravel_trace::ThreadId(thread as u32)).get(*next).copied()
+            })
+            .filter(|step| {
+                first.get(step).is_none_or(|all| all.iter().all(|one| done[one.index()]))
             })
             .collect();
         let mut went_on = false;
@@ -253,6 +264,7 @@ pub fn walk_at_random(model: &Model, mut rng: Rng) -> Option<Vec<StepId>> {
             match evaluator.push(step) {
                 None => {
                     order.push(step);
+                    done[step.index()] = true;
                     next[model.owner(step).index()] += 1;
                     went_on = true;
                     break;

@@ -68,7 +68,7 @@ pub use diagnose::{DiagnoseError, Options, Searched, Stage, diagnose, model_of};
 pub use executable::Steps;
 pub use goals::{Goal, UnknownGoal};
 pub use imported::{diagnose_imported, reduce_fully};
-pub use paths_only::diagnose_paths;
+pub use paths_only::{Known, diagnose_paths, failing_along};
 pub use pattern::{Words, describe};
 pub use race::tell as tell_race;
 pub use recorded::diagnose_recorded;

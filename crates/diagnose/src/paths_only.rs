@@ -8,6 +8,9 @@
 //! threads are stuck and breadth first once all paths are complete. Where none of this leads to a failing run, the program
 //! is executed with its real values and steered along the same paths (`paths_steered.rs`).
 //!
+//! Orders may be known of the run, as its log of access vectors has them: then only schedules are found that keep them, and the rest is filled
+//! in ([`failing_along`]).
+//!
 //! *Not modelled*: failures that only execution can tell: livelocks are for steering; wrong output and the user's checks are found by neither. What is shared
 //! (the visible set) is taken from executions of the program, which a static analysis would have to say otherwise. Errs
 //! on the side of finding nothing: a schedule is only reported if its execution showed the same failure.
@@ -18,7 +21,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use unravel_execute::{Apart, Attended, Laboratory};
 use unravel_results::{Diagnosis, Effort};
-use unravel_solve::{Model, Solver, StepId};
+use unravel_solve::{Before, Model, Solver, StepId};
 use unravel_trace::{
     Bug, BugId, Condition, ConditionKind, Detail, EngineError, FailureKind, Guess, Guided, Outcome,
     Paths, Rng, Run, Symbolic, Trace,
@@ -49,7 +52,8 @@ pub fn diagnose_paths(
     let (paths, steered) = paths_of(lab, recorded, &bug)?;
     progress(Stage::SeekingFailing);
     let mut effort = Effort::default();
-    let found = match rebuild_apart(lab, &paths, &bug, solver, options, &mut effort) {
+    let known: &mut Known<'_> = &mut |_| Vec::new();
+    let found = match rebuild_apart(lab, &paths, &bug, (solver, known), options, &mut effort) {
         Err(DiagnoseError::NoFailingSchedule(why)) => match steered {
             Some(steered) => steered.seek(lab, &why)?,
             None => return Err(DiagnoseError::NoFailingSchedule(why)),
@@ -61,6 +65,23 @@ pub fn diagnose_paths(
     diagnosis.effort.queries += effort.queries;
     diagnosis.notes.insert(0, found.note);
     Ok(diagnosis)
+}
+
+/// Orders that are known of a run, over the events of a trace with its paths: pairs of positions, the first before the second.
+pub type Known<'a> = dyn FnMut(&Trace) -> Vec<(u32, u32)> + 'a;
+
+/// A run that fails as these paths do and keeps what is known of their order; the solver fills in the rest. Executed.
+pub fn failing_along(
+    lab: &mut Laboratory<'_>,
+    paths: &Paths,
+    known: &mut Known<'_>,
+    solver: &mut dyn Solver,
+    options: &Options,
+) -> Result<Run, DiagnoseError> {
+    let bug = paths.failure.id();
+    let mut effort = Effort::default();
+    let found = rebuild_apart(lab, paths, &bug, (solver, known), options, &mut effort)?;
+    Ok(found.run)
 }
 
 /// Two replays, of which everything but the paths is forgotten: as guided runs need them, and as steered ones do.
@@ -92,7 +113,7 @@ fn rebuild_apart(
     lab: &mut Laboratory<'_>,
     paths: &Paths,
     bug: &BugId,
-    solver: &mut dyn Solver,
+    (solver, known): (&mut dyn Solver, &mut Known<'_>),
     options: &Options,
     effort: &mut Effort,
 ) -> Result<Found, DiagnoseError> {
@@ -106,7 +127,7 @@ fn rebuild_apart(
             let mut lab =
                 Laboratory::new(executor, input, visible).until(limit.deadline, Some(stop));
             let mut effort = Effort::default();
-            send(&match rebuild(&mut lab, paths, bug, solver, options, &mut effort) {
+            send(&match rebuild(&mut lab, paths, bug, (solver, known), options, &mut effort) {
                 Ok(Found { run, note }) => Message::Found { run: Box::new(run), note, effort },
                 Err(DiagnoseError::NoFailingSchedule(why)) => Message::None { why, effort },
                 Err(other) => Message::Failed(other.to_string()),
@@ -155,7 +176,7 @@ fn rebuild(
     lab: &mut Laboratory<'_>,
     paths: &Paths,
     bug: &BugId,
-    solver: &mut dyn Solver,
+    (solver, known): (&mut dyn Solver, &mut Known<'_>),
     options: &Options,
     effort: &mut Effort,
 ) -> Result<Found, DiagnoseError> {
@@ -186,7 +207,7 @@ fn rebuild(
             all
         });
         let more: Vec<Vec<Guess>> = more.filter(|all| seen.insert(all.clone())).collect();
-        match attempt(lab, &guided, bug, solver, &options, effort) {
+        match attempt(lab, &guided, bug, (solver, known), &options, effort) {
             Attempt::Found { run, by } => {
                 let note = format!(
                     "--paths-only: the failing schedule was found from {} branches of {} threads, without their \
@@ -236,7 +257,7 @@ fn attempt(
     lab: &mut Laboratory<'_>,
     guided: &Guided,
     bug: &BugId,
-    solver: &mut dyn Solver,
+    (solver, known): (&mut dyn Solver, &mut Known<'_>),
     options: &Options,
     effort: &mut Effort,
 ) -> Attempt {
@@ -254,11 +275,17 @@ fn attempt(
         Ok(model) => model,
         Err(error) => return Attempt::Complete(error.to_string()),
     };
+    let keep: Vec<Before> = (known(trace).into_iter())
+        .map(|(first, second)| (model.step_of_event(first), model.step_of_event(second)))
+        .filter(|(first, second)| first != second)
+        .map(|(first, second)| Before { first, second })
+        .collect();
     let asked = effort.queries;
-    let why = match failing_schedule(&mut model, solver, options, effort) {
+    let is_known = !keep.is_empty();
+    let why = match failing_schedule(&mut model, solver, keep, options, effort) {
         Ok(order) => {
             let by = if effort.queries > asked { "the solver" } else { "a random walk" };
-            let executable = Executable { model: &model, trace, symbolic, guided };
+            let executable = Executable { model: &model, trace, symbolic, guided, is_known };
             match executable.execute(lab, order, bug, effort) {
                 Ok(run) => return Attempt::Found { run, by },
                 Err(refused) => format!(
@@ -269,7 +296,9 @@ fn attempt(
         Err(DiagnoseError::NoFailingSchedule(why)) => why,
         Err(other) => other.to_string(),
     };
-    match relaxed(lab, guided, symbolic, bug, effort) {
+    // Those keep to nothing that is known.
+    let relaxed = if is_known { None } else { relaxed(lab, guided, symbolic, bug, effort) };
+    match relaxed {
         Some(run) => {
             Attempt::Found { run, by: "a random walk that let addresses go their own way" }
         }
@@ -294,14 +323,17 @@ fn relaxed(
     relaxed.conditions.retain(|condition| !guesses(condition));
     let trace = &guided.run.trace;
     let model = Model::new(trace, &relaxed).ok()?;
-    let executable = Executable { model: &model, trace, symbolic: &relaxed, guided };
+    let is_known = false;
+    let executable = Executable { model: &model, trace, symbolic: &relaxed, guided, is_known };
     let mut executions = 0;
     for walk in 0..RELAXED_WALKS {
         if !lab.may_go_on() {
             return None;
         }
         effort.evaluated += 1;
-        let Some(order) = walk_at_random(&model, Rng::new(Rng::derive(5, walk))) else { continue };
+        let Some(order) = walk_at_random(&model, Rng::new(Rng::derive(5, walk)), &[]) else {
+            continue;
+        };
         if let Ok(run) = executable.execute(lab, order, bug, effort) {
             return Some(run);
         }
@@ -319,6 +351,8 @@ struct Executable<'a> {
     trace: &'a Trace,
     symbolic: &'a Symbolic,
     guided: &'a Guided,
+    /// Something is known of the order: it is executed as it is.
+    is_known: bool,
 }
 
 impl Executable<'_> {
@@ -331,10 +365,14 @@ impl Executable<'_> {
         bug: &BugId,
         effort: &mut Effort,
     ) -> Result<Box<Run>, String> {
-        let (reduced, evaluated) = reduce_fully(self.model, order.clone());
-        effort.evaluated += evaluated;
+        let mut orders = vec![order.clone()];
+        if !self.is_known {
+            let (reduced, evaluated) = reduce_fully(self.model, order);
+            effort.evaluated += evaluated;
+            orders.insert(0, reduced);
+        }
         let mut refused = String::new();
-        for order in [reduced, order] {
+        for order in orders {
             let steps = Steps {
                 model: self.model,
                 trace: self.trace,

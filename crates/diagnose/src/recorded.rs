@@ -240,7 +240,7 @@ impl Search<'_, '_> {
             self.effort.evaluated += 1;
             let rng = Rng::new(Rng::derive(5, walk));
             let order = match wish {
-                Wish::Fails => walk_at_random(&model, rng),
+                Wish::Fails => walk_at_random(&model, rng, &[]),
                 // First as it failed, then near that, then anyhow.
                 Wish::Passes => match walk {
                     0 => follow(&model, rng, 0),

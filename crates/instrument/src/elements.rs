@@ -5,7 +5,7 @@
 //! any program is: what is not logged costs a test of a byte, and what no profile has, or what the program was not built for, nothing.
 //!
 //! A pointer that is an offset from a global is resolved here, any other when it is used, by a table of bytes: a field of a global, or what the
-//! profile says of the site. What is put in line is `elements/template.ll`. An access that cannot be wrapped (inside of a library's function, or a call that may unwind) makes its elements
+//! profile says of the site. Of blocks the site alone says which it enters, whatever it accesses. What is put in line is `elements/template.ll`. An access that cannot be wrapped (inside of a library's function, or a call that may unwind) makes its elements
 //! *unlogged*: they are named to the caller, and a log of the program has none of them.
 //!
 //! *Not modelled*: an order between accesses of one thread to several elements is the program's own, as everywhere in this method.
@@ -38,6 +38,8 @@ pub struct Wanted<'a> {
     /// Of the profile.
     pub build: u64,
     pub elements: u32,
+    /// Elements are basic blocks: each is entered at a site of its own (`by_site`), whatever that accesses.
+    pub blocks: bool,
     /// Those that this program logs at all: what touches only others is left as it is.
     pub chosen: BTreeSet<u32>,
     /// Sites of data whose accesses are events.
@@ -281,6 +283,7 @@ impl Pass<'_, '_> {
     fn access(&mut self, instruction: LLVMValueRef, pointer: LLVMValueRef, bytes: u64, site: u32) {
         self.done.insert(site);
         let known = match self.target(pointer, 0) {
+            _ if self.wanted.blocks => Some(self.unnamed(site)),
             Target::Global(address) => Some((self.wanted.at)(address, bytes as u32, false)),
             Target::Unknown => None,
         };
@@ -553,8 +556,9 @@ impl Pass<'_, '_> {
                     [place(address - start), place(address - start + bytes), element, class];
                 ranges.push(LLVMConstStructInContext(context, fields.as_mut_ptr(), 4, 0));
             }
-            // Whatever is in a global at all is told apart by address.
-            for &(start, end, global) in &bases {
+            // Whatever is in a global at all is told apart by address; blocks are not.
+            let whole = if self.wanted.blocks { &[] } else { &bases[..] };
+            for &(start, end, global) in whole {
                 let base = LLVMConstPtrToInt(global, long);
                 let mut index = [LLVMConstInt(long, end - start, 0)];
                 let behind = LLVMConstGEP2(byte, global, index.as_mut_ptr(), 1);

@@ -50,9 +50,6 @@ impl Bench {
                     .collect()
             }
         };
-        if profile.mode == Mode::Blocks {
-            return Err(CliError::NativeBlocks);
-        }
         // What is compiled has its sites as they are without.
         if self.loaded.input.limits.uninit.fails {
             return Err(CliError::NativeUninit);
@@ -69,6 +66,7 @@ impl Bench {
         let wanted = Wanted {
             build: profile.build(),
             elements: profile.elements.len() as u32,
+            blocks: profile.mode == Mode::Blocks,
             chosen: chosen.clone(),
             visible: plan.visible,
             by_site: plan.by_site,

@@ -6,13 +6,15 @@ use std::time::Instant;
 
 use unravel_code::Program;
 use unravel_coop::{
-    Attempts, Candidates, Collection, Draw, Elements, Ending, Escape, FailureSite, Fleet, Followed,
-    Log, LogId, Mode, Oracle, Profile, Surveyed, Tried, escape, follow, simulate, survey,
+    Alike, Attempts, Candidates, Collection, Draw, Elements, Ending, Escape, FailureSite, Fleet,
+    Followed, Log, LogId, Mode, Oracle, Profile, Surveyed, Tried, escape, follow, simulate, survey,
 };
 use unravel_execute::{Laboratory, Silence};
 use unravel_files::TraceFile;
-use unravel_fleet::{Store, StoreError};
-use unravel_trace::{Executor, VisibleSet};
+use unravel_fleet::Store;
+use unravel_trace::{Executor, Run, VisibleSet};
+
+use super::guided;
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -59,9 +61,30 @@ pub struct Outcome {
     pub tried: Tried,
     /// Which attempt failed, which execution of it, from which logs; how many elements no log had; and whether by brute force.
     pub found: Option<(u32, u32, Vec<LogId>, usize, bool)>,
+    /// What a log leaves open was to be filled in, along the paths of its run.
+    pub filled: bool,
+    /// How it failed, or why the last attempt along paths came to nothing.
     pub said: String,
     pub trace: Option<PathBuf>,
     pub seconds: f64,
+}
+
+impl Outcome {
+    /// Nothing was tried yet.
+    pub(super) fn begun(logs: &Collection, chosen: Option<&Alike>, failures: usize) -> Outcome {
+        Outcome {
+            failing: chosen.map_or(0, |alike| alike.logs.len()),
+            logs: logs.len(),
+            failures,
+            failure: chosen.map(|alike| alike.site),
+            tried: Tried::default(),
+            found: None,
+            filled: false,
+            said: String::new(),
+            trace: None,
+            seconds: 0.0,
+        }
+    }
 }
 
 impl Bench {
@@ -120,22 +143,28 @@ impl Bench {
         &mut self,
         profile: &Profile,
         fleet: &Fleet,
-        verified: bool,
+        (verified, paths): (bool, Option<&Path>),
         out: &Path,
     ) -> Result<Recorded, CliError> {
+        if let Some(folder) = paths {
+            guided::prepare(folder)?;
+        }
         let mut logs = Vec::new();
         let mut elements = self.elements(profile);
         let mut recorded = Recorded::default();
-        let mut problem: Option<StoreError> = None;
+        let mut problem: Option<CliError> = None;
         let silence = Silence::begin().map_err(CliError::Stdin)?;
         let mut lab =
             Laboratory::new(&mut self.loaded.vm, self.loaded.input.clone(), profile.visible())
                 .until(None, Some(&INTERRUPTED));
-        recorded.silent = simulate(&mut lab, &mut elements, profile, fleet, |log| {
+        recorded.silent = simulate(&mut lab, &mut elements, profile, fleet, |lab, run, log| {
             recorded.logs += 1;
             recorded.failed += u64::from(log.ending != Ending::Passed);
             recorded.accesses += log.accesses() as u64;
-            problem = Store::write(out, &log).err();
+            problem = Store::write(out, &log).err().map(CliError::from);
+            if let Some(folder) = paths.filter(|_| problem.is_none()) {
+                problem = guided::keep(lab, run, log.id, folder).err();
+            }
             if verified {
                 logs.push(log);
             }
@@ -151,7 +180,7 @@ impl Bench {
                 other => recorded.differ.push((log.id, other)),
             }
         }
-        problem.map_or(Ok(recorded), |problem| Err(problem.into()))
+        problem.map_or(Ok(recorded), Err)
     }
 
     pub fn replay(
@@ -165,17 +194,7 @@ impl Bench {
         let started = Instant::now();
         let failures = collection.alike();
         let chosen = failures.get(how.failure.max(1) - 1);
-        let mut outcome = Outcome {
-            failing: chosen.map_or(0, |alike| alike.logs.len()),
-            logs: collection.len(),
-            failures: failures.len(),
-            failure: chosen.map(|alike| alike.site),
-            tried: Tried::default(),
-            found: None,
-            said: String::new(),
-            trace: None,
-            seconds: 0.0,
-        };
+        let mut outcome = Outcome::begun(collection, chosen, failures.len());
         let Some(alike) = chosen else { return Ok((outcome, Exit::Clean)) };
         let group = collection.group_of(alike);
         let candidates = Candidates::new(&group, how.heuristic, how.metric);
@@ -196,29 +215,41 @@ impl Bench {
         outcome.tried = tried;
         outcome.seconds = started.elapsed().as_secs_f64();
         let Some(found) = replayed else { return Ok((outcome, Exit::Inconclusive)) };
-        if let Some(failure) = found.run.outcome.failure() {
-            outcome.said = story::failure(failure, &found.run);
+        outcome.found =
+            Some((found.attempt, found.fill, found.sources, found.missing, found.brute));
+        self.written(&mut outcome, found.run, seed, out)?;
+        Ok((outcome, Exit::Finding))
+    }
+
+    /// Writes a failing run as an ordinary trace.
+    pub(super) fn written(
+        &self,
+        outcome: &mut Outcome,
+        run: Run,
+        seed: u64,
+        out: &Path,
+    ) -> Result<(), CliError> {
+        if let Some(failure) = run.outcome.failure() {
+            outcome.said = story::failure(failure, &run);
         }
         crate::output::prepare(out)?;
         let path = out.join(format!("{}-coop.trace", self.loaded.reference.name));
-        let rules = match found.run.outcome.failure() {
+        let rules = match run.outcome.failure() {
             Some(failure) => self.loaded.rules.with(failure.kind),
             None => self.loaded.rules.clone(),
         };
         let file = TraceFile {
             program: self.loaded.reference.clone(),
-            input: found.run.input(&self.loaded.input),
+            input: run.input(&self.loaded.input),
             rules,
             strategy: "coop".to_owned(),
             seed: Some(seed),
             engine: self.loaded.vm.name().to_owned(),
-            run: found.run,
+            run,
         };
         file.write(&path)?;
-        outcome.found =
-            Some((found.attempt, found.fill, found.sources, found.missing, found.brute));
         outcome.trace = Some(path);
-        Ok((outcome, Exit::Finding))
+        Ok(())
     }
 }
 

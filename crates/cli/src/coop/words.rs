@@ -250,6 +250,9 @@ pub fn replay(outcome: &Outcome) -> String {
         (Some((attempt, fill, sources, missing, brute)), Some(trace)) => {
             text.push_str(&outcome.said);
             let how = match (fill, brute) {
+                _ if outcome.filled => {
+                    "what its orders leave open filled in along its paths".to_owned()
+                }
                 (0, false) => "its orders alone".to_owned(),
                 (0, true) => "its orders alone, by brute force".to_owned(),
                 (fill, _) => format!("what its orders leave open drawn at random, time {fill}"),
@@ -263,6 +266,17 @@ pub fn replay(outcome: &Outcome) -> String {
             let path = unravel_results::shell_word(&trace.display().to_string());
             let _ = writeln!(text, "  replay it:  unravel replay {path}");
             let _ = writeln!(text, "  explain it: unravel diagnose {path}");
+        }
+        _ if outcome.filled => {
+            let _ = match tried.attempts {
+                0 => writeln!(text, "inconclusive: there are no paths of these logs"),
+                attempts => writeln!(
+                    text,
+                    "inconclusive: along the paths of {} no run was found that keeps its orders and fails so; of the last one: {}",
+                    count(u64::from(attempts), "log"),
+                    outcome.said
+                ),
+            };
         }
         _ => {
             let _ = writeln!(
@@ -297,8 +311,10 @@ pub fn replay_json(outcome: &Outcome) -> Value {
         "passed": tried.passed,
         "other_failures": tried.other_failures,
         "inconclusive": tried.inconclusive,
+        "along_paths": outcome.filled,
         "replayed": found,
         "trace": outcome.trace,
+        "said": outcome.said,
         "seconds": outcome.seconds,
     })
 }

@@ -131,6 +131,9 @@ pub struct CoopRecordFlags {
     /// Run this native program, which `unravel coop build` made, instead of the machine.
     #[arg(long, value_name = "FILE", conflicts_with = "random")]
     pub native: Option<PathBuf>,
+    /// In the machine: keep which way threads went at their branches in runs that fail, in this directory.
+    #[arg(long, value_name = "DIR", conflicts_with = "native")]
+    pub paths: Option<PathBuf>,
     /// Follow each log in the machine, and say whether it comes to the same vectors and the same end.
     #[arg(long)]
     pub verify: bool,
@@ -216,6 +219,9 @@ pub struct CoopReplayFlags {
     /// Which draw of what merged logs leave open.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Instead of merging: the solver fills in what a log leaves open, along the paths that `record` kept in this directory.
+    #[arg(long, value_name = "DIR", conflicts_with = "fill")]
+    pub paths: Option<PathBuf>,
     /// Directory for the trace.
     #[arg(long, value_name = "DIR", default_value = "unravel-out")]
     pub out: PathBuf,

@@ -95,6 +95,7 @@ impl Pass<'_, '_> {
         let what = self.word(u64::from(kind | class << 8));
         let is_mutex = kind == calls::AFTER && class == calls::MUTEX && is_int;
         let known = match self.target(object, class) {
+            _ if self.wanted.blocks => Some(self.unnamed(site)),
             Target::Global(address) => Some((self.wanted.at)(address, class, true)),
             Target::Unknown => None,
         };
