@@ -178,7 +178,7 @@ const BLOCK: &str = "#include <assert.h>\n#include <pthread.h>\n\
 
 /// A search of so many schedules, as JSON.
 fn found(directory: &std::path::Path, code: i32) -> Value {
-    let arguments = ["find", "p.c", "--json", "--schedules", "100", "--jobs", "1"];
+    let arguments = ["find", "p.c", "--json", "--schedules", "250", "--jobs", "1"];
     serde_json::from_str(&says(directory, &arguments, code)).expect("JSON")
 }
 
