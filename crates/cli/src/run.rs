@@ -5,7 +5,7 @@ use std::time::Instant;
 use unravel_execute::learn_apart;
 use unravel_explore::SearchError;
 use unravel_files::TraceFile;
-use unravel_strategies::Knowledge;
+use unravel_strategies::{Knowledge, Sight};
 use unravel_trace::{Detail, Executor, Input, Job, Note, Outcome, Run, VisibleSet, Want};
 
 use crate::budgets::{LEARNING, LONG_RUN, RUN_LENGTH};
@@ -22,7 +22,7 @@ pub fn run(flags: &RunFlags) -> Result<Exit, CliError> {
     // The program runs once, so that nobody knows what is shared: a schedule may switch at every access.
     let visible = loaded.vm.sites().all().clone();
     let knowledge = Knowledge { longest: RUN_LENGTH, ..Knowledge::default() };
-    let mut scheduler = flags.strategy.scheduler(flags.seed, 2, &knowledge, false);
+    let mut scheduler = flags.strategy.scheduler(flags.seed, 2, &knowledge, Sight::Shared);
     // Events are for the file; a long run has more of them than there is memory for.
     let want = Want::only(match &flags.output {
         Some(_) => Detail::Events,

@@ -161,3 +161,53 @@ fn a_short_run_says_nothing() {
     let short = SLOW.replace("i < 400", "i < 2");
     assert_eq!(busiest("short", &short, "compiled"), Value::Null);
 }
+
+/// Three threads that go over a block, each with a lock all the time, or the last one without.
+const BLOCK: &str = "#include <assert.h>\n#include <pthread.h>\n\
+    enum { SIZE = 15000 };\n\
+    static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+    static int block[SIZE];\n\
+    static void add(void) { for (int i = 0; i < SIZE; i++) block[i]++; }\n\
+    static void *work(void *a) { pthread_mutex_lock(&m); add(); pthread_mutex_unlock(&m); return a; }\n\
+    static void *last(void *a) { LAST; return a; }\n\
+    int main(void) { pthread_t t[3];\n\
+    for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, i < 2 ? work : last, 0);\n\
+    for (int i = 0; i < 3; i++) pthread_join(t[i], 0);\n\
+    for (int i = 0; i < SIZE; i++) assert(block[i] == 3);\n\
+    return 0; }\n";
+
+/// A search of so many schedules, as JSON.
+fn found(directory: &std::path::Path, code: i32) -> Value {
+    let arguments = ["find", "p.c", "--json", "--schedules", "250", "--jobs", "1"];
+    serde_json::from_str(&says(directory, &arguments, code)).expect("JSON")
+}
+
+/// Orders of long stretches that a lock keeps apart are explored without a decision at each access, and that is no proof.
+#[test]
+fn what_a_lock_orders_is_not_looked_at_access_by_access() {
+    let directory = directory("long-block");
+    write(&directory, "p.c", &BLOCK.replace("LAST", "work(a)"));
+    let search = found(&directory, NOTHING);
+    assert!(search["most_events"].as_u64() > Some(80_000), "{search:#}");
+    let exhaustive = &search["systematic"][0];
+    assert_eq!(
+        exhaustive["classes"], 6,
+        "three threads take the lock in any order: {exhaustive:#}"
+    );
+    assert_eq!(exhaustive["complete"], false, "{exhaustive:#}");
+    let left_out = exhaustive["left_out"].to_string();
+    assert!(left_out.contains("runs of more than 50000 events"), "{left_out}");
+}
+
+#[test]
+fn what_nothing_orders_is_looked_at_in_long_runs_too() {
+    let directory = directory("long-race");
+    write(
+        &directory,
+        "p.c",
+        &BLOCK.replace("LAST", "(void)a; int n = block[9]; block[9] = n + 1; add(); block[9]--"),
+    );
+    let search = found(&directory, FINDING);
+    assert_eq!(search["findings"][0]["run"]["outcome"]["kind"], "assertion", "{search:#}");
+    assert_eq!(search["findings"][0]["replayed"], true);
+}

@@ -70,11 +70,35 @@ impl Translation<'_> {
         self.b.ins().brif(both, fine, &[], unclear, &[]);
 
         self.go_on(unclear);
+        if bytes <= VALID as u32 {
+            self.unless_partly_valid(address, bytes, fine);
+        }
         let count = self.word(i64::from(bytes));
         let bad = self.ask(self.callbacks.check as usize, &[address, count]);
         let leave = self.leaving();
         self.b.ins().brif(bad, leave, &[], fine, &[]);
         self.go_on(fine);
+    }
+
+    /// Goes to another block if the memory is at the front of a granule of which only that is valid: the end of a block, or a
+    /// variable of less than eight bytes.
+    fn unless_partly_valid(&mut self, address: Value, bytes: u32, fine: Block) {
+        let (inside, unclear) = (self.cold_block(), self.cold_block());
+        let offset = self.b.ins().iadd_imm(address, -(ARENA_BASE as i64));
+        let is_inside = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, offset, ARENA_SIZE as i64);
+        self.b.ins().brif(is_inside, inside, &[], unclear, &[]);
+        self.go_on(inside);
+        let granule = self.b.ins().ushr_imm(offset, 3);
+        let place = self.b.ins().iadd(self.shadow, granule);
+        let state = self.b.ins().uload8(types::I64, CONTEXT, place, 0);
+        let before = self.b.ins().band_imm(offset, 7);
+        let needed = self.b.ins().iadd_imm(before, i64::from(bytes));
+        let has_it = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, needed, state);
+        // Beyond are what says that it was freed, and the like.
+        let is_count = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, state, VALID);
+        let both = self.b.ins().band(has_it, is_count);
+        self.b.ins().brif(both, fine, &[], unclear, &[]);
+        self.go_on(unclear);
     }
 
     /// Where what is in use of the stack ends: with the frame, unless that grows.

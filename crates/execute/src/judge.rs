@@ -95,6 +95,10 @@ impl<E: Executor> Executor for Judged<E> {
         self.executor.after_fork();
     }
 
+    fn judges_orders(&self) -> bool {
+        self.executor.judges_orders()
+    }
+
     fn whereabouts(&self) -> Option<Whereabouts> {
         self.executor.whereabouts()
     }

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 use unravel_execute::{Class, Collector};
 use unravel_results::Covered;
-use unravel_strategies::{LockOrderCollector, Needs, Profiler, SplitCollector};
+use unravel_strategies::{LockOrderCollector, Needs, Profiler, Sight, SplitCollector};
 use unravel_trace::{Alarm, Executed, Observer, Observes, ReadsFrom, Schedule};
 
 use crate::budgets::MOST_CLASSES;
@@ -114,11 +114,11 @@ impl Noticed {
     }
 
     /// What the run taught.
-    pub fn lesson(&mut self, index: u64, full: bool, schedule: &Schedule) -> Lesson {
+    pub fn lesson(&mut self, index: u64, sight: Sight, schedule: &Schedule) -> Lesson {
         let names = &schedule.threads;
         Lesson {
             index,
-            full,
+            sight,
             events: schedule.events(),
             threads: names.len() as u64,
             flows: self.apart.iter().copied().collect(),

@@ -8,8 +8,8 @@ use rustc_hash::FxHasher;
 use unravel_execute::{Laboratory, Replay, clock, judge};
 use unravel_results::{Tally, Unfollowed};
 use unravel_strategies::{
-    Bounding, Counted, Deviating, Exhaustive, Knowledge, LEARNING, Strategy, Systematic,
-    deviations_of, is_common, is_full,
+    Bounding, Counted, Deviating, Exhaustive, Knowledge, LEARNING, LONGEST, Sight, Strategy,
+    Systematic, deviations_of, is_common, is_full,
 };
 use unravel_trace::{
     BugId, Capability, Detail, Executor, FailureKind, Input, LeftOut, Method, Nondet, Note,
@@ -103,13 +103,22 @@ impl<'a> Errands<'a> {
             if self.plan.slot(index).is_some() || !self.plan.shard.has(index) {
                 continue;
             }
-            let full = is_full(index);
+            let sight = self.knowledge.sight(index);
+            let full = sight == Sight::Everything;
             let teaches = is_common(index);
             let strategy: Strategy = self.plan.strategy;
-            let mut scheduler = self
-                .deviating(index, strategy.scheduler(self.plan.seed, index, &self.knowledge, full));
-            let visible = if full { &self.all } else { &self.knowledge.visible };
-            let learn = (full || index < LEARNING) && self.lab.can(Capability::Learn);
+            let mut scheduler = self.deviating(
+                index,
+                strategy.scheduler(self.plan.seed, index, &self.knowledge, sight),
+            );
+            let visible = match sight {
+                Sight::Everything => &self.all,
+                Sight::Shared => &self.knowledge.visible,
+                Sight::Unordered => &self.knowledge.unordered,
+            };
+            // Who sees least does so for speed.
+            let may_learn = is_full(index) && sight != Sight::Unordered || index < LEARNING;
+            let learn = may_learn && self.lab.can(Capability::Learn);
             let output =
                 full && index < OUTPUTS && self.plan.exit_codes && self.lab.can(Capability::Output);
             let skip_rounds = self.lab.can(Capability::PruneSpins);
@@ -121,7 +130,7 @@ impl<'a> Errands<'a> {
                 None => self.lab.run_seeing(visible, by, &mut self.noticed, want),
                 Some(input) => self.lab.run_with(&input, visible, by, &mut self.noticed, want),
             };
-            self.notice(index, full, &run, errand);
+            self.notice(index, sight, &run, errand);
             if at_once {
                 self.knowledge.visible.merge(&run.learned);
             }
@@ -152,7 +161,7 @@ impl<'a> Errands<'a> {
             let visible = &explorer.visible;
             let mut run = self.lab.run_seeing(visible, &mut *scheduler, &mut self.noticed, want);
             drop(scheduler);
-            run.learned = run.learned.without(visible);
+            run.learned = run.learned.without(visible).without(&self.knowledge.visible);
             let counted = explorer.search.learn(&run);
             errand.report.learned.merge(&run.learned);
             // What a lane stops is another's, or nothing new: no run at all.
@@ -183,6 +192,11 @@ impl<'a> Errands<'a> {
         for (_, capability) in missing.into_iter().filter(|(is_missing, _)| *is_missing) {
             summary.left_out.push(LeftOut::Lacking(capability));
         }
+        // With all that is shared in sight, they are too long.
+        let long = LeftOut::LongRuns { most: LONGEST as u64 };
+        if self.knowledge.usual() == Sight::Unordered && !summary.left_out.contains(&long) {
+            summary.left_out.push(long);
+        }
     }
 
     /// The search that was left off, or a new one if the visible set is another.
@@ -190,7 +204,7 @@ impl<'a> Errands<'a> {
         let same = |e: &Explorer| e.method == method && e.lane == lane;
         let old = self.explorers.iter().position(same).map(|at| self.explorers.swap_remove(at));
         if let Some(explorer) = old
-            && explorer.visible == self.knowledge.visible
+            && explorer.visible == *self.knowledge.usually_visible()
             && explorer.deviations == deviations
             && explorer.steps == self.knowledge.steps
         {
@@ -205,8 +219,8 @@ impl<'a> Errands<'a> {
             }
             (Method::Bounded, _) => Box::new(Bounding::new(None, lane.number, lane.of)),
         };
-        let Knowledge { visible, steps, .. } = &self.knowledge;
-        Explorer { method, lane, deviations, steps: *steps, visible: visible.clone(), search }
+        let visible = self.knowledge.usually_visible().clone();
+        Explorer { method, lane, deviations, steps: self.knowledge.steps, visible, search }
     }
 
     /// The strategy of a sample, in an environment that deviates if the sample is one of those.
@@ -225,15 +239,17 @@ impl<'a> Errands<'a> {
     }
 
     /// Notes what a sample teaches.
-    fn notice(&mut self, index: u64, full: bool, run: &Run, errand: &mut Errand) {
+    fn notice(&mut self, index: u64, sight: Sight, run: &Run, errand: &mut Errand) {
         let report = &mut errand.report;
         report.learned.merge(&run.learned);
-        if !full {
+        // Fingerprints of classes are comparable within one visible set.
+        let is_usual = sight == self.knowledge.usual();
+        if is_usual {
             report.classes.push(self.noticed.class.value());
         }
         if is_common(index) {
-            report.lessons.push(self.noticed.lesson(index, full, &run.schedule));
-            if !full {
+            report.lessons.push(self.noticed.lesson(index, sight, &run.schedule));
+            if sight != Sight::Everything {
                 self.noticed.count_apart();
             }
         }

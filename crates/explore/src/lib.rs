@@ -11,6 +11,7 @@
 //!   runs teach counts from the next epoch on. A search that stops at its first bug reports the one with the smallest number.
 //! - **The visible set** only grows: after the first two runs only between epochs. Each schedule carries the set it was made with, so
 //!   that its counts mean the same in every run. What a run learns depends on that run alone.
+//! - **Long runs** see less: the sites that nothing was seen to order. Which runs, the epoch's knowledge says.
 //! - **Shards.** What an epoch knows comes from runs that every shard executes, so shards divide the very same runs.
 //! - **Lanes.** Of searches that are nothing but systematic, the workers share the tree: the classes are the same, which bug comes
 //!   first may not be.

@@ -11,7 +11,9 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use unravel_execute::clock;
 use unravel_results::{Explored, LongRuns, Stopped, Tally, Unfollowed, Variety};
-use unravel_strategies::{EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING, Strategy, portfolio};
+use unravel_strategies::{
+    EPOCH, EPOCH_LIMIT, FIRST, Knowledge, LEARNING, Sight, Strategy, portfolio,
+};
 use unravel_trace::{
     BugId, Executor, FailureKind, Input, KnownBug, Method, Reached, ReadsFrom, Rules, Run,
     VisibleSet, Whereabouts,
@@ -102,7 +104,7 @@ impl Plan {
             (method, _, last) => {
                 let runs = if let Last::Had(runs) = last { runs * 2 } else { EPOCH };
                 // Of long runs few are enough to learn from, and the next ones should know it.
-                let few = EPOCH_EVENTS / knowledge.events(false).max(1);
+                let few = EPOCH_EVENTS / knowledge.events(Sight::Shared).max(1);
                 let most = if method.is_some() { EPOCH_LIMIT } else { few.max(LEARNING) };
                 start + runs.clamp(EPOCH, EPOCH_LIMIT).min(most)
             }
@@ -216,6 +218,7 @@ pub fn search(
     mut watch: impl FnMut(&Tally, Duration) -> bool,
 ) -> Result<SearchResult, SearchError> {
     let mut state = State::new(plan, input.limits.max_steps);
+    state.knowledge.judges_orders = executor.judges_orders();
     let mut crew = Crew::new(executor, input, plan);
     let mut next = 0;
     let mut last = Last::Had(0);
@@ -498,12 +501,14 @@ impl<'a> State<'a> {
             let failures = self.findings.iter().filter_map(|f| f.run.outcome.failure());
             self.known = failures.map(|failure| failure.id()).collect();
         }
-        let grew = self.knowledge.visible.merge(&std::mem::take(&mut self.learned));
+        let usual = self.knowledge.usual();
+        let mut grew = self.knowledge.visible.merge(&std::mem::take(&mut self.learned));
         let mut lessons = std::mem::take(&mut self.lessons);
         lessons.sort_by_key(|lesson| lesson.index);
         let Knowledge {
             longest,
             longest_full,
+            longest_brief,
             profile,
             conflicts,
             splits,
@@ -513,7 +518,11 @@ impl<'a> State<'a> {
             ..
         } = &mut self.knowledge;
         for lesson in lessons {
-            let longest = if lesson.full { &mut *longest_full } else { &mut *longest };
+            let longest = match lesson.sight {
+                Sight::Everything => &mut *longest_full,
+                Sight::Shared => &mut *longest,
+                Sight::Unordered => &mut *longest_brief,
+            };
             *longest = (*longest).max(lesson.events);
             profile.merge(&lesson.profile);
             conflicts.merge(&lesson.conflicts);
@@ -522,12 +531,16 @@ impl<'a> State<'a> {
             *threads = (*threads).max(lesson.threads);
             let before = self.coverage.common.len();
             self.coverage.common.extend(&lesson.flows);
-            if lesson.full {
+            if lesson.sight == Sight::Everything {
                 let flows = self.coverage.common.len() - before;
                 shares.credit(shares.arm(lesson.index), flows, lesson.events);
             }
         }
         shares.divide();
+        let more = self.knowledge.unordered.merge(&self.knowledge.conflicts.sites());
+        let now = self.knowledge.usual();
+        // What most runs see has changed.
+        grew |= now != usual || now == Sight::Unordered && more;
         self.coverage.end_epoch(grew);
         grew
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use unravel_execute::{Child, Shared, clock, pipe, read_message, ready, write_message};
 use unravel_results::Tally;
-use unravel_strategies::{Conflicts, Knowledge, LockOrders, Profile, Splits};
+use unravel_strategies::{Conflicts, Knowledge, LockOrders, Profile, Sight, Splits};
 use unravel_trace::{BugId, Executor, Input, Method, Reached, ReadsFrom, Run, VisibleSet};
 
 use crate::errand::Errands;
@@ -79,7 +79,7 @@ pub(crate) struct Report {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Lesson {
     pub index: u64,
-    pub full: bool,
+    pub sight: Sight,
     pub events: u64,
     pub threads: u64,
     pub flows: Vec<ReadsFrom>,

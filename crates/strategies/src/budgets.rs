@@ -16,6 +16,14 @@ unravel_trace::budgets! {
     /// executing them.
     LONGEST: usize = 50_000;
 
+    /// Runs that see more than most have at most about so many times the events of all the others together, for each eight of
+    /// which there could be one.
+    SHARE_OF_RARE: u64 = 8;
+    /// But one in so many there is at least: what they alone see should be seen before long.
+    RAREST: u64 = 16;
+    /// To execute a run costs about as much as so many events, however few it has.
+    SHORTEST: u64 = 1000;
+
     /// Runs after which the exhaustive search gets half of all.
     SAMPLED: u64 = 2048;
 

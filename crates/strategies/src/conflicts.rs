@@ -4,7 +4,7 @@
 //! `execute`'s (`races/conflicts.rs`).
 
 use serde::{Deserialize, Serialize};
-use unravel_trace::SiteId;
+use unravel_trace::{SiteId, VisibleSet};
 
 /// Pairs of sites that may be worth bringing together.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -25,6 +25,16 @@ impl FromIterator<(SiteId, SiteId)> for Conflicts {
 impl Conflicts {
     pub fn pairs(&self) -> &[(SiteId, SiteId)] {
         &self.pairs
+    }
+
+    /// Every site of a pair.
+    pub fn sites(&self) -> VisibleSet {
+        let mut sites = VisibleSet::default();
+        for (one, other) in &self.pairs {
+            sites.insert(*one);
+            sites.insert(*other);
+        }
+        sites
     }
 
     pub fn merge(&mut self, other: &Conflicts) {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use unravel_trace::{Method, Rng, Scheduler};
 
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Knowledge, Sight};
 use crate::portfolio::ARMS;
 use crate::{
     AtomicityDirected, DeadlockDirected, Pct, Pos, RaceDirected, Random, RoundRobin, Rounds,
@@ -69,17 +69,17 @@ impl Strategy {
         Strategy::Portfolio,
     ];
 
-    /// The scheduler of run number `index`, if this is a strategy whose runs do not depend on each other. `full`: the
-    /// run may switch at every access.
+    /// The scheduler of run number `index`, if this is a strategy whose runs do not depend on each other, and of what the
+    /// run may switch at.
     pub fn scheduler(
         self,
         seed: u64,
         index: u64,
         knowledge: &Knowledge,
-        full: bool,
+        sight: Sight,
     ) -> Box<dyn Scheduler> {
         let run_seed = Rng::derive(seed, index);
-        let events = knowledge.events(full);
+        let events = knowledge.events(sight);
         match self {
             Strategy::RunToBlock => Box::new(RunToBlock),
             Strategy::RoundRobin => Box::new(RoundRobin { events: 1 + (index % 16) as u32 }),
@@ -125,16 +125,16 @@ impl Strategy {
                         seed,
                         index / ARMS.len() as u64,
                         knowledge,
-                        full,
+                        sight,
                     ),
                     // Where there is nothing to bring together, others have its turn.
                     Strategy::DeadlockDirected if knowledge.lock_orders.cycles().is_empty() => {
-                        Strategy::Segments.scheduler(seed, index, knowledge, full)
+                        Strategy::Segments.scheduler(seed, index, knowledge, sight)
                     }
                     Strategy::AtomicityDirected if knowledge.splits.all().is_empty() => {
-                        Strategy::Pos.scheduler(seed, index, knowledge, full)
+                        Strategy::Pos.scheduler(seed, index, knowledge, sight)
                     }
-                    arm => arm.scheduler(seed, index, knowledge, full),
+                    arm => arm.scheduler(seed, index, knowledge, sight),
                 },
             },
         }

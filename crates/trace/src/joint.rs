@@ -59,6 +59,12 @@ pub trait Executor {
     /// Called in a forked process before it runs anything.
     fn after_fork(&mut self) {}
 
+    /// Whether runs fail for how accesses are ordered, and not only for what these do: then whoever sees fewer of them finds fewer
+    /// failures.
+    fn judges_orders(&self) -> bool {
+        false
+    }
+
     /// Where the last run of this process, or of one forked from it, was when it was last looked at; for runs that come to
     /// no end.
     fn whereabouts(&self) -> Option<Whereabouts> {
@@ -126,6 +132,10 @@ impl<E: Executor + ?Sized> Executor for &mut E {
 
     fn after_fork(&mut self) {
         (**self).after_fork();
+    }
+
+    fn judges_orders(&self) -> bool {
+        (**self).judges_orders()
     }
 
     fn whereabouts(&self) -> Option<Whereabouts> {

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use unravel_execute::Replay;
 use unravel_program::build::{BuildSpec, Builder};
 use unravel_solve::{Evaluator, Model, Verdict};
-use unravel_strategies::{Knowledge, Strategy};
+use unravel_strategies::{Knowledge, Sight, Strategy};
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
 
@@ -168,7 +168,8 @@ impl Lab {
         let mut lab = Lab { visible: vm.sites().all().clone(), vm, input };
         let mut visible = VisibleSet::default();
         for index in 0..LEARNING {
-            let mut scheduler = Strategy::Random.scheduler(1, index, &Knowledge::default(), false);
+            let mut scheduler =
+                Strategy::Random.scheduler(1, index, &Knowledge::default(), Sight::Shared);
             visible.merge(&lab.run(&mut *scheduler, Detail::Outcome, true).learned);
         }
         lab.visible = visible;
@@ -185,8 +186,12 @@ impl Lab {
     fn failures(&mut self) -> Vec<Run> {
         let strategies = [Strategy::Random, Strategy::Pct(Some(3)), Strategy::RoundRobin];
         let runs = (0..SEARCH).map(|index| {
-            let mut scheduler =
-                strategies[(index % 3) as usize].scheduler(2, index, &Knowledge::default(), false);
+            let mut scheduler = strategies[(index % 3) as usize].scheduler(
+                2,
+                index,
+                &Knowledge::default(),
+                Sight::Shared,
+            );
             self.run(&mut *scheduler, Detail::Outcome, false)
         });
         // Every point of a run is evaluated in other orders: of one that works until another has slept that takes minutes.

@@ -12,7 +12,7 @@ use std::process::Command;
 use serde::Deserialize;
 use unravel_execute::Replay;
 use unravel_program::build::{BuildSpec, Builder};
-use unravel_strategies::{Knowledge, Strategy};
+use unravel_strategies::{Knowledge, Sight, Strategy};
 use unravel_trace::*;
 use unravel_vm::{Options, Vm};
 
@@ -114,7 +114,8 @@ impl Lab {
         let mut lab = Lab { visible: vm.sites().all().clone(), vm, input };
         let mut visible = VisibleSet::default();
         for index in 0..RUNS {
-            let mut scheduler = Strategy::Random.scheduler(1, index, &Knowledge::default(), false);
+            let mut scheduler =
+                Strategy::Random.scheduler(1, index, &Knowledge::default(), Sight::Shared);
             let want = Want { learn: true, ..Want::only(Detail::Outcome) };
             let run = lab.execute(&mut *scheduler, want);
             visible.merge(&run.learned);
@@ -126,7 +127,7 @@ impl Lab {
     fn run(&mut self, index: u64, detail: Detail) -> Run {
         let strategies = [Strategy::Random, Strategy::Pct(Some(3)), Strategy::RoundRobin];
         let strategy = strategies[(index % 3) as usize];
-        let mut scheduler = strategy.scheduler(2, index, &Knowledge::default(), false);
+        let mut scheduler = strategy.scheduler(2, index, &Knowledge::default(), Sight::Shared);
         self.execute(&mut *scheduler, Want::only(detail))
     }
 

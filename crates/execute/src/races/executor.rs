@@ -100,6 +100,10 @@ impl<E: Executor> Executor for RaceChecked<E> {
         self.executor.after_fork();
     }
 
+    fn judges_orders(&self) -> bool {
+        self.detector.is_some() || self.executor.judges_orders()
+    }
+
     fn whereabouts(&self) -> Option<Whereabouts> {
         self.executor.whereabouts()
     }
