@@ -312,6 +312,9 @@ pub fn diagnose(
                 match failing.failure.kind {
                     _ if !world.lab().input().forced.is_empty() =>
                         "what makes it fail is what the environment does, in whatever order the threads run",
+                    _ if world.gives_up() =>
+                        "the others end early, where a thread ends the process with a code other than 0, and what they would have come to \
+                         is not known",
                     _ if options.searched.passed > 0 => &searched,
                     _ if !world.lab().has_time() =>
                         "the time was up before one was found that passes",
