@@ -10,7 +10,7 @@
 //!
 //! `stretches.rs`, `orders.rs` and `environment.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` (with `samples.rs`) and
 //! `ordering.rs` find pattern and words; `joins.rs` is about several threads that nobody waits for; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
-//! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled, `recheck.rs` about a condition that nobody
+//! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled, `units.rs` about semaphores that are taken one by one, `spinning.rs` about waits by looking, `recheck.rs` about a condition that nobody
 //! looks at again, `destruction.rs` about virtual calls on what is half destroyed: there the failing run itself is the evidence.
 
 mod blocked;
@@ -25,8 +25,10 @@ mod ordering;
 mod orders;
 mod recheck;
 mod samples;
+mod spinning;
 mod stretches;
 mod trial;
+mod units;
 mod unsignalled;
 mod vanishing;
 mod whole;
@@ -69,6 +71,8 @@ pub fn explain(
 ) -> Verdict {
     if failing.failure.kind == FailureKind::Deadlock
         && let Some(words) = blocked::by_locks(failing)
+            .or_else(|| units::describe(failing, passing))
+            .or_else(|| units::with_lock(failing, passing))
             .or_else(|| unsignalled::describe(ground, failing))
             .or_else(|| blocked::describe(failing, true))
     {
@@ -77,7 +81,8 @@ pub fn explain(
     }
     let shown = recheck::missed(failing, relevance, ground.extents())
         .or_else(|| environment::not_acquired(failing, passing))
-        .or_else(|| destruction::describe(failing));
+        .or_else(|| destruction::describe(failing))
+        .or_else(|| spinning::describe(failing, passing));
     if let Some(words) = shown {
         put(cause, words, Evidence::Shown);
         return Verdict::Said;
