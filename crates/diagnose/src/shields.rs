@@ -11,7 +11,7 @@
 //! `stretches.rs`, `orders.rs` and `environment.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` (with `samples.rs`) and
 //! `ordering.rs` find pattern and words; `joins.rs` is about several threads that nobody waits for; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
 //! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled, `units.rs` about semaphores that are taken one by one, `spinning.rs` about waits by looking, `recheck.rs` about a condition that nobody
-//! looks at again, `destruction.rs` about virtual calls on what is half destroyed: there the failing run itself is the evidence.
+//! looks at again (`reasons.rs`: of several), `destruction.rs` about virtual calls on what is half destroyed: there the failing run itself is the evidence.
 
 mod blocked;
 mod checks;
@@ -23,6 +23,7 @@ mod joins;
 mod naming;
 mod ordering;
 mod orders;
+mod reasons;
 mod recheck;
 mod samples;
 mod spinning;
@@ -92,6 +93,10 @@ pub fn explain(
         return said_by_free(failing, passing, cause).unwrap_or(Verdict::NotTried);
     }
     if let Some((words, evidence)) = by_answers(&mut trials, failing) {
+        put(cause, words, evidence);
+        return Verdict::Said;
+    }
+    if let Some((words, evidence)) = reasons::describe(&mut trials, failing) {
         put(cause, words, evidence);
         return Verdict::Said;
     }
