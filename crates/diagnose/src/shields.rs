@@ -37,7 +37,7 @@ mod whole;
 use std::cell::RefCell;
 
 use unravel_results::{CausalOrder, Evidence, Kept, RootCause};
-use unravel_trace::{FailureKind, Shield, Trace};
+use unravel_trace::{EventKind, FailureKind, Mark, Shield, SourceLine, Trace};
 
 use crate::answers::{IN_ANY_ORDER, is_answer};
 use crate::budgets::{MOST_SHIELDS, MOST_TOGETHER, MOST_WAITS};
@@ -136,6 +136,7 @@ pub fn explain(
         .or_else(|| scene.by_environment(&mut trials, cause))
         // Nothing is simpler than a statement that should be one step, and it asks for no order.
         .or_else(|| scene.by_stretch(&mut trials, 1, |stretch| stretch.is_update))
+        .or_else(|| scene.by_line(&mut trials, cause))
         .or_else(|| scene.by_early_order(&mut trials, cause, |order| !order.is_of_many()))
         .or_else(|| scene.by_joins(&mut trials, cause))
         .or_else(|| scene.by_early_order(&mut trials, cause, |_| true))
@@ -385,6 +386,32 @@ impl Scene<'_> {
         let mut candidates = orders::candidates(self.failing, cause, self.passing);
         candidates.retain(|order| order.is_early_use(self.trace()));
         candidates
+    }
+
+    /// A line that should be one step, where who comes too early for it waits for its thread later: then the two are meant to run at
+    /// the same time.
+    fn by_line(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
+        let early = self.early_uses(cause);
+        let is_joined = |run: &Trace, order: &orders::Wanted| {
+            let used = run.events.iter().position(|event| {
+                Mark::of_event(run, event) == order.then.mark
+                    && *run.thread_name(event.thread) == order.then.thread
+            });
+            used.is_some_and(|used| {
+                run.events[used..].iter().any(|event| match event.kind {
+                    EventKind::Join { child } => *run.thread_name(child) == order.first.thread,
+                    _ => false,
+                })
+            })
+        };
+        let together = early.iter().any(|order| {
+            order.then.thread.is_ancestor_of(&order.first.thread)
+                && self.passing.iter().any(|run| is_joined(run, order))
+        });
+        let accept = |stretch: &Stretch| {
+            !stretch.next_round && SourceLine::from(&stretch.from) == SourceLine::from(&stretch.to)
+        };
+        together.then(|| self.by_stretch(trials, 1, accept))?
     }
 
     /// A thread that uses what several have not done yet, and should have waited for all of them.
