@@ -286,6 +286,24 @@ pub fn diagnose(
         true => answered.or_else(|| shields::explain_blocked(&failing)).or(root_cause),
         false => root_cause,
     };
+    let mut root_cause = root_cause;
+    if told_weakly(root_cause.as_ref()) {
+        let near = candidates.iter().map(|near| &near.observed.trace);
+        let passing: Vec<&Trace> = near.chain(others.iter().flatten()).collect();
+        let schedule = &failing.observed.schedule;
+        if let Some(missing) = race::missing_lock(world.lab(), schedule, &failing.failure, &passing)
+        {
+            let tried = (!candidates.is_empty()).then(|| shields::by_lock(&mut world, &missing));
+            match tried.flatten() {
+                Some(evidence) => {
+                    let orders = root_cause.map_or_else(Vec::new, |cause| cause.orders);
+                    let evidence = Some(evidence);
+                    root_cause = Some(RootCause { evidence, orders, ..missing.cause });
+                }
+                None => notes.push(missing.note()),
+            }
+        }
+    }
     // Where nothing on the path passes there is nothing to prove.
     let proved = proved && candidates.iter().any(|c| c.same_path);
     effort.executed = world.lab().runs();
@@ -312,7 +330,7 @@ pub fn diagnose(
                 match failing.failure.kind {
                     _ if !world.lab().input().forced.is_empty() =>
                         "what makes it fail is what the environment does, in whatever order the threads run",
-                    _ if world.gives_up() =>
+                    _ if world.gives_up() && options.searched.passing.is_empty() =>
                         "the others end early, where a thread ends the process with a code other than 0, and what they would have come to \
                          is not known",
                     _ if options.searched.passed > 0 => &searched,
@@ -339,9 +357,6 @@ pub fn diagnose(
         let beside = reference.measure(observed, None, "usual-answers");
         alternates = finish(vec![beside], &reference, Bound::default());
         alternates[0].usual_answers = true;
-    }
-    if told_weakly(root_cause.as_ref()) {
-        notes.extend(race::missing_lock(lab, &failing.observed.schedule, &failing.failure));
     }
     Ok(Diagnosis {
         program: program.to_owned(),

@@ -44,6 +44,7 @@ use crate::budgets::{MOST_SHIELDS, MOST_TOGETHER, MOST_WAITS};
 use crate::calls::Calls;
 use crate::failing::Failing;
 use crate::pattern::Words;
+use crate::race::{self, Missing};
 use crate::relevance::Relevance;
 use checks::Check;
 use environment::Late;
@@ -201,6 +202,23 @@ pub fn explain_blocked(failing: &Failing) -> Option<RootCause> {
     let mut cause = RootCause::unsaid();
     put(&mut cause, words, Evidence::Shown);
     Some(cause)
+}
+
+/// Whether nothing fails where a missing lock is held: what holds it already, and what should, are not interrupted.
+pub fn by_lock(ground: &mut dyn Ground, missing: &Missing) -> Option<Evidence> {
+    let mut kept: Vec<Kept> = Vec::new();
+    for race::Stretch { from, to, events } in &missing.stretches {
+        let shield = Shield::Atomic { from: from.0, to: to.0, most: *events, lock: None };
+        if from.0 != to.0 && !kept.iter().any(|other| other.shield == shield) {
+            kept.push(Kept { shield, from: from.1.clone(), to: to.1.clone() });
+        }
+    }
+    let shields: Vec<Shield> = kept.iter().map(|kept| kept.shield).collect();
+    let mut trials = Trials::new(ground);
+    let is_promising =
+        !shields.is_empty() && trials.may_go_on() && trials.quickly(&shields).is_promising();
+    let trial = is_promising.then(|| trials.thoroughly(&shields))?;
+    trial.is_gone().then(|| trial.evidence(kept))
 }
 
 fn put(cause: &mut RootCause, words: Words, evidence: Evidence) {
