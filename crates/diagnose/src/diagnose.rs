@@ -170,6 +170,7 @@ pub fn diagnose(
     let switches_given = run.schedule.context_switches();
     // It was recorded with one visible set and replayed with a better one, which may be the smaller.
     effort.flows_given = flows::count(&recorded.trace).max(flows::count(&run.trace));
+    let could_deviate = run.could_deviate;
     let has_timers = run.notes.contains(&unravel_trace::Note::TimerMoments);
     let mut failing = Failing::new(run).expect("it failed");
     progress(Stage::Reducing);
@@ -345,6 +346,9 @@ pub fn diagnose(
                          searches further",
                     _ if world.fails_otherwise() =>
                         "in this way or in another, and which one depends on the order of the threads; none that passes was met",
+                    _ if could_deviate =>
+                        "this looks like a sequential bug, one that depends on the input, or one of time: in none of these is a thread \
+                         late (--deviations)",
                     _ => "this looks like a sequential bug, or one that depends on the input",
                 }
             ),
