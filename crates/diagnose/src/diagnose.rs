@@ -297,9 +297,11 @@ pub fn diagnose(
             let tried = (!candidates.is_empty()).then(|| shields::by_lock(&mut world, &missing));
             match tried.flatten() {
                 Some(evidence) => {
-                    let orders = root_cause.map_or_else(Vec::new, |cause| cause.orders);
+                    let RootCause { pattern, sentence, advice, region, .. } = missing.cause;
+                    let told = root_cause.unwrap_or_else(RootCause::unsaid);
                     let evidence = Some(evidence);
-                    root_cause = Some(RootCause { evidence, orders, ..missing.cause });
+                    root_cause =
+                        Some(RootCause { pattern, sentence, advice, region, evidence, ..told });
                 }
                 None => notes.push(missing.note()),
             }
