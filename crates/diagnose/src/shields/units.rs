@@ -170,7 +170,7 @@ fn told(failing: &Failing, circle: &[Member<'_>]) -> Option<Words> {
     let mut spans = Vec::new();
     for member in circle {
         let is_wanted = |has: &&Has| circle.iter().any(|other| other.address == has.address);
-        let has = member.has.iter().filter(is_wanted).next_back()?;
+        let has = member.has.iter().rfind(is_wanted)?;
         let taken = place(trace, has.taken)?;
         let blocked = blocked_at(failing, member.request)?;
         let (owned, wanted) = (name(trace, has.at), name(trace, member.wants));
