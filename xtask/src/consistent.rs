@@ -52,7 +52,20 @@ pub fn check(report: &Value) -> Vec<String> {
         }
         complaints.extend(own.into_iter().map(|complaint| format!("{name}: {complaint}")));
     }
+    sequential(report, &mut complaints);
     complaints
+}
+
+/// What passes in some order of its threads is not sequential.
+fn sequential(report: &Value, complaints: &mut Vec<String>) {
+    let passes = list(&report["bugs"]).iter().any(|bug| {
+        let alternates = list(&bug["diagnosis"]["alternates"]);
+        bug["diagnosis"]["status"]["kind"] == "confirmed"
+            && alternates.iter().any(|alternate| alternate["found_by"] != "usual-answers")
+    });
+    if passes && report["causes"]["verdict"] == "sequential" {
+        complaints.push("its causes are sequential, but a run that passes is shown".to_owned());
+    }
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -167,6 +180,7 @@ mod tests {
     fn report() -> Value {
         json!({
             "explored": { "schedules": 10, "failed": 4, "inconclusive": 0, "discarded": 0 },
+            "causes": null,
             "bugs": [{
                 "bug": "assertion at a.c:1",
                 "found": { "schedule": 3, "times": 4 },
@@ -192,7 +206,8 @@ mod tests {
 
     #[test]
     fn each_contradiction_is_seen() {
-        let changes: [(&str, Value, &str); 9] = [
+        let changes: [(&str, Value, &str); 10] = [
+            ("/causes", json!({ "verdict": "sequential" }), "causes are sequential"),
             ("/explored/failed", json!(11), "not followed of"),
             ("/bugs/0/found/schedule", json!(11), "found in schedule"),
             ("/bugs/0/undiagnosed", json!("no time"), "both diagnosed"),

@@ -69,6 +69,8 @@ pub struct Gathered {
     pub steps: usize,
     /// In some run the program looped for ever without looking at anything.
     pub is_endless: bool,
+    /// A run that ended early, with an exit code other than 0, was met: it passed nothing.
+    pub gives_up: bool,
 }
 
 /// Executes the program again and again with one input.
@@ -136,6 +138,11 @@ impl Gatherer<'_> {
                     }
                     if gathered.is_endless {
                         let reason = "it loops for ever without looking at anything".to_owned();
+                        gathered.left_out.push(LeftOut::Inconclusive { reason });
+                    }
+                    if gathered.gives_up {
+                        let reason =
+                            "a thread ends the process with an exit code other than 0 while others are alive".to_owned();
                         gathered.left_out.push(LeftOut::Inconclusive { reason });
                     }
                     return gathered;
@@ -238,6 +245,10 @@ impl Gatherer<'_> {
         gathered.could_deviate |= run.could_deviate;
         gathered.most_events = gathered.most_events.max(course.steps.len() as u64);
         let failure = match run.outcome {
+            Outcome::Exited { .. } if run.notes.contains(&Note::GaveUp) => {
+                gathered.gives_up = true;
+                return false;
+            }
             Outcome::Exited { .. } => None,
             Outcome::Failed(failure) => Some(failure),
             Outcome::Discarded | Outcome::Inconclusive { .. } => {

@@ -138,9 +138,12 @@ fn go_on(
             );
         }
         Ok(mut repairs) => {
-            // What the search has seen pass is not sequential.
+            // What the search, or a diagnosis, has seen pass is not sequential.
             let causes = &mut repairs.causes;
-            let passes = explanation.explored.tally.exited() > 0;
+            let diagnoses = explanation.bugs.iter().filter_map(|bug| bug.verdict.diagnosis());
+            let mut alternates = diagnoses.flat_map(|diagnosis| &diagnosis.alternates);
+            let passes = explanation.explored.tally.exited() > 0
+                || alternates.any(|alternate| !alternate.usual_answers);
             if passes && causes.verdict == CausesVerdict::Sequential {
                 causes.verdict = CausesVerdict::Concurrent;
                 causes.extent.left_out.push(LeftOut::Passing);

@@ -172,6 +172,8 @@ unravel_trace::budgets! {
     MOST_WHOLE: usize = 8;
     /// Waits that time out, of one run, that are tried to be patient.
     MOST_WAITS: usize = 4;
+    /// Of such a wait, what others write meanwhile that is tried to be a reason to wait on.
+    MOST_TAKERS: usize = 4;
 
     /// Reversals and delays tried against each candidate.
     MAX_MOVES: usize = 240;

@@ -12,7 +12,7 @@ use unravel_trace::{BugId, Keys, Run, Schedule, Want};
 use crate::alternate::{Nearby, Reference};
 use crate::budgets::MOST_COMPLETIONS;
 use crate::points::{Point, PointLog, replay_points};
-use crate::world::{Ending, Tried, ending};
+use crate::world::{Ending, Tried, ending_of};
 
 /// A schedule that should pass, executed and compared with the failing run; `None` if it does not.
 pub fn confirm(
@@ -65,7 +65,7 @@ fn passed(
     reference: &mut Reference,
     goal: &'static str,
 ) -> Option<Nearby> {
-    if ending(&run.outcome, bug) != Ending::Passed {
+    if ending_of(&run, bug) != Ending::Passed {
         return None;
     }
     let tried = Tried { points, ending: Ending::Passed, schedule: run.schedule.clone() };

@@ -170,6 +170,7 @@ pub fn diagnose(
     let switches_given = run.schedule.context_switches();
     // It was recorded with one visible set and replayed with a better one, which may be the smaller.
     effort.flows_given = flows::count(&recorded.trace).max(flows::count(&run.trace));
+    let could_deviate = run.could_deviate;
     let has_timers = run.notes.contains(&unravel_trace::Note::TimerMoments);
     let mut failing = Failing::new(run).expect("it failed");
     progress(Stage::Reducing);
@@ -286,6 +287,26 @@ pub fn diagnose(
         true => answered.or_else(|| shields::explain_blocked(&failing)).or(root_cause),
         false => root_cause,
     };
+    let mut root_cause = root_cause;
+    if told_weakly(root_cause.as_ref()) {
+        let near = candidates.iter().map(|near| &near.observed.trace);
+        let passing: Vec<&Trace> = near.chain(others.iter().flatten()).collect();
+        let schedule = &failing.observed.schedule;
+        if let Some(missing) = race::missing_lock(world.lab(), schedule, &failing.failure, &passing)
+        {
+            let tried = (!candidates.is_empty()).then(|| shields::by_lock(&mut world, &missing));
+            match tried.flatten() {
+                Some(evidence) => {
+                    let RootCause { pattern, sentence, advice, region, .. } = missing.cause;
+                    let told = root_cause.unwrap_or_else(RootCause::unsaid);
+                    let evidence = Some(evidence);
+                    root_cause =
+                        Some(RootCause { pattern, sentence, advice, region, evidence, ..told });
+                }
+                None => notes.push(missing.note()),
+            }
+        }
+    }
     // Where nothing on the path passes there is nothing to prove.
     let proved = proved && candidates.iter().any(|c| c.same_path);
     effort.executed = world.lab().runs();
@@ -312,6 +333,9 @@ pub fn diagnose(
                 match failing.failure.kind {
                     _ if !world.lab().input().forced.is_empty() =>
                         "what makes it fail is what the environment does, in whatever order the threads run",
+                    _ if world.gives_up() && options.searched.passing.is_empty() =>
+                        "the others end early, where a thread ends the process with a code other than 0, and what they would have come to \
+                         is not known",
                     _ if options.searched.passed > 0 => &searched,
                     _ if !world.lab().has_time() =>
                         "the time was up before one was found that passes",
@@ -324,6 +348,9 @@ pub fn diagnose(
                          searches further",
                     _ if world.fails_otherwise() =>
                         "in this way or in another, and which one depends on the order of the threads; none that passes was met",
+                    _ if could_deviate =>
+                        "this looks like a sequential bug, one that depends on the input, or one of time: in none of these is a thread \
+                         late (--deviations)",
                     _ => "this looks like a sequential bug, or one that depends on the input",
                 }
             ),
@@ -336,9 +363,6 @@ pub fn diagnose(
         let beside = reference.measure(observed, None, "usual-answers");
         alternates = finish(vec![beside], &reference, Bound::default());
         alternates[0].usual_answers = true;
-    }
-    if told_weakly(root_cause.as_ref()) {
-        notes.extend(race::missing_lock(lab, &failing.observed.schedule, &failing.failure));
     }
     Ok(Diagnosis {
         program: program.to_owned(),

@@ -4,13 +4,13 @@ use rustc_hash::FxHashMap;
 use unravel_execute::{Course, Laboratory, Shielded};
 use unravel_results::Observed;
 use unravel_trace::{
-    BugId, Detail, EventKind, Key, Keys, Outcome, Run, Schedule, Shield, Step, Trace, Want,
+    BugId, Detail, EventKind, Key, Keys, Note, Outcome, Run, Schedule, Shield, Step, Trace, Want,
 };
 
 use crate::points::{Extents, Point, Touch, replay_points};
 use crate::relevance::Relevance;
 use crate::steer::{Positions, Steer};
-use crate::world::{Ending, Mode, Order, Tried, World, ending};
+use crate::world::{Ending, Mode, Order, Tried, World, ending_of};
 
 /// Tries schedules by running them.
 pub struct Execution<'s, 'a> {
@@ -18,6 +18,7 @@ pub struct Execution<'s, 'a> {
     bug: BugId,
     keys: Keys,
     fails_otherwise: bool,
+    gives_up: bool,
     failing: Vec<Point>,
     positions: Positions,
     choices: Vec<u32>,
@@ -59,6 +60,7 @@ impl<'s, 'a> Execution<'s, 'a> {
             bug,
             keys,
             fails_otherwise: false,
+            gives_up: false,
         }
     }
 
@@ -102,7 +104,7 @@ impl<'s, 'a> Execution<'s, 'a> {
         let run = self.lab.run(&mut shielded, &mut (), Want::only(detail));
         let ending = match shielded.is_void() {
             true => Ending::Unknown,
-            false => self.ended(&run.outcome),
+            false => self.ended(&run),
         };
         (ending, run)
     }
@@ -113,15 +115,21 @@ impl<'s, 'a> Execution<'s, 'a> {
         let run = self.lab.run(&mut steer, &mut (), Want::only(Detail::Outcome));
         let mut points = steer.into_points();
         self.name_sections(&mut points);
-        let ending = self.ended(&run.outcome);
+        let ending = self.ended(&run);
         (Tried { points, ending, schedule: run.schedule }, run.outcome)
     }
 
-    /// What an outcome means, and keeps in mind whether some schedule fails in another way.
-    fn ended(&mut self, outcome: &Outcome) -> Ending {
-        let ending = ending(outcome, &self.bug);
+    /// What a run means, and keeps in mind whether some schedule fails in another way, or gives up.
+    fn ended(&mut self, run: &Run) -> Ending {
+        let ending = ending_of(run, &self.bug);
         self.fails_otherwise |= matches!(ending, Ending::FailedOtherwise(_));
+        self.gives_up |= run.notes.contains(&Note::GaveUp);
         ending
+    }
+
+    /// Whether in some schedule that was tried a thread ends the process with a code other than 0 before the others have ended.
+    pub fn gives_up(&self) -> bool {
+        self.gives_up
     }
 
     /// Whether some schedule that was tried fails in another way: then the order of the threads decides, though none passes.
@@ -175,12 +183,12 @@ impl World for Execution<'_, '_> {
     fn replay(&mut self, schedule: &Schedule) -> Tried {
         let (run, mut points) = replay_points(self.lab, schedule, &mut self.keys, Detail::Outcome);
         self.name_sections(&mut points);
-        Tried { points, ending: self.ended(&run.outcome), schedule: run.schedule }
+        Tried { points, ending: self.ended(&run), schedule: run.schedule }
     }
 
     fn observe(&mut self, tried: &Tried, detail: Detail) -> Option<Observed> {
         let run = self.lab.replay(&tried.schedule, detail);
-        let same = ending(&run.outcome, &self.bug) == tried.ending;
+        let same = ending_of(&run, &self.bug) == tried.ending;
         same.then_some(Observed { trace: run.trace, schedule: run.schedule, outcome: run.outcome })
     }
 

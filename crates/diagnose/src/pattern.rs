@@ -64,7 +64,11 @@ fn stuck_advice(orders: &[CausalOrder], failing: &Trace) -> String {
     if orders.is_empty() {
         return "nobody can go on: see who waits for what".to_owned();
     }
-    if orders.iter().all(|order| order.first.verb.takes_lock() && order.second.verb.takes_lock()) {
+    // One lock alone has no order: somebody waits for something else with it in hand.
+    let is_one = orders.iter().all(|order| order.object == orders[0].object);
+    let takes =
+        |order: &CausalOrder| order.first.verb.takes_lock() && order.second.verb.takes_lock();
+    if !is_one && orders.iter().all(takes) {
         return format!(
             "let all threads take these in the same order: {}",
             names(orders.iter().map(|o| o.object.as_str()))

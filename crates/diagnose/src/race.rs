@@ -11,8 +11,8 @@ use rustc_hash::FxHashSet;
 use unravel_execute::{Detector, Laboratory, Race as Pair};
 use unravel_results::{Evidence, Guard, HeldLock, Participant, Race, RaceAccess, RootCause};
 use unravel_trace::{
-    Alarm, Capability, Detail, EventKind, Executed, Failure, LocationId, Observer, Observes,
-    Pending, Place, Run, Schedule, SiteId, ThreadId, Trace, Verb, Want,
+    Alarm, Capability, Detail, EventKind, Executed, Failure, LocationId, Mark, Observer, Observes,
+    Pending, Place, Run, Schedule, SiteId, ThreadId, ThreadName, Trace, Verb, Want,
 };
 
 use crate::held::{Held, held};
@@ -38,22 +38,85 @@ pub fn tell(
     Some((race, RootCause { evidence: Some(Evidence::Shown), ..cause }))
 }
 
-/// Of a run that fails otherwise: its first data race, if a lock that others hold is missing there. Containers break in many ways
-/// where one lock is left out, and each way is an order of its own.
+/// A data race of a run that fails otherwise, where a lock that others hold is missing. Containers break in many ways where one lock
+/// is left out, and each way is an order of its own.
+pub struct Missing {
+    pub cause: RootCause,
+    /// What the lock would make atomic: from the first event to the last, of who holds it and of who does not.
+    pub stretches: Vec<Stretch>,
+}
+
+/// What a lock makes, or would make, atomic.
+pub struct Stretch {
+    pub from: (Mark, Place),
+    pub to: (Mark, Place),
+    pub events: u32,
+}
+
+impl Missing {
+    pub fn note(&self) -> String {
+        format!(
+            "the failing run has a data race, which may be all there is to mend: {}; {}",
+            self.cause.sentence, self.cause.advice
+        )
+    }
+}
+
+/// The first data race of a run, if a lock is missing there. `passing` are runs that show how far the accesses go that the failure
+/// cut short.
 pub fn missing_lock(
     lab: &mut Laboratory<'_>,
     schedule: &Schedule,
     failure: &Failure,
-) -> Option<String> {
-    let (race, cause) = tell(lab, schedule, failure)?;
+    passing: &[&Trace],
+) -> Option<Missing> {
+    let want = Want { past_races: true, ..Want::only(Detail::Events) };
+    let mut seen = Seen::default();
+    let (run, _) = lab.replay_seen(schedule, &mut seen, want);
+    let scene = Scene::new(&run, &seen)?;
+    let race = scene.race(failure)?;
     let is_locked = |access: &RaceAccess| !access.holds.is_empty();
-    let lacks_lock = race.guard.is_some() || race.accesses.iter().any(is_locked);
-    lacks_lock.then(|| {
-        format!(
-            "the failing run has a data race, which may be all there is to mend: {}; {}",
-            cause.sentence, cause.advice
-        )
-    })
+    if race.guard.is_none() && !race.accesses.iter().any(is_locked) {
+        return None;
+    }
+    let stretches = [scene.earlier, scene.later].into_iter().filter_map(|index| {
+        let trace = scene.trace;
+        let mark = Mark::of_event(trace, &trace.events[index]);
+        let name = trace.thread_name(trace.events[index].thread);
+        // The run may have failed in the middle of it.
+        let runs = passing.iter().copied().chain([trace]);
+        runs.into_iter().filter_map(|run| stretch(run, name, mark)).max_by_key(|s| s.events)
+    });
+    let stretches = stretches.collect();
+    Some(Missing { cause: words::describe(&race, scene.join_after()), stretches })
+}
+
+/// All that a thread does in a lock, or in the line, around its first event of a mark, in a run.
+fn stretch(run: &Trace, who: &ThreadName, mark: Mark) -> Option<Stretch> {
+    let own: Vec<usize> = (0..run.events.len())
+        .filter(|index| run.thread_name(run.events[*index].thread) == who)
+        .collect();
+    let at = own.iter().position(|index| Mark::of_event(run, &run.events[*index]) == mark)?;
+    let line = |position: usize| {
+        run.place(&run.events[own[position]])
+            .map(|place| (&place.file, &place.function, place.line))
+    };
+    let around = held(run)
+        .into_iter()
+        .filter(|held| run.thread_name(held.thread) == who && held.at(own[at]))
+        .max_by_key(|held| held.taken);
+    let is_inside = |position: usize| match &around {
+        Some(held) => held.at(own[position]),
+        None => line(position) == line(at),
+    };
+    let first = (0..=at).rev().take_while(|position| is_inside(*position)).last()?;
+    let last = (at..own.len()).take_while(|position| is_inside(*position)).last()?;
+    let end = |position: usize| {
+        let event = &run.events[own[position]];
+        Some((Mark::of_event(run, event), run.place(event)?.clone()))
+    };
+    let events = (last - first) as u32 + 1;
+    Some(Stretch { from: end(first)?, to: end(last)?, events })
 }
 
 /// Looks for the first race, and for what is accessed atomically.

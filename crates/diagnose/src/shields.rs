@@ -10,8 +10,8 @@
 //!
 //! `stretches.rs`, `orders.rs` and `environment.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` (with `samples.rs`) and
 //! `ordering.rs` find pattern and words; `joins.rs` is about several threads that nobody waits for; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
-//! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled, `recheck.rs` about a condition that nobody
-//! looks at again, `destruction.rs` about virtual calls on what is half destroyed: there the failing run itself is the evidence.
+//! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled, `units.rs` about semaphores that are taken one by one, `spinning.rs` about waits by looking, `recheck.rs` about a condition that nobody
+//! looks at again (`reasons.rs`: of several), `destruction.rs` about virtual calls on what is half destroyed: there the failing run itself is the evidence.
 
 mod blocked;
 mod checks;
@@ -23,10 +23,13 @@ mod joins;
 mod naming;
 mod ordering;
 mod orders;
+mod reasons;
 mod recheck;
 mod samples;
+mod spinning;
 mod stretches;
 mod trial;
+mod units;
 mod unsignalled;
 mod vanishing;
 mod whole;
@@ -34,13 +37,14 @@ mod whole;
 use std::cell::RefCell;
 
 use unravel_results::{CausalOrder, Evidence, Kept, RootCause};
-use unravel_trace::{FailureKind, Shield, Trace};
+use unravel_trace::{EventKind, FailureKind, Mark, Shield, SourceLine, Trace};
 
 use crate::answers::{IN_ANY_ORDER, is_answer};
 use crate::budgets::{MOST_SHIELDS, MOST_TOGETHER, MOST_WAITS};
 use crate::calls::Calls;
 use crate::failing::Failing;
 use crate::pattern::Words;
+use crate::race::{self, Missing};
 use crate::relevance::Relevance;
 use checks::Check;
 use environment::Late;
@@ -69,6 +73,8 @@ pub fn explain(
 ) -> Verdict {
     if failing.failure.kind == FailureKind::Deadlock
         && let Some(words) = blocked::by_locks(failing)
+            .or_else(|| units::describe(failing, passing))
+            .or_else(|| units::with_lock(failing, passing))
             .or_else(|| unsignalled::describe(ground, failing))
             .or_else(|| blocked::describe(failing, true))
     {
@@ -77,7 +83,8 @@ pub fn explain(
     }
     let shown = recheck::missed(failing, relevance, ground.extents())
         .or_else(|| environment::not_acquired(failing, passing))
-        .or_else(|| destruction::describe(failing));
+        .or_else(|| destruction::describe(failing))
+        .or_else(|| spinning::describe(failing, passing));
     if let Some(words) = shown {
         put(cause, words, Evidence::Shown);
         return Verdict::Said;
@@ -87,6 +94,10 @@ pub fn explain(
         return said_by_free(failing, passing, cause).unwrap_or(Verdict::NotTried);
     }
     if let Some((words, evidence)) = by_answers(&mut trials, failing) {
+        put(cause, words, evidence);
+        return Verdict::Said;
+    }
+    if let Some((words, evidence)) = reasons::describe(&mut trials, failing) {
         put(cause, words, evidence);
         return Verdict::Said;
     }
@@ -126,6 +137,7 @@ pub fn explain(
         .or_else(|| scene.by_environment(&mut trials, cause))
         // Nothing is simpler than a statement that should be one step, and it asks for no order.
         .or_else(|| scene.by_stretch(&mut trials, 1, |stretch| stretch.is_update))
+        .or_else(|| scene.by_line(&mut trials, cause))
         .or_else(|| scene.by_early_order(&mut trials, cause, |order| !order.is_of_many()))
         .or_else(|| scene.by_joins(&mut trials, cause))
         .or_else(|| scene.by_early_order(&mut trials, cause, |_| true))
@@ -190,6 +202,23 @@ pub fn explain_blocked(failing: &Failing) -> Option<RootCause> {
     let mut cause = RootCause::unsaid();
     put(&mut cause, words, Evidence::Shown);
     Some(cause)
+}
+
+/// Whether nothing fails where a missing lock is held: what holds it already, and what should, are not interrupted.
+pub fn by_lock(ground: &mut dyn Ground, missing: &Missing) -> Option<Evidence> {
+    let mut kept: Vec<Kept> = Vec::new();
+    for race::Stretch { from, to, events } in &missing.stretches {
+        let shield = Shield::Atomic { from: from.0, to: to.0, most: *events, lock: None };
+        if from.0 != to.0 && !kept.iter().any(|other| other.shield == shield) {
+            kept.push(Kept { shield, from: from.1.clone(), to: to.1.clone() });
+        }
+    }
+    let shields: Vec<Shield> = kept.iter().map(|kept| kept.shield).collect();
+    let mut trials = Trials::new(ground);
+    let is_promising =
+        !shields.is_empty() && trials.may_go_on() && trials.quickly(&shields).is_promising();
+    let trial = is_promising.then(|| trials.thoroughly(&shields))?;
+    trial.is_gone().then(|| trial.evidence(kept))
 }
 
 fn put(cause: &mut RootCause, words: Words, evidence: Evidence) {
@@ -389,6 +418,32 @@ impl Scene<'_> {
         let mut candidates = orders::candidates(self.failing, cause, self.passing);
         candidates.retain(|order| order.is_early_use(self.trace()));
         candidates
+    }
+
+    /// A line that should be one step, where who comes too early for it waits for its thread later: then the two are meant to run at
+    /// the same time.
+    fn by_line(&self, trials: &mut Trials<'_>, cause: &RootCause) -> Option<Said> {
+        let early = self.early_uses(cause);
+        let is_joined = |run: &Trace, order: &orders::Wanted| {
+            let used = run.events.iter().position(|event| {
+                Mark::of_event(run, event) == order.then.mark
+                    && *run.thread_name(event.thread) == order.then.thread
+            });
+            used.is_some_and(|used| {
+                run.events[used..].iter().any(|event| match event.kind {
+                    EventKind::Join { child } => *run.thread_name(child) == order.first.thread,
+                    _ => false,
+                })
+            })
+        };
+        let together = early.iter().any(|order| {
+            order.then.thread.is_ancestor_of(&order.first.thread)
+                && self.passing.iter().any(|run| is_joined(run, order))
+        });
+        let accept = |stretch: &Stretch| {
+            !stretch.next_round && SourceLine::from(&stretch.from) == SourceLine::from(&stretch.to)
+        };
+        together.then(|| self.by_stretch(trials, 1, accept))?
     }
 
     /// A thread that uses what several have not done yet, and should have waited for all of them.

@@ -12,7 +12,7 @@ use crate::budgets::{WINDOW_SLACK, WINDOW_TRIAL};
 use crate::execution::extents;
 use crate::points::Extents;
 use crate::shields::Ground;
-use crate::world::{Ending, Mode, ending};
+use crate::world::{Ending, Mode, ending, ending_of};
 
 /// What a copy of the run is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -120,7 +120,7 @@ impl Ground for Window<'_, '_> {
     fn trace(&mut self, shields: &[Shield], mode: Mode, expected: Ending) -> Option<Trace> {
         let end = self.run(shields, mode)?;
         let run = self.lab.replay(&end.schedule, Detail::Events);
-        (ending(&run.outcome, &self.bug) == expected).then_some(run.trace)
+        (ending_of(&run, &self.bug) == expected).then_some(run.trace)
     }
 
     /// The waits of a long run are long past where its copies go on from.

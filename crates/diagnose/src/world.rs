@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use unravel_results::Observed;
-use unravel_trace::{BugId, Detail, Key, Keys, Outcome, Rng, Schedule};
+use unravel_trace::{BugId, Detail, Key, Keys, Note, Outcome, Rng, Run, Schedule};
 
 use crate::points::{Extents, Point};
 use crate::relevance::Relevance;
@@ -110,5 +110,13 @@ pub fn ending(outcome: &Outcome, bug: &BugId) -> Ending {
         Outcome::Failed(failure) if failure.id() == *bug => Ending::Failed,
         Outcome::Failed(failure) => Ending::FailedOtherwise(FxBuildHasher.hash_one(failure.id())),
         Outcome::Discarded | Outcome::Inconclusive { .. } => Ending::Unknown,
+    }
+}
+
+/// What a run means for a diagnosis of `bug`. One that gave up has passed nothing: whoever would have failed may not have come so far.
+pub fn ending_of(run: &Run, bug: &BugId) -> Ending {
+    match ending(&run.outcome, bug) {
+        Ending::Passed if run.notes.contains(&Note::GaveUp) => Ending::Unknown,
+        ending => ending,
     }
 }

@@ -20,15 +20,14 @@ pub fn headline(causes: &Causes) -> String {
         CausesVerdict::Sequential if extent.is_complete() => {
             let with = inputs::with_which(causes, &sequential(causes));
             let with = with.map_or_else(String::new, |with| format!("{with} it "));
-            format!(
-                "{with}fails under every schedule: this is a sequential bug, not one of concurrency: debug it with gdb"
-            )
+            format!("{with}fails under every schedule: this is {}", sequential_bug(extent))
         }
         CausesVerdict::Sequential => format!(
-            "{}all {} that were seen fail: this looks like a sequential bug, not one of concurrency: debug it with gdb",
+            "{}all {} that were seen fail: this looks like {}",
             inputs::with_which(causes, &sequential(causes))
                 .map_or_else(String::new, |with| format!("{with} ")),
-            count(extent.failing, "class of schedules")
+            count(extent.failing, "class of schedules"),
+            sequential_bug(extent)
         ),
         CausesVerdict::Concurrent => match causes.classes.len() as u64 {
             0 => "it depends on the schedule, but no cause was found".to_owned(),
@@ -40,6 +39,16 @@ pub fn headline(causes: &Causes) -> String {
                 if extent.failing == 1 { "fails" } else { "fail" }
             ),
         },
+    }
+}
+
+/// What sleeps and timeouts put in an order is an order of threads all the same.
+fn sequential_bug(extent: &Extent) -> &'static str {
+    match extent.could_deviate && extent.deviations == 0 {
+        true => {
+            "a sequential bug, or one of time: in none of these is a thread late (--deviations)"
+        }
+        false => "a sequential bug, not one of concurrency: debug it with gdb",
     }
 }
 

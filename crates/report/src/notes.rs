@@ -34,6 +34,10 @@ pub fn note(note: &Note) -> String {
         Note::ClockOrder => {
             "what threads see of the clock depends on how long others work, which was not varied"
         }
+        Note::GaveUp => {
+            "in some schedules a thread ends the process with a code other than 0 while others still run: such a run counts neither as \
+             passing nor as failing; with --fail-on-exit it is a failure"
+        }
         Note::Other(text) => text,
     }
     .to_owned()

@@ -31,6 +31,8 @@ pub enum Note {
     /// Functions of a library that was loaded although another one in this process has the same names: calls inside that
     /// library may go to the other one.
     Eclipsed(Vec<String>),
+    /// A thread ended the process with a code other than 0 while others were alive: what they would have come to is not known.
+    GaveUp,
 }
 
 /// A function that is declared and called, and defined nowhere.

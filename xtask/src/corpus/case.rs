@@ -28,7 +28,7 @@ const KINDS: [&str; 13] = [
 ];
 
 /// The names of what can be wrong, as the answers of the tool have them.
-const PATTERNS: [&str; 21] = [
+const PATTERNS: [&str; 22] = [
     "lost-update",
     "check-then-act",
     "torn-read",
@@ -50,6 +50,7 @@ const PATTERNS: [&str; 21] = [
     "order-by-time",
     "early-exit",
     "taken-for-granted",
+    "data-race",
 ];
 
 /// What an environment may do that an ordinary one does not, as the answers of the tool call it.

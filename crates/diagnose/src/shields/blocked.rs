@@ -44,16 +44,16 @@ fn wanted(request: &Request) -> Option<LocationId> {
     }
 }
 
-fn name(trace: &Trace, at: LocationId) -> &str {
+pub fn name(trace: &Trace, at: LocationId) -> &str {
     &trace.location(at).name
 }
 
-fn place(trace: &Trace, index: usize) -> Option<&Place> {
+pub fn place(trace: &Trace, index: usize) -> Option<&Place> {
     trace.place(&trace.events[index])
 }
 
 /// Where a thread is blocked, in the user's own code: the failure knows the stacks.
-fn blocked_at(failing: &Failing, request: &Request) -> Option<Place> {
+pub fn blocked_at(failing: &Failing, request: &Request) -> Option<Place> {
     let trace = &failing.observed.trace;
     let own = trace.site(request.site).map(|site| &site.place);
     let who = format!("{} ", trace.thread_name(request.thread));
@@ -244,11 +244,20 @@ fn lost(trace: &Trace, requests: &[Request]) -> Option<Words> {
             EventKind::Broadcast { woken, .. } => woken == 0,
             _ => false,
         };
-        // Without anything that is looked at, a signal that finds nobody is lost.
-        let looked_since = looks().any(|(index, event)| {
-            index > signalled && event.kind.location().is_some_and(|at| changes(at, 0))
+        // What was changed for this signal, since the one before it: who looks at that once more has missed nothing, whatever
+        // else it saw before.
+        let announced = trace.events[..signalled].iter().rposition(|event| {
+            event.thread == trace.events[signalled].thread
+                && match event.kind {
+                    EventKind::Signal { at, .. } | EventKind::Broadcast { at, .. } => at == cond,
+                    _ => false,
+                }
         });
-        if stale.is_none() && (!nobody || looked_since) {
+        let looked_since = looks().any(|(index, event)| {
+            index > signalled
+                && event.kind.location().is_some_and(|at| changes(at, announced.unwrap_or(0)))
+        });
+        if looked_since || stale.is_none() && !nobody {
             return None;
         }
         let (what, checked) = match stale {

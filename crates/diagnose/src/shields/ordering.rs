@@ -455,6 +455,10 @@ fn verb_of(end: &End, what: &str) -> String {
     format!("{} {}{what}", end.thread, end.verb)
 }
 
+fn is_stuck(kind: FailureKind) -> bool {
+    matches!(kind, FailureKind::Deadlock | FailureKind::Livelock)
+}
+
 fn pattern(failing: &Failing, wanted: &Wanted) -> Pattern {
     let Wanted { first, then, .. } = wanted;
     let trace = &failing.observed.trace;
@@ -467,9 +471,7 @@ fn pattern(failing: &Failing, wanted: &Wanted) -> Pattern {
         _ if gives_away_local(failing, wanted) => Pattern::EarlyFree,
         _ if matches!(wanted.shield, Shield::Turns { .. }) => Pattern::OrderViolation,
         // Who waits for something that never comes would not be helped by waiting for an end as well.
-        _ if creator && !joins && failing.failure.kind != FailureKind::Deadlock => {
-            Pattern::MissingJoin
-        }
+        _ if creator && !joins && !is_stuck(failing.failure.kind) => Pattern::MissingJoin,
         Verb::Frees | Verb::Destroys => Pattern::EarlyFree,
         Verb::Signals | Verb::Broadcasts => Pattern::LostWakeUp,
         Verb::Reads | Verb::Updates if matches!(first.verb, Verb::Writes | Verb::Updates) => {

@@ -37,11 +37,11 @@ struct Missed {
 }
 
 /// A wait and what its thread does around it with the lock.
-struct Waiting {
-    thread: ThreadId,
-    lock: usize,
-    wait: usize,
-    wake: usize,
+pub struct Waiting {
+    pub thread: ThreadId,
+    pub lock: usize,
+    pub wait: usize,
+    pub wake: usize,
     /// Where the lock is given back.
     left: usize,
 }
@@ -66,7 +66,7 @@ pub fn missed(failing: &Failing, relevance: &Relevance, extents: &Extents) -> Op
 
 impl Waiting {
     /// `None` if the thread waits again with the lock still held, as who looks does.
-    fn ended_by(trace: &Trace, wake: usize) -> Option<Waiting> {
+    pub fn ended_by(trace: &Trace, wake: usize) -> Option<Waiting> {
         let EventKind::Wake { at: cond, mutex, .. } = trace.events[wake].kind else { return None };
         let thread = trace.events[wake].thread;
         let own = |index: &usize| trace.events[*index].thread == thread;

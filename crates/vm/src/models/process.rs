@@ -1,6 +1,6 @@
 //! The end of the process, assertions, and what cannot be followed (`fork`, `exec`).
 
-use unravel_trace::{EventKind, FailureKind, Outcome};
+use unravel_trace::{EventKind, FailureKind, Note, Outcome};
 
 use super::{Args, Family, Flow, OK};
 use crate::machine::Machine;
@@ -10,7 +10,7 @@ pub(crate) const MODELS: Family = &[
     ("_exit", exit_now),
     ("_Exit", exit_now),
     ("quick_exit", |m, a| {
-        m.exit_point(a.site());
+        exit_point(m, &a);
         m.run_exit_handlers(a.int(0), true);
         m.finish(Outcome::Exited { code: a.int(0) & 0xff })
     }),
@@ -71,13 +71,21 @@ fn unsupported(m: &mut Machine, name: &str) -> Flow {
     m.finish_inconclusive(format!("the program calls '{name}', which is not supported"))
 }
 
-fn exit(m: &mut Machine, a: Args) -> Flow {
+/// The process is about to end, by a call: with a code other than 0 and others alive that is giving up.
+fn exit_point(m: &mut Machine, a: &Args) {
     m.exit_point(a.site());
+    if a.int(0) & 0xff != 0 && m.alive > 1 {
+        m.note(Note::GaveUp);
+    }
+}
+
+fn exit(m: &mut Machine, a: Args) -> Flow {
+    exit_point(m, &a);
     m.exit_process(a.int(0))
 }
 
 fn exit_now(m: &mut Machine, a: Args) -> Flow {
-    m.exit_point(a.site());
+    exit_point(m, &a);
     m.finish(Outcome::Exited { code: a.int(0) & 0xff })
 }
 

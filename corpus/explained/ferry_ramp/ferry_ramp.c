@@ -1,0 +1,64 @@
+/* Written for this corpus, after locks for readers and writers by hand.
+ *
+ * A lorry may use the ramp when there are no walkers on it and no other lorry. It waits with `if` for one of these two reasons;
+ * when it is woken because the other lorry has left, walkers may have come before it has the lock again, which is the other
+ * reason. It goes on all the same.
+ */
+#include <assert.h>
+#include <pthread.h>
+
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int walkers, lorry;
+static int planks[2];
+
+static void *drive(void *arg)
+{
+    (void)arg;
+    pthread_mutex_lock(&m);
+    if (walkers > 0 || lorry)
+        pthread_cond_wait(&changed, &m);
+    lorry = 1;
+    pthread_mutex_unlock(&m);
+
+    planks[0]++;
+    planks[1]++;
+
+    pthread_mutex_lock(&m);
+    lorry = 0;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&m);
+    return NULL;
+}
+
+static void *walk(void *arg)
+{
+    (void)arg;
+    pthread_mutex_lock(&m);
+    while (lorry)
+        pthread_cond_wait(&changed, &m);
+    walkers++;
+    pthread_mutex_unlock(&m);
+
+    int first = planks[0];
+    int second = planks[1];
+    assert(first == second);
+
+    pthread_mutex_lock(&m);
+    walkers--;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&m);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t threads[3];
+
+    pthread_create(&threads[0], NULL, drive, NULL);
+    pthread_create(&threads[1], NULL, drive, NULL);
+    pthread_create(&threads[2], NULL, walk, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
