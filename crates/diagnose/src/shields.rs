@@ -322,8 +322,8 @@ impl Scene<'_> {
     ) -> Option<(Vec<Stretch>, Trial)> {
         let mut best: Option<(Stretch, Trial)> = None;
         // Without this failure: where no other comes in its place, and where others do.
-        let (mut clean, mut unclean): (Option<(Stretch, Trial)>, Option<(Stretch, Trial)>) =
-            (None, None);
+        let mut clean: Option<(Stretch, Trial)> = None;
+        let mut unclean: Option<(Stretch, Trial)> = None;
         // Who called is known of the failing run alone.
         let (none, own) = (Calls::default(), std::ptr::eq(run, &self.run));
         let calls = if own { &self.failing.calls } else { &none };
