@@ -119,7 +119,7 @@ fn coop() {
 
 #[test]
 fn coop_native() {
-    check(&["coop", "--native"], "coop native: full ", " times plain");
+    check(&["coop", "--native"], "coop native: bare: full ", " times plain");
 }
 
 /// The first row of a table; its claims have to hold of it.

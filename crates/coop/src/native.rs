@@ -1,7 +1,8 @@
 //! Access vectors of native programs: what a program has to log for a profile, and what the files of a run say.
 //!
 //! CoopREP, thesis §3.1. The program is compiled from the module that the machine executes (`unravel coop build`), so a site there is a site here. A run
-//! leaves two files: the recorder's log with threads and ending, and the vectors beside it (`unravel_recording::vectors`).
+//! leaves two files: the recorder's log with threads and ending, and the vectors beside it (`unravel_recording::vectors`). An element may be a
+//! block, which logs who enters it (PRES-BB, §3.5.3.2).
 //!
 //! Where it failed is the innermost line of the user's own code, by debug information; of a hang, where its threads wait. A hang is a deadlock only
 //! if every thread that lives waits in a sync operation; else the run says nothing. What a native run cannot know (whether memory was freed before

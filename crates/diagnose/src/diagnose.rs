@@ -294,7 +294,11 @@ pub fn diagnose(
         let schedule = &failing.observed.schedule;
         if let Some(missing) = race::missing_lock(world.lab(), schedule, &failing.failure, &passing)
         {
-            let tried = (!candidates.is_empty()).then(|| shields::by_lock(&mut world, &missing));
+            // What is published too early is told more simply by that, and mended by more than a lock.
+            let is_published =
+                root_cause.as_ref().is_some_and(|cause| cause.pattern == Pattern::EarlyPublication);
+            let tried = (!candidates.is_empty() && !is_published)
+                .then(|| shields::by_lock(&mut world, &missing));
             match tried.flatten() {
                 Some(evidence) => {
                     let RootCause { pattern, sentence, advice, region, .. } = missing.cause;

@@ -8,8 +8,8 @@
 //! threads are stuck and breadth first once all paths are complete. Where none of this leads to a failing run, the program
 //! is executed with its real values and steered along the same paths (`paths_steered.rs`).
 //!
-//! Orders may be known of the run, as its log of access vectors has them: then only schedules are found that keep them, and the rest is filled
-//! in ([`failing_along`]).
+//! Orders may be known of the run, as its log of access vectors has them (CoopREP): then only schedules are found that keep them, and the
+//! rest is filled in ([`failing_along`]).
 //!
 //! *Not modelled*: failures that only execution can tell: livelocks are for steering; wrong output and the user's checks are found by neither. What is shared
 //! (the visible set) is taken from executions of the program, which a static analysis would have to say otherwise. Errs
