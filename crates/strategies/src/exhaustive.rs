@@ -24,6 +24,7 @@
 //! done by then, and the others go on to be explored without it.
 
 mod footprint;
+mod guide;
 mod lanes;
 mod order;
 mod races;
@@ -38,6 +39,7 @@ use unravel_trace::{BlindSpot, FailureKind, LeftOut, Method, Op, Outcome, Run, S
 use crate::BlindSpots;
 use crate::budgets::LONGEST;
 use crate::systematic::{Count, Counted, Systematic};
+use guide::Guide;
 use lanes::Lanes;
 use order::{Order, Step};
 use races::Races;
@@ -56,6 +58,8 @@ pub struct Exhaustive {
     races: Races,
     lanes: Lanes,
     underway: Underway,
+    /// How the present run goes on where it is new.
+    guide: Guide,
     /// Why the search stopped the present run.
     stopped: Option<Stop>,
     /// Who could go on when the scheduler was last asked in a new state, and who slept if nobody else could.
@@ -102,6 +106,7 @@ impl Exhaustive {
             races: Races::default(),
             lanes: Lanes::new(lane, lanes),
             underway: Underway::default(),
+            guide: Guide::default(),
             stopped: None,
             enabled: ThreadSet::default(),
             asleep: Vec::new(),
@@ -233,6 +238,7 @@ impl Systematic for Exhaustive {
         self.runs_on = false;
         self.resigns = ThreadSet::default();
         self.ended = was_too_long || !backtrack(&mut self.nodes, &mut self.order);
+        self.guide = self.nodes.last_mut().map_or_else(Guide::default, Node::take_guide);
         self.count.add(run, counted)
     }
 

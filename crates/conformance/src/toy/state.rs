@@ -129,7 +129,7 @@ impl<'a> State<'a> {
             Act::Fork(_) => plain(Op::Fork, 0, 0),
             Act::Join(other) => {
                 let other = ThreadId(self.threads[*other].id.unwrap_or(u32::MAX));
-                event(Op::Join, 0, 0, Operand::Thread(other))
+                event(Op::Join, 0, 0, Operand::End(other))
             }
             Act::Print(_) => plain(Op::External, 0, 0),
             other => unreachable!("{other:?} is no event"),

@@ -6,7 +6,7 @@
 //!
 //! Dependence as Source-DPOR needs it: one pair too many costs runs, one too few would cost classes.
 
-use unravel_trace::{Op, Pending, Role, Touch, touches};
+use unravel_trace::{Op, Operand, Pending, Role, Touch, touches};
 
 /// A part of memory that a step touches, and what that means for a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -22,17 +22,21 @@ pub(super) enum LockRole {
     /// At a barrier.
     Arrives,
     Leaves,
+    /// Waits for the end of a thread, however long that takes.
+    Joins,
     Other,
 }
 
 /// The accesses of an event.
 pub(super) fn accesses(event: &Pending) -> impl Iterator<Item = Access> + use<> {
-    touches(event).map(|touch| {
+    let operand = event.operand;
+    touches(event).map(move |touch| {
         let role = match touch.role {
             Role::Acquire | Role::AcquireShared => LockRole::Acquires,
             Role::Release => LockRole::Releases,
             Role::Arrive(_) => LockRole::Arrives,
             Role::Leave(_) => LockRole::Leaves,
+            Role::Life if matches!(operand, Operand::End(_)) => LockRole::Joins,
             _ => LockRole::Other,
         };
         Access { touch, role }

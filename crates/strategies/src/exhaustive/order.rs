@@ -256,7 +256,9 @@ fn is_in_turn(before: Option<&Entry>, role: LockRole, thread: u32, steps: &[Step
                 // Within one step it is the same thread.
                 && steps.get(before.step as usize).is_none_or(|step| step.thread == thread)
         }
-        (Some(_), LockRole::Arrives | LockRole::Leaves | LockRole::Other) => false,
+        (Some(_), LockRole::Arrives | LockRole::Leaves | LockRole::Joins | LockRole::Other) => {
+            false
+        }
     }
 }
 

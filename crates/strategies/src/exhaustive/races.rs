@@ -15,7 +15,8 @@ use rustc_hash::FxHashSet;
 use unravel_trace::{Op, SiteId};
 
 use super::footprint::LockRole;
-use super::order::{Entry, Order, Step, Walk};
+use super::guide::Guide;
+use super::order::{Entry, Order, Walk};
 use super::threads::ThreadSet;
 use super::tree::Node;
 
@@ -25,8 +26,6 @@ pub(super) struct Races {
     exclusive: FxHashSet<(u64, SiteId)>,
     found: Vec<Found>,
     firsts: Vec<u32>,
-    /// Where threads are joined without a timeout: seen when one waited.
-    patient: FxHashSet<SiteId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +62,6 @@ impl Races {
         let waiting =
             Waiting { since: step.since, hindered: (step.since..last).rev().find(hindered) };
         self.note_exclusive(order, nodes, last);
-        self.note_patient(nodes, step, &waiting);
         self.find(order, nodes, last, &waiting);
         for index in 0..self.found.len() {
             let Found { step, .. } = self.found[index];
@@ -128,15 +126,6 @@ impl Races {
                 }
                 Walk::Usual
             });
-        }
-    }
-
-    /// Remembers where a thread is joined without a timeout.
-    fn note_patient(&mut self, nodes: &[Node], step: &Step, waiting: &Waiting) {
-        let waited = waiting.hindered.map(|at| &nodes[at as usize]);
-        let has_time = |node: &Node| node.timed.with(node.by_time).contains(step.thread);
-        if step.op == Op::Join && waited.is_some_and(|node| !has_time(node)) {
-            self.patient.insert(step.site);
         }
     }
 
@@ -208,8 +197,9 @@ impl Races {
         let step = order.step(last);
         if step.op == Op::Join {
             // Nobody is joined before its end, nor, by one who waits without a timeout, before what that needs.
+            let is_patient = || order.accesses(last).iter().any(|a| a.role == LockRole::Joins);
             let needs = || joined(order, last).is_some_and(|end| order.before(at, end));
-            if order.step(at).op == Op::Exit || self.patient.contains(&step.site) && needs() {
+            if order.step(at).op == Op::Exit || is_patient() && needs() {
                 return Possible::No;
             }
         }
@@ -262,8 +252,8 @@ impl Races {
         let mut seen = ThreadSet::default();
         let mut initials = ThreadSet::default();
         self.firsts.clear();
-        let rest = (earlier + 1..until).filter(|at| !order.before(earlier, *at));
-        for at in rest {
+        let rest = || (earlier + 1..until).filter(|at| !order.before(earlier, *at));
+        for at in rest() {
             let thread = order.step(at).thread;
             if !seen.contains(thread) {
                 seen.insert(thread);
@@ -291,7 +281,11 @@ impl Races {
         let able = initials.without(initials.without(node.enabled));
         let chosen = if able.contains(thread) { Some(thread) } else { able.first() };
         match chosen {
-            Some(chosen) => node.backtrack.insert(chosen),
+            Some(chosen) => {
+                let rest = rest().map(|at| order.step(at).thread).chain([thread]);
+                node.guides.push((chosen, Guide::beginning_with(chosen, rest)));
+                node.backtrack.insert(chosen);
+            }
             None => node.backtrack = node.backtrack.with(node.enabled),
         }
     }
