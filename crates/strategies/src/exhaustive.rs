@@ -237,7 +237,9 @@ impl Systematic for Exhaustive {
         };
         self.runs_on = false;
         self.resigns = ThreadSet::default();
+        self.races.reverse_covered(&self.order, &mut self.nodes);
         self.ended = was_too_long || !backtrack(&mut self.nodes, &mut self.order);
+        self.races.forget(self.order.len());
         self.guide = self.nodes.last_mut().map_or_else(Guide::default, Node::take_guide);
         self.count.add(run, counted)
     }

@@ -111,6 +111,7 @@ impl Machine {
         let operand = match (op, need) {
             (_, Need::Wake { mutex, .. }) => Operand::Mutex(mutex),
             (_, Need::Ended(thread)) => Operand::Thread(thread),
+            (Op::Acquire, Need::Mutex(_)) if !self.threads[self.current].timed => Operand::Alone,
             (Op::Exit | Op::Start, _) => Operand::Thread(ThreadId(self.current as u32)),
             (Op::Update, _) => self.blind_update(site),
             _ => Operand::None,

@@ -114,7 +114,8 @@ impl<'a> State<'a> {
         }
         match act {
             Act::Atomic(_) => plain(Op::Fence, 0, 0),
-            Act::Lock(lock) | Act::TryLock(lock, _) => plain(Op::Acquire, at(LOCKS, *lock), 40),
+            Act::Lock(lock) => event(Op::Acquire, at(LOCKS, *lock), 40, Operand::Alone),
+            Act::TryLock(lock, _) => plain(Op::Acquire, at(LOCKS, *lock), 40),
             Act::LockShared(lock) => plain(Op::AcquireShared, at(LOCKS, *lock), 40),
             Act::Unlock(lock) => plain(Op::Release, at(LOCKS, *lock), 40),
             Act::Wait(condition, lock) | Act::TimedWait(condition, lock) => {

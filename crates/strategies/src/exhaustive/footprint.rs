@@ -18,6 +18,8 @@ pub(super) struct Access {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LockRole {
     Acquires,
+    /// The same, of a lock that has room for one, and however long that takes.
+    Takes,
     Releases,
     /// At a barrier.
     Arrives,
@@ -32,6 +34,7 @@ pub(super) fn accesses(event: &Pending) -> impl Iterator<Item = Access> + use<> 
     let operand = event.operand;
     touches(event).map(move |touch| {
         let role = match touch.role {
+            Role::Acquire if operand == Operand::Alone => LockRole::Takes,
             Role::Acquire | Role::AcquireShared => LockRole::Acquires,
             Role::Release => LockRole::Releases,
             Role::Arrive(_) => LockRole::Arrives,
@@ -56,6 +59,13 @@ pub(super) struct Footprint {
     pub everything: bool,
     /// The run ended in it, before other threads could go on.
     pub ends: bool,
+}
+
+impl LockRole {
+    /// Whether it takes a lock.
+    pub fn acquires(self) -> bool {
+        matches!(self, LockRole::Acquires | LockRole::Takes)
+    }
 }
 
 impl Footprint {

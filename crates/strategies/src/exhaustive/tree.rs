@@ -100,6 +100,11 @@ impl Node {
         self.enabled.without(self.asleep).len()
     }
 
+    /// Those who sleep because they were explored from here.
+    pub fn explored(&self) -> &[Sleeper] {
+        &self.sleep[self.inherited..]
+    }
+
     /// Whether nothing was explored from here yet.
     pub fn is_fresh(&self) -> bool {
         self.sleep.len() == self.inherited
