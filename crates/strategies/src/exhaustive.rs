@@ -182,10 +182,9 @@ impl Exhaustive {
     fn was_stopped(&mut self, why: Stop) -> Counted {
         match why {
             Stop::Asleep => {
-                // A failure ended its thread, perhaps with a lock that others wait for.
-                if self.asleep.iter().any(|sleeper| sleeper.footprint.ends) {
-                    self.reverse_blocked(self.enabled);
-                }
+                // Who is blocked might have woken somebody who sleeps, had it come before who has what it waits for; also
+                // a failure may have ended its thread with a lock that others wait for.
+                self.reverse_blocked(self.enabled);
                 Counted::Redundant
             }
             Stop::Vain => Counted::Redundant,
