@@ -131,6 +131,25 @@ fn whoever_has_the_only_permit_every_order_is_shown() {
     assert_eq!(found, expected.into_keys().collect());
 }
 
+/// Who waits on a condition needs the signal and the lock, and neither needs the other.
+#[test]
+fn a_signal_may_come_before_somebody_else_takes_the_lock() {
+    let waits = vec![Act::Lock(0), Act::Wait(0, 0), Act::Unlock(0)];
+    let takes = vec![Act::Lock(0), Act::Unlock(0)];
+    let keeps = vec![Act::Lock(0)];
+    let signals = vec![Act::Signal(0)];
+    for other in [takes, keeps] {
+        let bodies = [&waits, &other, &signals];
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut toy = joined(order.map(|body| bodies[body].clone()).to_vec());
+            let (expected, _) = brute_force(&mut toy, 1_000_000).expect("it is small");
+            let (found, _) = explore(&mut toy, &mut Exhaustive::new(0, 1));
+            let found: BTreeSet<_> = found.into_keys().map(|(end, _)| end).collect();
+            assert_eq!(found, expected.into_keys().collect(), "{order:?} of {other:?}");
+        }
+    }
+}
+
 /// How many runs exhaustive search makes, and how many of them are classes.
 fn starts(mut toy: Toy) -> (u64, u64) {
     let (_, summary) = explore(&mut toy, &mut Exhaustive::new(0, 1));

@@ -16,9 +16,9 @@
 //! that the run did, not only what came before the race: it is asked again at the end of each run.
 
 use rustc_hash::FxHashSet;
-use unravel_trace::{Op, SiteId};
+use unravel_trace::{Op, Role, SiteId};
 
-use super::footprint::LockRole;
+use super::footprint::{Access, LockRole};
 use super::guide::Guide;
 use super::order::{Entry, Order, Walk};
 use super::threads::ThreadSet;
@@ -137,7 +137,11 @@ impl Races {
                 && order.step(step).thread != thread
                 && !order.known_at(step, since);
             let was_waiting = since <= step;
-            if may_hinder && (!was_waiting || nodes[step as usize].enabled.contains(thread)) {
+            let could = || {
+                nodes[step as usize].enabled.contains(thread)
+                    || may_be_woken_without(order, step, since)
+            };
+            if may_hinder && (!was_waiting || could()) {
                 let until = order.len() as u32;
                 self.reverse(
                     order,
@@ -250,6 +254,7 @@ impl Races {
             }
             // It could not go on there. What let it go on is the earlier step, or needs it, or neither.
             let needed = waiting.hindered.is_some_and(|by| order.before(at, by));
+            let needed = needed && !may_be_woken_without(order, at, waiting.since);
             return if needed { Possible::No } else { Possible::Perhaps };
         }
         if !matches!(step.op, Op::Acquire | Op::AcquireShared | Op::Join) {
@@ -397,4 +402,20 @@ fn joined(order: &Order, join: u32) -> Option<u32> {
     let thread = order.accesses(join).iter().find_map(|access| access.touch.thread())?;
     let last = order.last_of(thread).checked_sub(1)?;
     (order.step(last).op == Op::Exit).then_some(last)
+}
+
+/// Whether a thread that waited on a condition from here on was signalled, perhaps, by a step that does not need step `at`. It needs
+/// two things, the signal and the mutex, and neither needs the other: that it could not go on when somebody took the mutex
+/// may be because the signal happened to come later.
+fn may_be_woken_without(order: &Order, at: u32, since: u32) -> bool {
+    let Some(wait) = since.checked_sub(1) else { return false };
+    let waits = |access: &&Access| access.touch.role == Role::Wait;
+    let Some(waits) = order.accesses(wait).iter().find(waits) else { return false };
+    let mut found = false;
+    order.earlier(&waits.touch, u32::MAX, |entry, _| {
+        let is_signal = entry.step >= since && order.step(entry.step).op == Op::Signal;
+        found |= is_signal && !order.before(at, entry.step);
+        Walk::Past
+    });
+    found
 }
