@@ -408,6 +408,10 @@ fn joined(order: &Order, join: u32) -> Option<u32> {
 /// two things, the signal and the mutex, and neither needs the other: that it could not go on when somebody took the mutex
 /// may be because the signal happened to come later.
 fn may_be_woken_without(order: &Order, at: u32, since: u32) -> bool {
+    if !order.accesses(at).iter().any(|access| access.role.acquires()) {
+        // Before whoever gives the mutex back means before whoever took it.
+        return false;
+    }
     let Some(wait) = since.checked_sub(1) else { return false };
     let waits = |access: &&Access| access.touch.role == Role::Wait;
     let Some(waits) = order.accesses(wait).iter().find(waits) else { return false };
