@@ -114,6 +114,34 @@ fn a_wait_that_nobody_ends_is_a_livelock() {
     assert!(explored.complete && explored.failures == 1, "{explored:?}");
 }
 
+/// Who was woken and waits again in the state in which it waited before does not go round a busy wait: the signal is spent.
+#[test]
+fn who_waits_again_may_take_the_next_signal_too() {
+    let patient =
+        "pthread_mutex_lock(&m); sem_post(&here); while (!done) pthread_cond_wait(&c, &m);";
+    let once = "pthread_mutex_lock(&m); sem_post(&here); pthread_cond_wait(&c, &m);";
+    let source = format!(
+        "#include <pthread.h>\n#include <semaphore.h>\n\
+         static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+         static pthread_cond_t c = PTHREAD_COND_INITIALIZER;\nstatic sem_t here;\nstatic int done;\n\
+         static void *patient(void *a) {{ {patient} pthread_mutex_unlock(&m); return a; }}\n\
+         static void *once(void *a) {{ {once} pthread_mutex_unlock(&m); return a; }}\n\
+         int main(void) {{ pthread_t p, o; sem_init(&here, 0, 0);\n\
+         pthread_create(&p, 0, patient, 0); pthread_create(&o, 0, once, 0);\n\
+         sem_wait(&here); sem_wait(&here); pthread_mutex_lock(&m); pthread_mutex_unlock(&m);\n\
+         pthread_cond_signal(&c); pthread_cond_signal(&c); pthread_join(o, 0);\n\
+         pthread_mutex_lock(&m); done = 1; pthread_mutex_unlock(&m);\n\
+         pthread_cond_signal(&c); pthread_join(p, 0); return 0; }}\n"
+    );
+    let directory = directory("exhaustive-again");
+    write(&directory, "program.c", &source);
+    let explored = explore(&[directory.join("program.c")], "exhaustive");
+    assert!(explored.complete && explored.failures == 1, "{explored:?}");
+    // As many as without any notion of a wait: counted by brute force over the prefixes of all classes.
+    let explored = explore(&[corpus("explained/nested_wait/fixed.cpp")], "exhaustive");
+    assert!(explored.complete && explored.classes == 936, "{explored:?}");
+}
+
 #[test]
 fn what_an_event_did_counts() {
     let globals = "#include <stdatomic.h>\natomic_int x; pthread_barrier_t b;";

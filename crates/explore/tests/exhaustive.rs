@@ -102,6 +102,74 @@ fn locks_in_opposite_orders_deadlock_in_one_class() {
     assert_eq!((deadlocks, summary.classes), (1, 3));
 }
 
+/// Threads around a table: each takes the locks at its sides, the one with the smaller number first.
+fn around_a_table(number: usize) -> Toy {
+    let eats = |i: usize| {
+        let (one, other) = (i.min((i + 1) % number), i.max((i + 1) % number));
+        vec![Act::Lock(one), Act::Lock(other), Act::Unlock(other), Act::Unlock(one)]
+    };
+    joined((0..number).map(eats).collect())
+}
+
+#[test]
+fn neighbours_at_a_table_come_in_every_order_but_in_circles() {
+    for n in 3..6 {
+        assert_eq!(classes(around_a_table(n)), (1 << n) - 2, "{n} threads");
+    }
+}
+
+/// A resource for one of two, of which the other is stuck at the end: whoever has it, all orders of the accesses are there.
+#[test]
+fn whoever_has_the_only_permit_every_order_is_shown() {
+    let updates = vec![Act::Update(0), Act::Read(0)];
+    let reads_first = vec![Act::Read(0), Act::Down(0)];
+    let writes_after = vec![Act::Down(0), Act::Write(0, 2)];
+    let mut toy = joined(vec![updates, reads_first, writes_after]);
+    let (expected, _) = brute_force(&mut toy, 1_000_000).expect("it is small");
+    let (found, _) = explore(&mut toy, &mut Exhaustive::new(0, 1));
+    let found: BTreeSet<_> = found.into_keys().map(|(end, _)| end).collect();
+    assert_eq!(found, expected.into_keys().collect());
+}
+
+/// Who waits on a condition needs the signal and the lock, and neither needs the other.
+#[test]
+fn a_signal_may_come_before_somebody_else_takes_the_lock() {
+    let waits = vec![Act::Lock(0), Act::Wait(0, 0), Act::Unlock(0)];
+    let takes = vec![Act::Lock(0), Act::Unlock(0)];
+    let keeps = vec![Act::Lock(0)];
+    let signals = vec![Act::Signal(0)];
+    for other in [takes, keeps] {
+        let bodies = [&waits, &other, &signals];
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut toy = joined(order.map(|body| bodies[body].clone()).to_vec());
+            let (expected, _) = brute_force(&mut toy, 1_000_000).expect("it is small");
+            let (found, _) = explore(&mut toy, &mut Exhaustive::new(0, 1));
+            let found: BTreeSet<_> = found.into_keys().map(|(end, _)| end).collect();
+            assert_eq!(found, expected.into_keys().collect(), "{order:?} of {other:?}");
+        }
+    }
+}
+
+/// How many runs exhaustive search makes, and how many of them are classes.
+fn starts(mut toy: Toy) -> (u64, u64) {
+    let (_, summary) = explore(&mut toy, &mut Exhaustive::new(0, 1));
+    (summary.schedules, summary.classes)
+}
+
+#[test]
+fn nearly_every_run_is_a_class() {
+    for n in 1..6 {
+        let apart = (0..n).map(|cell| writes(3, move |_| cell)).collect();
+        assert_eq!(starts(joined(apart)), (1, 1), "{n} threads that share nothing");
+        let (runs, classes) = starts(joined(vec![writes(1, |_| 0); n]));
+        assert!(4 * runs <= 5 * classes, "{n} writes: {runs} for {classes} classes");
+        let (runs, classes) = starts(joined(vec![section(0); n]));
+        assert!(4 * runs <= 5 * classes, "{n} sections: {runs} for {classes} classes");
+        let (runs, classes) = starts(around_a_table(n.max(3)));
+        assert!(runs <= 4 * classes, "{n} threads around a table: {runs} for {classes} classes");
+    }
+}
+
 #[test]
 fn a_failure_does_not_hide_what_the_others_may_do() {
     // The first thread fails at once unless the second is faster; the third fails in any case.
@@ -152,6 +220,14 @@ fn body(rng: &mut Rng, acts: u32, timed: bool) -> Vec<Act> {
             6 => body.push(Act::Expect(cell, value)),
             7 => body.push(Act::Atomic(vec![Act::Read(cell), Act::Write(1 - cell, value)])),
             8 => body.push(Act::Atomic(vec![Act::Update(cell)])),
+            9 if rng.below(2) == 0 => {
+                // One lock inside of the other.
+                body.extend([Act::Lock(lock), Act::Lock(1 - lock)]);
+                if rng.below(2) == 0 {
+                    body.push(Act::Write(cell, value));
+                }
+                body.extend([Act::Unlock(1 - lock), Act::Unlock(lock)]);
+            }
             9 | 10 => {
                 body.push(Act::Lock(lock));
                 if rng.below(2) == 0 {

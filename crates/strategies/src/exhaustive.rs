@@ -24,6 +24,7 @@
 //! done by then, and the others go on to be explored without it.
 
 mod footprint;
+mod guide;
 mod lanes;
 mod order;
 mod races;
@@ -38,6 +39,7 @@ use unravel_trace::{BlindSpot, FailureKind, LeftOut, Method, Op, Outcome, Run, S
 use crate::BlindSpots;
 use crate::budgets::LONGEST;
 use crate::systematic::{Count, Counted, Systematic};
+use guide::Guide;
 use lanes::Lanes;
 use order::{Order, Step};
 use races::Races;
@@ -56,6 +58,8 @@ pub struct Exhaustive {
     races: Races,
     lanes: Lanes,
     underway: Underway,
+    /// How the present run goes on where it is new.
+    guide: Guide,
     /// Why the search stopped the present run.
     stopped: Option<Stop>,
     /// Who could go on when the scheduler was last asked in a new state, and who slept if nobody else could.
@@ -102,6 +106,7 @@ impl Exhaustive {
             races: Races::default(),
             lanes: Lanes::new(lane, lanes),
             underway: Underway::default(),
+            guide: Guide::default(),
             stopped: None,
             enabled: ThreadSet::default(),
             asleep: Vec::new(),
@@ -177,10 +182,9 @@ impl Exhaustive {
     fn was_stopped(&mut self, why: Stop) -> Counted {
         match why {
             Stop::Asleep => {
-                // A failure ended its thread, perhaps with a lock that others wait for.
-                if self.asleep.iter().any(|sleeper| sleeper.footprint.ends) {
-                    self.reverse_blocked(self.enabled);
-                }
+                // Who is blocked might have woken somebody who sleeps, had it come before who has what it waits for; also
+                // a failure may have ended its thread with a lock that others wait for.
+                self.reverse_blocked(self.enabled);
                 Counted::Redundant
             }
             Stop::Vain => Counted::Redundant,
@@ -232,7 +236,10 @@ impl Systematic for Exhaustive {
         };
         self.runs_on = false;
         self.resigns = ThreadSet::default();
+        self.races.reverse_covered(&self.order, &mut self.nodes);
         self.ended = was_too_long || !backtrack(&mut self.nodes, &mut self.order);
+        self.races.forget(self.order.len());
+        self.guide = self.nodes.last_mut().map_or_else(Guide::default, Node::take_guide);
         self.count.add(run, counted)
     }
 

@@ -31,6 +31,10 @@ pub enum Operand {
     /// gets one ([`Op::Acquire`]) or, once the event is
     /// executed, was created.
     Thread(ThreadId),
+    /// A lock that only one can have at a time, waited for however long that takes ([`Op::Acquire`]).
+    Alone,
+    /// The thread that is joined, however long that takes ([`Op::Join`]).
+    End(ThreadId),
     /// An operation on what is behind a descriptor, which others may look at together with more of them (`poll`).
     Watched,
     /// A library function may write the program's memory here, unseen.
@@ -75,7 +79,7 @@ impl Pending {
     #[inline]
     pub fn thread(&self) -> Option<ThreadId> {
         match self.operand {
-            Operand::Thread(thread) => Some(thread),
+            Operand::Thread(thread) | Operand::End(thread) => Some(thread),
             _ => None,
         }
     }

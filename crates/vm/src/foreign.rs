@@ -62,7 +62,7 @@ unsafe extern "C" fn unravel_thread_join(
     let was_native = guard::pause_native();
     let site = machine.current_site();
     let flow = match detach {
-        0 => threads::join(&mut machine, handle, value as u64, site, false),
+        0 => threads::join(&mut machine, handle, value as u64, site, threads::Patience::Endless),
         _ => threads::detach(&mut machine, handle),
     };
     if let Flow::Return(number) = flow {

@@ -91,6 +91,14 @@ impl Machine {
         self.wait_for_turn(pending, Need::Nothing);
     }
 
+    /// The point before a thread is joined; what is patient goes on only once that thread has ended.
+    pub fn join_point(&mut self, thread: ThreadId, is_patient: bool, site: SiteId) {
+        let need = Need::Ended(thread);
+        let operand = if is_patient { Operand::End(thread) } else { Operand::Thread(thread) };
+        let pending = self.pending(Op::Join, 0, 0, site, need);
+        self.wait_for_turn(Pending { operand, ..pending }, need);
+    }
+
     /// The point before a condition wait that releases `mutex`.
     pub fn wait_point(&mut self, address: u64, bytes: u32, mutex: u64, site: SiteId) {
         let pending = self.pending(Op::Wait, address, bytes, site, Need::Nothing);
@@ -103,6 +111,7 @@ impl Machine {
         let operand = match (op, need) {
             (_, Need::Wake { mutex, .. }) => Operand::Mutex(mutex),
             (_, Need::Ended(thread)) => Operand::Thread(thread),
+            (Op::Acquire, Need::Mutex(_)) if !self.threads[self.current].timed => Operand::Alone,
             (Op::Exit | Op::Start, _) => Operand::Thread(ThreadId(self.current as u32)),
             (Op::Update, _) => self.blind_update(site),
             _ => Operand::None,

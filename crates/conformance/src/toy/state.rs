@@ -114,7 +114,8 @@ impl<'a> State<'a> {
         }
         match act {
             Act::Atomic(_) => plain(Op::Fence, 0, 0),
-            Act::Lock(lock) | Act::TryLock(lock, _) => plain(Op::Acquire, at(LOCKS, *lock), 40),
+            Act::Lock(lock) => event(Op::Acquire, at(LOCKS, *lock), 40, Operand::Alone),
+            Act::TryLock(lock, _) => plain(Op::Acquire, at(LOCKS, *lock), 40),
             Act::LockShared(lock) => plain(Op::AcquireShared, at(LOCKS, *lock), 40),
             Act::Unlock(lock) => plain(Op::Release, at(LOCKS, *lock), 40),
             Act::Wait(condition, lock) | Act::TimedWait(condition, lock) => {
@@ -129,7 +130,7 @@ impl<'a> State<'a> {
             Act::Fork(_) => plain(Op::Fork, 0, 0),
             Act::Join(other) => {
                 let other = ThreadId(self.threads[*other].id.unwrap_or(u32::MAX));
-                event(Op::Join, 0, 0, Operand::Thread(other))
+                event(Op::Join, 0, 0, Operand::End(other))
             }
             Act::Print(_) => plain(Op::External, 0, 0),
             other => unreachable!("{other:?} is no event"),

@@ -6,7 +6,7 @@
 //!
 //! Dependence as Source-DPOR needs it: one pair too many costs runs, one too few would cost classes.
 
-use unravel_trace::{Op, Pending, Role, Touch, touches};
+use unravel_trace::{Op, Operand, Pending, Role, Touch, touches};
 
 /// A part of memory that a step touches, and what that means for a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -18,21 +18,28 @@ pub(super) struct Access {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LockRole {
     Acquires,
+    /// The same, of a lock that has room for one, and however long that takes.
+    Takes,
     Releases,
     /// At a barrier.
     Arrives,
     Leaves,
+    /// Waits for the end of a thread, however long that takes.
+    Joins,
     Other,
 }
 
 /// The accesses of an event.
 pub(super) fn accesses(event: &Pending) -> impl Iterator<Item = Access> + use<> {
-    touches(event).map(|touch| {
+    let operand = event.operand;
+    touches(event).map(move |touch| {
         let role = match touch.role {
+            Role::Acquire if operand == Operand::Alone => LockRole::Takes,
             Role::Acquire | Role::AcquireShared => LockRole::Acquires,
             Role::Release => LockRole::Releases,
             Role::Arrive(_) => LockRole::Arrives,
             Role::Leave(_) => LockRole::Leaves,
+            Role::Life if matches!(operand, Operand::End(_)) => LockRole::Joins,
             _ => LockRole::Other,
         };
         Access { touch, role }
@@ -52,6 +59,13 @@ pub(super) struct Footprint {
     pub everything: bool,
     /// The run ended in it, before other threads could go on.
     pub ends: bool,
+}
+
+impl LockRole {
+    /// Whether it takes a lock.
+    pub fn acquires(self) -> bool {
+        matches!(self, LockRole::Acquires | LockRole::Takes)
+    }
 }
 
 impl Footprint {

@@ -249,14 +249,18 @@ impl Order {
 fn is_in_turn(before: Option<&Entry>, role: LockRole, thread: u32, steps: &[Step]) -> bool {
     match (before, role) {
         (None, _) => role != LockRole::Other,
-        (Some(before), LockRole::Acquires) => before.in_turn && before.role == LockRole::Releases,
+        (Some(before), LockRole::Acquires | LockRole::Takes) => {
+            before.in_turn && before.role == LockRole::Releases
+        }
         (Some(before), LockRole::Releases) => {
             before.in_turn
-                && before.role == LockRole::Acquires
+                && before.role.acquires()
                 // Within one step it is the same thread.
                 && steps.get(before.step as usize).is_none_or(|step| step.thread == thread)
         }
-        (Some(_), LockRole::Arrives | LockRole::Leaves | LockRole::Other) => false,
+        (Some(_), LockRole::Arrives | LockRole::Leaves | LockRole::Joins | LockRole::Other) => {
+            false
+        }
     }
 }
 

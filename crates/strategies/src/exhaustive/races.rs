@@ -7,15 +7,20 @@
 //! A step that may have to wait, for a lock or a join, does not race with the step that lets it go on: it cannot come
 //! before it. It may race with what is before that one, the step that took the lock. Whether a thread that is at such a
 //! step could execute it is known from what was offered. No join without a timeout comes before anything that the joined
-//! thread's end needs, and nobody leaves a barrier before all have come. Of a thread that came later it is guessed with care: if it may
-//! have been possible, both are taken for races. What is superfluous here costs runs that end early, what is missing
-//! would cost classes.
+//! thread's end needs, nobody takes a mutex that somebody has, and nobody leaves a barrier before all have come. Of a
+//! thread that came later it is guessed with care: if it may have been possible, both are taken for races. What is
+//! superfluous here costs runs that end early, what is missing would cost classes.
+//!
+//! Two things are Optimal-DPOR's (the same paper): the steps that turn a race round are followed (`guide.rs`), and what begins
+//! so is not explored if it was after the step of another thread that has nothing to do with it. The latter needs all
+//! that the run did, not only what came before the race: it is asked again at the end of each run.
 
 use rustc_hash::FxHashSet;
-use unravel_trace::{Op, SiteId};
+use unravel_trace::{Op, Role, SiteId};
 
-use super::footprint::LockRole;
-use super::order::{Entry, Order, Step, Walk};
+use super::footprint::{Access, LockRole};
+use super::guide::Guide;
+use super::order::{Entry, Order, Walk};
 use super::threads::ThreadSet;
 use super::tree::Node;
 
@@ -25,14 +30,32 @@ pub(super) struct Races {
     exclusive: FxHashSet<(u64, SiteId)>,
     found: Vec<Found>,
     firsts: Vec<u32>,
-    /// Where threads are joined without a timeout: seen when one waited.
-    patient: FxHashSet<SiteId>,
+    /// Races whose other order was explored after somebody else's step, as far as the steps up to the later one say.
+    covered: Vec<(u32, u32)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Found {
     step: u32,
     sure: bool,
+}
+
+/// What is to come before a step: what follows that up to `until` and does not happen after it, and then a step of a thread.
+#[derive(Clone, Copy, Debug)]
+struct Race {
+    earlier: u32,
+    until: u32,
+    thread: u32,
+    step: Later,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Later {
+    Step(u32),
+    /// It came to nothing, and is part of no run.
+    Vain(u32),
+    /// It was never executed.
+    Blocked,
 }
 
 /// Whether a step could have been executed before an earlier one.
@@ -63,11 +86,12 @@ impl Races {
         let waiting =
             Waiting { since: step.since, hindered: (step.since..last).rev().find(hindered) };
         self.note_exclusive(order, nodes, last);
-        self.note_patient(nodes, step, &waiting);
         self.find(order, nodes, last, &waiting);
         for index in 0..self.found.len() {
             let Found { step, .. } = self.found[index];
-            self.reverse(order, nodes, step, last, Some(last));
+            let thread = order.step(last).thread;
+            let race = Race { earlier: step, until: last, thread, step: Later::Step(last) };
+            self.reverse(order, nodes, race);
         }
     }
 
@@ -94,7 +118,12 @@ impl Races {
         order.globals().iter().for_each(|at| add(*at));
         found.sort_unstable_by(|a, b| b.cmp(a));
         for earlier in found {
-            self.reverse(order, nodes, earlier, last, Some(last));
+            let thread = order.step(last).thread;
+            self.reverse(
+                order,
+                nodes,
+                Race { earlier, until: last, thread, step: Later::Vain(last) },
+            );
         }
     }
 
@@ -108,8 +137,17 @@ impl Races {
                 && order.step(step).thread != thread
                 && !order.known_at(step, since);
             let was_waiting = since <= step;
-            if may_hinder && (!was_waiting || nodes[step as usize].enabled.contains(thread)) {
-                self.reverse_of(order, nodes, step, order.len() as u32, thread, None);
+            let could = || {
+                nodes[step as usize].enabled.contains(thread)
+                    || may_be_woken_without(order, step, since)
+            };
+            if may_hinder && (!was_waiting || could()) {
+                let until = order.len() as u32;
+                self.reverse(
+                    order,
+                    nodes,
+                    Race { earlier: step, until, thread, step: Later::Blocked },
+                );
             }
         }
     }
@@ -120,23 +158,14 @@ impl Races {
         if step.op != Op::Acquire || step.since == 0 || !nodes[step.since as usize].blocked {
             return;
         }
-        for access in order.accesses(last).iter().filter(|a| a.role == LockRole::Acquires) {
+        for access in order.accesses(last).iter().filter(|a| a.role.acquires()) {
             let mut first = true;
             order.earlier(&access.touch, step.since, |entry, _| {
-                if std::mem::take(&mut first) && entry.in_turn && entry.role == LockRole::Acquires {
+                if std::mem::take(&mut first) && entry.in_turn && entry.role.acquires() {
                     self.exclusive.insert((access.touch.address, step.site));
                 }
                 Walk::Usual
             });
-        }
-    }
-
-    /// Remembers where a thread is joined without a timeout.
-    fn note_patient(&mut self, nodes: &[Node], step: &Step, waiting: &Waiting) {
-        let waited = waiting.hindered.map(|at| &nodes[at as usize]);
-        let has_time = |node: &Node| node.timed.with(node.by_time).contains(step.thread);
-        if step.op == Op::Join && waited.is_some_and(|node| !has_time(node)) {
-            self.patient.insert(step.site);
         }
     }
 
@@ -161,13 +190,18 @@ impl Races {
             (0..last).rev().filter(|at| is_other(*at)).for_each(|at| note(at, status(at, None)));
         } else {
             for access in order.accesses(last) {
-                order.earlier(&access.touch, last, |entry, _| {
+                order.earlier(&access.touch, last, |entry, before| {
                     if !is_other(entry.step) {
                         return Walk::Usual;
                     }
                     // Nobody leaves a barrier before all have come.
                     let leaves = access.role == LockRole::Leaves && entry.role == LockRole::Arrives;
-                    let possible = match leaves {
+                    // Nor takes a lock that somebody has: whoever gave it back in turn had taken it.
+                    let is_taken = access.role == LockRole::Takes
+                        && entry.in_turn
+                        && entry.role == LockRole::Releases
+                        && before.is_some();
+                    let possible = match leaves || is_taken {
                         true => Possible::No,
                         false => status(entry.step, Some((entry, access.touch.address))),
                     };
@@ -208,8 +242,9 @@ impl Races {
         let step = order.step(last);
         if step.op == Op::Join {
             // Nobody is joined before its end, nor, by one who waits without a timeout, before what that needs.
+            let is_patient = || order.accesses(last).iter().any(|a| a.role == LockRole::Joins);
             let needs = || joined(order, last).is_some_and(|end| order.before(at, end));
-            if order.step(at).op == Op::Exit || self.patient.contains(&step.site) && needs() {
+            if order.step(at).op == Op::Exit || is_patient() && needs() {
                 return Possible::No;
             }
         }
@@ -219,6 +254,7 @@ impl Races {
             }
             // It could not go on there. What let it go on is the earlier step, or needs it, or neither.
             let needed = waiting.hindered.is_some_and(|by| order.before(at, by));
+            let needed = needed && !may_be_woken_without(order, at, waiting.since);
             return if needed { Possible::No } else { Possible::Perhaps };
         }
         if !matches!(step.op, Op::Acquire | Op::AcquireShared | Op::Join) {
@@ -236,34 +272,70 @@ impl Races {
         }
     }
 
-    fn reverse(
-        &mut self,
-        order: &Order,
-        nodes: &mut [Node],
-        earlier: u32,
-        until: u32,
-        step: Option<u32>,
-    ) {
-        let thread = order.step(until).thread;
-        self.reverse_of(order, nodes, earlier, until, thread, step);
+    /// Has a thread explored at the earlier step that begins what follows there without it.
+    fn reverse(&mut self, order: &Order, nodes: &mut [Node], race: Race) {
+        let Race { earlier, until, thread, step } = race;
+        let last = match step {
+            Later::Step(last) | Later::Vain(last) => Some(last),
+            Later::Blocked => None,
+        };
+        let initials = self.initials(order, (earlier, until), thread, last);
+        let node = &mut nodes[earlier as usize];
+        // Who waits in vain there can only have come in the end, and could not have.
+        let initials = initials.without(node.vain);
+        if initials.is_empty() || initials.meets(node.backtrack.with(node.asleep)) {
+            return;
+        }
+        match step {
+            Later::Step(last) if is_covered(order, node, (earlier, until), last) => {
+                self.covered.push((earlier, last));
+            }
+            _ => explore(order, node, (earlier, until), thread, initials),
+        }
     }
 
-    /// Has a thread explored at `earlier` that begins what follows there without that step: the steps up to `until`
-    /// that do not happen after it, and then one of `thread`. That one is `step`, unless it was never executed.
-    fn reverse_of(
+    /// Turns round what did not have to be turned round as long as only the steps up to the race were known, if what the
+    /// run did after it says otherwise. Asked at the end of each run, because each goes on in another way.
+    pub fn reverse_covered(&mut self, order: &Order, nodes: &mut [Node]) {
+        let mut covered = std::mem::take(&mut self.covered);
+        covered.retain(|(earlier, last)| {
+            let (earlier, last, all) = (*earlier, *last, order.len() as u32);
+            let thread = order.step(last).thread;
+            let node = &mut nodes[earlier as usize];
+            let explored = node.backtrack.with(node.asleep);
+            let initials = self.initials(order, (earlier, last), thread, Some(last));
+            let initials = initials.without(node.vain);
+            if initials.is_empty() || initials.meets(explored) {
+                return false;
+            }
+            let with_rest = self.initials(order, (earlier, all), thread, Some(last));
+            let is_explored = with_rest.without(node.vain).meets(explored);
+            if is_explored || is_covered(order, node, (earlier, all), last) {
+                return true;
+            }
+            explore(order, node, (earlier, all), thread, initials);
+            false
+        });
+        self.covered = covered;
+    }
+
+    /// The steps from this one on are no more.
+    pub fn forget(&mut self, len: usize) {
+        self.covered.retain(|(_, last)| (*last as usize) < len);
+    }
+
+    /// Who can begin what follows without `earlier`.
+    fn initials(
         &mut self,
         order: &Order,
-        nodes: &mut [Node],
-        earlier: u32,
-        until: u32,
+        span: (u32, u32),
         thread: u32,
         step: Option<u32>,
-    ) {
+    ) -> ThreadSet {
         let mut seen = ThreadSet::default();
         let mut initials = ThreadSet::default();
         self.firsts.clear();
-        let rest = (earlier + 1..until).filter(|at| !order.before(earlier, *at));
-        for at in rest {
+        for at in rest(order, span) {
             let thread = order.step(at).thread;
             if !seen.contains(thread) {
                 seen.insert(thread);
@@ -282,18 +354,46 @@ impl Races {
                 initials.insert(thread);
             }
         }
-        let node = &mut nodes[earlier as usize];
-        // Who waits in vain there can only have come in the end, and could not have.
-        let initials = initials.without(node.vain);
-        if initials.is_empty() || initials.meets(node.backtrack.with(node.asleep)) {
-            return;
+        initials
+    }
+}
+
+/// What follows a step, up to another, and does not happen after it.
+fn rest(order: &Order, (earlier, until): (u32, u32)) -> impl Iterator<Item = u32> + use<'_> {
+    (earlier + 1..until).filter(move |at| !order.before(earlier, *at))
+}
+
+/// Whether somebody explored before at the earlier step has nothing to do with what follows without it (a *weak initial*): then
+/// all that begins so was explored after that thread's step, unless what comes later has to do with it.
+///
+/// Who sleeps there because it was explored further up does not count. What begins so and then meets its step is found
+/// below that one, and asked for further up, where it is no news: it begins with what led here. Wakeup trees would have
+/// kept it as a branch.
+fn is_covered(order: &Order, node: &Node, span: (u32, u32), last: u32) -> bool {
+    node.explored().iter().any(|sleeper| {
+        let is_apart = |at: u32| {
+            let step = order.step(at);
+            step.thread != sleeper.thread
+                && !sleeper.footprint.depends_on(order.accesses(at), step.everything)
+        };
+        !sleeper.footprint.ends
+            && !node.vain.contains(sleeper.thread)
+            && is_apart(last)
+            && rest(order, span).all(is_apart)
+    })
+}
+
+/// Has one of `initials` explored where `earlier` was chosen, and what follows after it.
+fn explore(order: &Order, node: &mut Node, span: (u32, u32), thread: u32, initials: ThreadSet) {
+    let able = initials.without(initials.without(node.enabled));
+    let chosen = if able.contains(thread) { Some(thread) } else { able.first() };
+    match chosen {
+        Some(chosen) => {
+            let threads = rest(order, span).map(|at| order.step(at).thread).chain([thread]);
+            node.guides.push((chosen, Guide::beginning_with(chosen, threads)));
+            node.backtrack.insert(chosen);
         }
-        let able = initials.without(initials.without(node.enabled));
-        let chosen = if able.contains(thread) { Some(thread) } else { able.first() };
-        match chosen {
-            Some(chosen) => node.backtrack.insert(chosen),
-            None => node.backtrack = node.backtrack.with(node.enabled),
-        }
+        None => node.backtrack = node.backtrack.with(node.enabled),
     }
 }
 
@@ -302,4 +402,24 @@ fn joined(order: &Order, join: u32) -> Option<u32> {
     let thread = order.accesses(join).iter().find_map(|access| access.touch.thread())?;
     let last = order.last_of(thread).checked_sub(1)?;
     (order.step(last).op == Op::Exit).then_some(last)
+}
+
+/// Whether a thread that waited on a condition from here on was signalled, perhaps, by a step that does not need step `at`. It needs
+/// two things, the signal and the mutex, and neither needs the other: that it could not go on when somebody took the mutex
+/// may be because the signal happened to come later.
+fn may_be_woken_without(order: &Order, at: u32, since: u32) -> bool {
+    if !order.accesses(at).iter().any(|access| access.role.acquires()) {
+        // Before whoever gives the mutex back means before whoever took it.
+        return false;
+    }
+    let Some(wait) = since.checked_sub(1) else { return false };
+    let waits = |access: &&Access| access.touch.role == Role::Wait;
+    let Some(waits) = order.accesses(wait).iter().find(waits) else { return false };
+    let mut found = false;
+    order.earlier(&waits.touch, u32::MAX, |entry, _| {
+        let is_signal = entry.step >= since && order.step(entry.step).op == Op::Signal;
+        found |= is_signal && !order.before(at, entry.step);
+        Walk::Past
+    });
+    found
 }

@@ -205,7 +205,7 @@ impl Exhaustive {
         node.by_time = early;
         let by_time = view.enabled.iter().filter(|ready| ready.by_time);
         by_time.for_each(|ready| node.by_time.insert(ready.thread.0));
-        let Some(thread) = awake(&node, view) else {
+        let Some(thread) = self.guide.next(&node).or_else(|| awake(&node, view)) else {
             self.asleep = node.sleep;
             return self.stop(view, Stop::Asleep);
         };

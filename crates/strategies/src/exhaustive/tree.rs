@@ -4,6 +4,7 @@
 use unravel_trace::{Ready, ThreadId};
 
 use super::footprint::{Access, Footprint};
+use super::guide::Guide;
 use super::order::Order;
 use super::sleep::Sleeper;
 use super::threads::ThreadSet;
@@ -15,6 +16,8 @@ pub(super) struct Node {
     pub enabled: ThreadSet,
     /// Who must be explored here. Grows while the search is below this node.
     pub backtrack: ThreadSet,
+    /// How to go on with those of them who were not explored yet.
+    pub guides: Vec<(u32, Guide)>,
     /// Who need not be explored here: what follows was explored elsewhere, or here before.
     pub asleep: ThreadSet,
     /// The same with what their steps did.
@@ -73,6 +76,7 @@ impl Node {
             thread: 0,
             enabled,
             backtrack: ThreadSet::default(),
+            guides: Vec::new(),
             asleep,
             sleep,
             answers: Vec::new(),
@@ -94,6 +98,11 @@ impl Node {
     /// How many threads there are to choose from.
     pub fn choices(&self) -> u32 {
         self.enabled.without(self.asleep).len()
+    }
+
+    /// Those who sleep because they were explored from here.
+    pub fn explored(&self) -> &[Sleeper] {
+        &self.sleep[self.inherited..]
     }
 
     /// Whether nothing was explored from here yet.
@@ -127,6 +136,13 @@ impl Node {
             sleeper.thread != self.thread && !sleeper.footprint.depends_on(made, everything)
         };
         self.sleep.iter().filter(still).cloned().collect()
+    }
+
+    /// How to go on with the present thread, if it was chosen for a race and is new here.
+    pub fn take_guide(&mut self) -> Guide {
+        let thread = self.thread;
+        let at = self.guides.iter().position(|(chosen, _)| *chosen == thread);
+        at.map_or_else(Guide::default, |at| self.guides.swap_remove(at).1)
     }
 
     /// Turns to what is to be explored next here; false if nothing is. `made` says what the present step did.

@@ -58,7 +58,7 @@ fn create(m: &mut Machine, a: Args) -> Flow {
 /// The result of a thread is an `int` here.
 fn join(m: &mut Machine, a: Args) -> Flow {
     let child = m.find_thread(a.word(0));
-    let flow = threads::join(m, a.word(0), 0, a.site(), false);
+    let flow = threads::join(m, a.word(0), 0, a.site(), threads::Patience::Endless);
     if let (Flow::Return(0), Some(child), true) = (flow, child, a.word(1) != 0) {
         m.check_sync(a.word(1), 4, true);
         // SAFETY: checked.

@@ -133,7 +133,12 @@ pub(crate) fn wait(m: &mut Machine, address: u64, lock: u64, site: SiteId, timed
     mutex_model::take(m, lock, held);
     let thread = m.current_thread();
     let timed_out = std::mem::take(&mut thread.timed_out);
-    let by = match thread.woken_by.take() {
+    let woken_by = thread.woken_by.take();
+    // Whoever waits again is not where it was: the signal is spent, and the next one may be its own too.
+    if !timed_out {
+        m.made_progress();
+    }
+    let by = match woken_by {
         _ if timed_out => WakeCause::Timeout,
         Some(by) if by != me => WakeCause::Signal(by),
         _ => WakeCause::Spurious,

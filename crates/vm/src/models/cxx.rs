@@ -66,7 +66,7 @@ fn join(m: &mut Machine, a: Args) -> Flow {
     let joined = if handle == 0 {
         error(libc::EINVAL)
     } else {
-        threads::join(m, handle, 0, a.site(), false)
+        threads::join(m, handle, 0, a.site(), threads::Patience::Endless)
     };
     forget_handle(m, a.word(0), joined)
 }

@@ -163,12 +163,13 @@ fn wait(m: &mut Machine, a: Args, absolute: bool) -> Flow {
     }
     record(m, a.site(), "futex wait");
     let thread = m.current_thread();
-    thread.woken_by = None;
-    if std::mem::take(&mut thread.timed_out) {
-        fail_with_errno(libc::ETIMEDOUT)
-    } else {
-        Flow::Return(0)
+    // As after a condition wait.
+    let was_woken = thread.woken_by.take().is_some();
+    let timed_out = std::mem::take(&mut thread.timed_out);
+    if was_woken {
+        m.made_progress();
     }
+    if timed_out { fail_with_errno(libc::ETIMEDOUT) } else { Flow::Return(0) }
 }
 
 /// `futex(address, FUTEX_WAKE, count)`: wakes those who have waited longest.

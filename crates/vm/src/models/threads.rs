@@ -12,7 +12,7 @@ use crate::thread::Need;
 
 pub(crate) const MODELS: Family = &[
     ("pthread_create", create),
-    ("pthread_join", |m, a| join(m, a.word(0), a.word(1), a.site(), false)),
+    ("pthread_join", |m, a| join(m, a.word(0), a.word(1), a.site(), Patience::Endless)),
     ("pthread_timedjoin_np", |m, a| timed_join(m, a, a.word(2))),
     ("pthread_clockjoin_np", |m, a| timed_join(m, a, a.word(3))),
     ("pthread_tryjoin_np", try_join),
@@ -255,7 +255,17 @@ fn timed_join(m: &mut Machine, a: Args, time: u64) -> Flow {
     if !m.set_deadline(time) {
         return error(libc::EINVAL);
     }
-    join(m, a.word(0), a.word(1), a.site(), true)
+    join(m, a.word(0), a.word(1), a.site(), Patience::Limited)
+}
+
+/// How long a thread waits for another to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Patience {
+    Endless,
+    /// Until a deadline.
+    Limited,
+    /// It has ended.
+    None,
 }
 
 pub(crate) fn join(
@@ -263,7 +273,7 @@ pub(crate) fn join(
     handle: u64,
     result_at: u64,
     site: SiteId,
-    timed: bool,
+    patience: Patience,
 ) -> Flow {
     m.test_cancel();
     let Some(child) = m.find_thread(handle) else {
@@ -281,9 +291,9 @@ pub(crate) fn join(
     if m.threads[child].detached {
         return error(libc::EINVAL);
     }
-    m.current_thread().timed = timed;
+    m.current_thread().timed = patience == Patience::Limited;
     m.current_thread().timed_out = false;
-    m.point(Op::Join, 0, 0, site, Need::Ended(ThreadId(child as u32)));
+    m.join_point(ThreadId(child as u32), patience == Patience::Endless, site);
     m.test_cancel();
     if std::mem::take(&mut m.current_thread().timed_out) {
         return error(libc::ETIMEDOUT);
@@ -307,7 +317,7 @@ fn try_join(m: &mut Machine, a: Args) -> Flow {
             m.yield_point(a.site());
             error(libc::EBUSY)
         }
-        _ => join(m, a.word(0), a.word(1), a.site(), false),
+        _ => join(m, a.word(0), a.word(1), a.site(), Patience::None),
     }
 }
 
