@@ -154,7 +154,7 @@ fn known_bugs_are_put_aside_and_named() {
 fn nothing_found_says_what_was_explored_and_how_to_look_further() {
     let directory = directory("explain-nothing");
     let fixed = corpus("atomicity/bank/fixed.c");
-    let text = says(&directory, &["explain", &fixed, "--schedules", "300"], NOTHING);
+    let text = says(&directory, &["explain", &fixed, "--schedules", "60"], NOTHING);
     for words in ["no failure found in", "up to 3 threads", "look further with --time 5m", ".html"]
     {
         assert!(text.contains(words), "{words} is missing in:\n{text}");

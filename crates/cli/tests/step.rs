@@ -44,7 +44,9 @@ fn contains(text: &str, all: &[&str]) {
 
 /// Finds the bug of a program; the trace.
 fn find(directory: &Path, program: &str) -> String {
-    let arguments = ["find", program, "--json", "--jobs", "1", "--out", "out"];
+    // A strategy that happens to fail first in a run with more than one preemption, which there is something to step through.
+    let arguments =
+        ["find", program, "--strategy=race-directed", "--json", "--jobs", "1", "--out", "out"];
     let out = says(directory, &arguments, "", FINDING);
     let json: serde_json::Value =
         serde_json::from_str(out.lines().last().unwrap_or_default()).expect("JSON");

@@ -155,8 +155,17 @@ impl<'a> Errands<'a> {
             let prune_spins = method == Method::Exhaustive && skip_rounds;
             let learn = self.lab.can(Capability::Learn);
             let awaits = prune_spins;
-            let want =
-                Want { learn, prune_spins, skip_rounds, awaits, ..Want::only(Detail::Outcome) };
+            // Of a small program all classes are explored before a second sample looks at what it prints.
+            let output =
+                index < OUTPUTS && self.plan.exit_codes && self.lab.can(Capability::Output);
+            let want = Want {
+                learn,
+                output,
+                prune_spins,
+                skip_rounds,
+                awaits,
+                ..Want::only(Detail::Outcome)
+            };
             self.current.store(index, Ordering::Relaxed);
             let visible = &explorer.visible;
             let mut run = self.lab.run_seeing(visible, &mut *scheduler, &mut self.noticed, want);
@@ -301,13 +310,14 @@ impl<'a> Errands<'a> {
 
 /// Keeps a run that ended by itself, if it is the first of its input with its exit code.
 fn note_end(report: &mut Report, index: u64, run: &Run) {
+    let Outcome::Exited { code } = run.outcome else { return };
+    // What a run that did not come to its end has printed is a part only.
     if let Some(output) = &run.output {
         let print = fingerprint(output);
         if !report.outputs.contains(&print) {
             report.outputs.push(print);
         }
     }
-    let Outcome::Exited { code } = run.outcome else { return };
     let input = fingerprint(&run.nondet);
     if !report.exits.iter().any(|ended| ended.input == input && ended.code == code) {
         let is_wanted = code != 0 || report.exits.len() < PASSING;
