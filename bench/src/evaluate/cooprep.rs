@@ -33,8 +33,8 @@ pub fn table(lab: &Lab) -> Table {
         columns: &["program", "shared elements, paper", "accesses, paper", "events, ours, small", "ours", "failure rate, paper"],
         rows: cells.collect(),
         remarks: vec![
-            "Partial logs, their merging and attempts to replay are measured by `cargo xtask bench coop`. Not measured: the overhead of \
-             recording access vectors in native programs."
+            "Partial logs, their merging and attempts to replay are measured by `cargo xtask bench coop`. What recording \
+             access vectors costs in native programs is in [cooperative logs](cooperative.md#native-programs)."
                 .into(),
             "Deadlock has no argument: its two threads take two locks each, once, and a failing run ends there. The failing run nearest in length \
              counts, and it ends at the failure, which of BoundedBuffer and TwoStage comes early however much there is to do."
