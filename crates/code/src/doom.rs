@@ -34,6 +34,8 @@ pub struct Doom {
     functions: Vec<Vec<bool>>,
     /// The same: the fewest branches to a doomed place, [`NOWHERE`] if there is none.
     distances: Vec<Vec<u32>>,
+    /// [`Program::names_its_error`]: `abort` is an assumption.
+    abort_is_assumed: bool,
 }
 
 const NOWHERE: u32 = u32::MAX;
@@ -42,7 +44,8 @@ impl Doom {
     pub fn new(program: &Program) -> Doom {
         let places = |f: &crate::Function| vec![false; f.body.as_ref().map_or(0, |b| b.code.len())];
         let functions: Vec<Vec<bool>> = program.functions.iter().map(places).collect();
-        let mut doom = Doom { functions, distances: Vec::new() };
+        let abort_is_assumed = program.names_its_error();
+        let mut doom = Doom { functions, distances: Vec::new(), abort_is_assumed };
         // The least fixed point: what calls a doomed function is doomed in the next round.
         let mut grew = true;
         while grew {
@@ -151,7 +154,8 @@ impl Doom {
             }
             Inst::Call { function, .. } => self.is_doomed(function, 0) || next,
             Inst::CallExternal { function, .. } => {
-                FAILS.contains(&program.function(function).name.as_str()) || next
+                let name = program.function(function).name.as_str();
+                FAILS.contains(&name) && !(self.abort_is_assumed && name == "abort") || next
             }
             Inst::IndirectJump { .. }
             | Inst::Return { .. }

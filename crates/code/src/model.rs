@@ -286,6 +286,12 @@ impl Program {
         self.by_name.get(name).copied()
     }
 
+    /// Whether the program says what its error is, as those of the software verification competition do: there `abort` is how an
+    /// assumption ends a run that is of no interest, and no error.
+    pub fn names_its_error(&self) -> bool {
+        ["reach_error", "__VERIFIER_error"].iter().any(|name| self.function_named(name).is_some())
+    }
+
     pub fn call(&self, id: CallId) -> &CallSite {
         &self.calls[id.0 as usize]
     }

@@ -3,8 +3,10 @@
 use rustc_hash::FxHashMap;
 use unravel_execute::{Course, Laboratory, Shielded};
 use unravel_results::Observed;
+use unravel_strategies::{Guesses, Guessing};
 use unravel_trace::{
-    BugId, Detail, EventKind, Key, Keys, Note, Outcome, Run, Schedule, Shield, Step, Trace, Want,
+    BugId, Detail, EventKind, Key, Keys, Nondet, Note, Outcome, Run, Schedule, Shield, Step, Trace,
+    Want,
 };
 
 use crate::points::{Extents, Point, Touch, replay_points};
@@ -19,6 +21,8 @@ pub struct Execution<'s, 'a> {
     keys: Keys,
     fails_otherwise: bool,
     gives_up: bool,
+    /// What the failing run guessed ([`Guessing`]).
+    guessed: Vec<u64>,
     failing: Vec<Point>,
     positions: Positions,
     choices: Vec<u32>,
@@ -39,7 +43,7 @@ impl<'s, 'a> Execution<'s, 'a> {
     ) -> Execution<'s, 'a> {
         let bug = failing.outcome.failure().map(|f| f.id()).expect("a failing run is diagnosed");
         let mut keys = Keys::default();
-        let (_, mut points) = replay_points(lab, &failing.schedule, &mut keys, Detail::Outcome);
+        let (run, mut points) = replay_points(lab, &failing.schedule, &mut keys, Detail::Outcome);
         let mut extents = extents(&failing.trace);
         let mut sections = FxHashMap::default();
         for (point, step) in points.iter_mut().zip(steps) {
@@ -61,6 +65,7 @@ impl<'s, 'a> Execution<'s, 'a> {
             keys,
             fails_otherwise: false,
             gives_up: false,
+            guessed: run.nondet,
         }
     }
 
@@ -86,9 +91,33 @@ impl<'s, 'a> Execution<'s, 'a> {
         if ended.1.outcome == Outcome::Discarded {
             ended = self.shielded_once(shields, mode, detail, true);
         }
+        if ended.1.outcome == Outcome::Discarded {
+            ended = self.guessing_otherwise(shields, mode, detail, ended);
+        }
         if let Some(forced) = forced {
             self.lab.force(forced);
         }
+        ended
+    }
+
+    /// A run that an assumption ended, with other values for what it guessed: those of the failing run need not fit where threads
+    /// come in another order.
+    fn guessing_otherwise(
+        &mut self,
+        shields: &[Shield],
+        mode: Mode,
+        detail: Detail,
+        mut ended: (Ending, Run),
+    ) -> (Ending, Run) {
+        // Drawn alike for the same schedule, whatever was tried before: a trial that is looked at again is the same run.
+        let known = Guesses::that_passed(&self.guessed);
+        let mut guessing = Guessing::new(&known, 0);
+        let before = self.lab.guess(Nondet::List(self.guessed.clone()));
+        while let Some(nondet) = guessing.again(&ended.1) {
+            self.lab.guess(nondet);
+            ended = self.shielded_once(shields, mode, detail, true);
+        }
+        self.lab.guess(before);
         ended
     }
 

@@ -14,8 +14,8 @@ use std::time::Instant;
 use unravel_strategies::{Random, RunToBlock, YoungestFirst};
 use unravel_trace::{
     Capability, Detail, EngineError, Executor, Followed, Forced, FreeInput, Guess, Guided, Health,
-    Input, Job, Lead, Led, Observer, Outcome, Paths, Route, Run, Schedule, Scheduler, ThreadName,
-    VisibleSet, Want,
+    Input, Job, Lead, Led, Nondet, Observer, Outcome, Paths, Route, Run, Schedule, Scheduler,
+    ThreadName, VisibleSet, Want,
 };
 
 use crate::budgets::{EVENT_COST, LEARNING_RUNS, RUN_COST, WIDENING_ROUNDS};
@@ -92,6 +92,11 @@ impl<'a> Laboratory<'a> {
     /// From now on the environment deviates in these answers, whatever a scheduler says; gives those before.
     pub fn force(&mut self, forced: Vec<Forced>) -> Vec<Forced> {
         std::mem::replace(&mut self.input.forced, forced)
+    }
+
+    /// From now on nondeterministic values come from here; gives where they came from before.
+    pub fn guess(&mut self, from: Nondet) -> Nondet {
+        std::mem::replace(&mut self.input.nondet, from)
     }
 
     /// One run.

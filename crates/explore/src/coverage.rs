@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 use unravel_execute::{Class, Collector};
 use unravel_results::Covered;
-use unravel_strategies::{LockOrderCollector, Needs, Profiler, Sight, SplitCollector};
+use unravel_strategies::{Guesses, LockOrderCollector, Needs, Profiler, Sight, SplitCollector};
 use unravel_trace::{Alarm, Executed, Observer, Observes, ReadsFrom, Schedule};
 
 use crate::budgets::MOST_CLASSES;
@@ -114,7 +114,13 @@ impl Noticed {
     }
 
     /// What the run taught.
-    pub fn lesson(&mut self, index: u64, sight: Sight, schedule: &Schedule) -> Lesson {
+    pub fn lesson(
+        &mut self,
+        index: u64,
+        sight: Sight,
+        schedule: &Schedule,
+        guesses: Guesses,
+    ) -> Lesson {
         let names = &schedule.threads;
         Lesson {
             index,
@@ -126,6 +132,7 @@ impl Noticed {
             conflicts: self.teaching.conflicts.finish(),
             splits: self.teaching.splits.finish(),
             lock_orders: self.teaching.lock_orders.finish(names),
+            guesses,
         }
     }
 

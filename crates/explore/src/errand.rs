@@ -8,8 +8,8 @@ use rustc_hash::FxHasher;
 use unravel_execute::{Laboratory, Replay, clock, judge};
 use unravel_results::{Tally, Unfollowed};
 use unravel_strategies::{
-    Bounding, Counted, Deviating, Exhaustive, Knowledge, LEARNING, LONGEST, Sight, Strategy,
-    Systematic, deviations_of, is_common, is_full,
+    Bounding, Counted, Deviating, Exhaustive, Guesses, Guessing, Knowledge, LEARNING, LONGEST,
+    Sight, Strategy, Systematic, deviations_of, is_common, is_full,
 };
 use unravel_trace::{
     BugId, Capability, Detail, Executor, FailureKind, Input, LeftOut, Method, Nondet, Note,
@@ -107,10 +107,6 @@ impl<'a> Errands<'a> {
             let full = sight == Sight::Everything;
             let teaches = is_common(index);
             let strategy: Strategy = self.plan.strategy;
-            let mut scheduler = self.deviating(
-                index,
-                strategy.scheduler(self.plan.seed, index, &self.knowledge, sight),
-            );
             let visible = match sight {
                 Sight::Everything => &self.all,
                 Sight::Shared => &self.knowledge.visible,
@@ -123,14 +119,30 @@ impl<'a> Errands<'a> {
                 full && index < OUTPUTS && self.plan.exit_codes && self.lab.can(Capability::Output);
             let skip_rounds = self.lab.can(Capability::PruneSpins);
             let want = Want { learn, output, skip_rounds, ..Want::only(Detail::Outcome) };
-            self.noticed.begin(if teaches { Purpose::Lesson } else { Purpose::Coverage });
             self.current.store(index, Ordering::Relaxed);
-            let by = &mut *scheduler;
-            let run = match other_input(self.lab.input(), index) {
-                None => self.lab.run_seeing(visible, by, &mut self.noticed, want),
-                Some(input) => self.lab.run_with(&input, visible, by, &mut self.noticed, want),
+            let mut other = other_input(self.lab.input(), index);
+            // Values that the user gave stay what they are.
+            let is_free = matches!(self.lab.input().nondet, Nondet::Seed(_));
+            let seed = Rng::derive(Rng::derive(self.plan.seed, index), 11);
+            let mut guessing = is_free.then(|| Guessing::new(&self.knowledge.guesses, seed));
+            let run = loop {
+                self.noticed.begin(if teaches { Purpose::Lesson } else { Purpose::Coverage });
+                let chosen = strategy.scheduler(self.plan.seed, index, &self.knowledge, sight);
+                let by = &mut *self.deviating(index, chosen);
+                let run = match &other {
+                    None => self.lab.run_seeing(visible, by, &mut self.noticed, want),
+                    Some(input) => self.lab.run_with(input, visible, by, &mut self.noticed, want),
+                };
+                match guessing.as_mut().and_then(|guessing| guessing.again(&run)) {
+                    Some(nondet) => {
+                        let input = other.get_or_insert_with(|| self.lab.input().clone());
+                        input.nondet = nondet;
+                    }
+                    None => break run,
+                }
             };
-            self.notice(index, sight, &run, errand);
+            let guesses = guessing.map(Guessing::finish).unwrap_or_default();
+            self.notice(index, sight, &run, guesses, errand);
             if at_once {
                 self.knowledge.visible.merge(&run.learned);
             }
@@ -248,7 +260,14 @@ impl<'a> Errands<'a> {
     }
 
     /// Notes what a sample teaches.
-    fn notice(&mut self, index: u64, sight: Sight, run: &Run, errand: &mut Errand) {
+    fn notice(
+        &mut self,
+        index: u64,
+        sight: Sight,
+        run: &Run,
+        guesses: Guesses,
+        errand: &mut Errand,
+    ) {
         let report = &mut errand.report;
         report.learned.merge(&run.learned);
         // Fingerprints of classes are comparable within one visible set.
@@ -257,7 +276,7 @@ impl<'a> Errands<'a> {
             report.classes.push(self.noticed.class.value());
         }
         if is_common(index) {
-            report.lessons.push(self.noticed.lesson(index, sight, &run.schedule));
+            report.lessons.push(self.noticed.lesson(index, sight, &run.schedule, guesses));
             if sight != Sight::Everything {
                 self.noticed.count_apart();
             }

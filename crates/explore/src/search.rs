@@ -515,6 +515,7 @@ impl<'a> State<'a> {
             lock_orders,
             threads,
             shares,
+            guesses,
             ..
         } = &mut self.knowledge;
         for lesson in lessons {
@@ -528,6 +529,7 @@ impl<'a> State<'a> {
             conflicts.merge(&lesson.conflicts);
             splits.merge(&lesson.splits);
             lock_orders.merge(&lesson.lock_orders);
+            guesses.merge(&lesson.guesses);
             *threads = (*threads).max(lesson.threads);
             let before = self.coverage.common.len();
             self.coverage.common.extend(&lesson.flows);

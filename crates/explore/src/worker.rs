@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use unravel_execute::{Child, Shared, clock, pipe, read_message, ready, write_message};
 use unravel_results::Tally;
-use unravel_strategies::{Conflicts, Knowledge, LockOrders, Profile, Sight, Splits};
+use unravel_strategies::{Conflicts, Guesses, Knowledge, LockOrders, Profile, Sight, Splits};
 use unravel_trace::{BugId, Executor, Input, Method, Reached, ReadsFrom, Run, VisibleSet};
 
 use crate::errand::Errands;
@@ -87,6 +87,7 @@ pub(crate) struct Lesson {
     pub conflicts: Conflicts,
     pub splits: Splits,
     pub lock_orders: LockOrders,
+    pub guesses: Guesses,
 }
 
 /// A run that ended by itself.

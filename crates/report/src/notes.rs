@@ -38,6 +38,9 @@ pub fn note(note: &Note) -> String {
             "in some schedules a thread ends the process with a code other than 0 while others still run: such a run counts neither as \
              passing nor as failing; with --fail-on-exit it is a failure"
         }
+        Note::AbortAssumed => {
+            "the program names its error (reach_error, __VERIFIER_error), so its abort() is taken for an assumption that does not hold"
+        }
         Note::Other(text) => text,
     }
     .to_owned()

@@ -31,6 +31,13 @@ unravel_trace::budgets! {
     /// has a chance of any. A lock-free stack whose bug needs eight preemptions (SafeStack) was found so after some 400,000.
     LATE: u64 = 32_768;
 
+    /// Runs of one sample, at most, with other values for what an assumption refused: a few for each of a dozen guesses.
+    GUESSES: u32 = 64;
+    /// So many are tried before it is asked whether that pays.
+    LEAST_GUESSES: u64 = 1000;
+    /// Longer runs are not executed again for another value.
+    GUESSED_EVENTS: u64 = 20_000;
+
     /// A postponed thread is let go with one chance in so many at each decision.
     PATIENCE: u32 = 64;
 

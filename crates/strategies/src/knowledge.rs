@@ -9,7 +9,7 @@ use unravel_trace::VisibleSet;
 use crate::budgets::{EPOCH, LEARNING, LONGEST, RAREST, SHARE_OF_RARE, SHORTEST, UNKNOWN_LENGTH};
 use crate::portfolio::Shares;
 use crate::profile::Profile;
-use crate::{Conflicts, LockOrders, Splits};
+use crate::{Conflicts, Guesses, LockOrders, Splits};
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Knowledge {
@@ -33,6 +33,8 @@ pub struct Knowledge {
     pub steps: u64,
     /// Accesses are judged ([`unravel_trace::Executor::judges_orders`]): none is out of sight that is shared.
     pub judges_orders: bool,
+    /// Which values assumptions let pass.
+    pub guesses: Guesses,
     /// A run failed in which the environment did not deviate: others need not.
     pub fails_plainly: bool,
 }

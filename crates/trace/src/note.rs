@@ -33,6 +33,8 @@ pub enum Note {
     Eclipsed(Vec<String>),
     /// A thread ended the process with a code other than 0 while others were alive: what they would have come to is not known.
     GaveUp,
+    /// The program has an error function of the verification competition, so that its `abort` is an assumption that did not hold.
+    AbortAssumed,
 }
 
 /// A function that is declared and called, and defined nowhere.

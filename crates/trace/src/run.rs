@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Deviated, FailureKind, Forced, Note, Outcome, Place, Schedule, SiteId, Symbolic, ThreadName,
-    ThreadPath, Trace, VisibleSet,
+    Deviated, FailureKind, Forced, Note, Outcome, Place, Rng, Schedule, SiteId, Symbolic,
+    ThreadName, ThreadPath, Trace, VisibleSet,
 };
 
 /// What a run depends on besides its schedule.
@@ -99,6 +99,17 @@ pub enum Nondet {
     List(Vec<u64>),
     /// The values of each thread in order of its own calls, then others: for orders of threads that nobody has run yet.
     ByThread(Vec<(ThreadName, Vec<u64>)>),
+}
+
+impl Nondet {
+    /// A value that nobody said. Mostly small numbers: programs compare them with small constants. Sometimes any.
+    pub fn drawn(random: &mut Rng) -> u64 {
+        match random.word() % 8 {
+            0 => random.word(),
+            1 => 0u64.wrapping_sub(random.word() % 16),
+            _ => random.word() % 16,
+        }
+    }
 }
 
 impl Default for Nondet {

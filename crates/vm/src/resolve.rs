@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::OnceLock;
 
-use unravel_code::{FunctionId, Inst, Program};
+use unravel_code::{Body, FunctionId, Inst, Program};
 use unravel_trace::{MissingFunction, Place, user_place};
 
 use crate::error::VmError;
@@ -41,6 +41,11 @@ fn always_modelled(name: &str) -> bool {
     )
 }
 
+/// A stub: what it stands for is in its name.
+fn does_nothing(body: &Body) -> bool {
+    body.code.iter().all(|inst| matches!(inst, Inst::ReturnVoid | Inst::Jump { .. }))
+}
+
 pub(crate) fn resolve_externals(program: &Program, libraries: &Libraries) -> Vec<Resolved> {
     let has_descriptors = models::descriptors::are_used(program);
     program
@@ -48,7 +53,9 @@ pub(crate) fn resolve_externals(program: &Program, libraries: &Libraries) -> Vec
         .iter()
         .map(|function| {
             let name = function.name.as_str();
-            if function.body.is_some() && !always_modelled(name) {
+            let says_nothing =
+                name == "reach_error" && function.body.as_ref().is_some_and(does_nothing);
+            if function.body.is_some() && !always_modelled(name) && !says_nothing {
                 return Resolved::Body;
             }
             if has_descriptors && let Some(model) = models::descriptors::find(name) {

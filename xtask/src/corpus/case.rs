@@ -82,6 +82,9 @@ pub struct Expect {
     pub libs: Vec<String>,
     /// The exit code of the twin in every schedule, if it is not 0.
     pub twin_exit: Option<i32>,
+    /// The program assumes: runs in which it does not hold are discarded.
+    #[serde(default)]
+    pub assumes: bool,
     pub bug: Bug,
     /// What an explanation has to say.
     pub truth: Option<Truth>,

@@ -270,11 +270,15 @@ impl Lab<'_> {
             flags.push("--fail-on-exit");
         }
         let search = self.find(&self.case.expect.fixed, &flags, "twin", 1)?;
+        // Strategies that vary no values may see nothing else.
+        let may_discard = self.case.expect.assumes
+            && (search.discarded * 2 < search.schedules || strategy != "portfolio");
+        let discarded = if may_discard { 0 } else { search.discarded };
         let seen = if let Some(finding) = search.findings.first() {
             format!("{} in schedule {}", finding.run.outcome.describe(self.case), finding.schedule)
-        } else if search.inconclusive + search.discarded > 0 {
+        } else if search.inconclusive + discarded > 0 {
             let reason = search.reason.unwrap_or_else(|| "discarded".into());
-            format!("{} inconclusive: {reason}", search.inconclusive + search.discarded)
+            format!("{} inconclusive: {reason}", search.inconclusive + discarded)
         } else if !search.ends_well() {
             format!("only {} schedules, stopped by {}", search.schedules, search.stopped)
         } else {

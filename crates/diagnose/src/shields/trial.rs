@@ -240,21 +240,23 @@ impl<'t> Trials<'t> {
             .map(|(failed, _)| failed)
     }
 
-    /// How many schedules kept the shields and fail so, and how many fail otherwise, if none passes.
+    /// How many schedules kept the shields and fail so, and how many fail otherwise, if none passes. Where most of them cannot be
+    /// followed, or are refused by an assumption, that none passes says nothing.
     pub fn never_passes(&mut self, shields: &[Shield]) -> Option<(u64, u64)> {
-        let (mut failed, mut otherwise) = (0, 0);
+        let (mut failed, mut otherwise, mut unknown) = (0, 0, 0);
         for number in 0..self.ground.size().1 {
             if !self.may_go_on() {
                 return None;
             }
             match self.ground.end(shields, self.mode(number)) {
                 Ending::Failed => failed += 1,
-                Ending::Unknown => {}
+                Ending::Unknown => unknown += 1,
                 Ending::FailedOtherwise(_) => otherwise += 1,
                 Ending::Passed => return None,
             }
         }
-        (failed >= FEWEST_FAILURES).then_some((failed, otherwise))
+        let is_told = failed >= FEWEST_FAILURES && unknown <= failed + otherwise;
+        is_told.then_some((failed, otherwise))
     }
 }
 

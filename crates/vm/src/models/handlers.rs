@@ -6,7 +6,7 @@
 
 use std::mem;
 
-use unravel_trace::{FailureKind, Op, SiteId};
+use unravel_trace::{FailureKind, Note, Op, Outcome, SiteId};
 
 use super::{Args, Family, Flow, OK, cond, mutex};
 use crate::machine::Machine;
@@ -27,6 +27,10 @@ pub(crate) const MODELS: Family = &[
     ("_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv", make_ready),
     ("abort", |m, _| match m.handlers.terminating.take() {
         Some((kind, why)) => m.fail(kind, why),
+        None if m.program.names_its_error() => {
+            m.note(Note::AbortAssumed);
+            m.finish(Outcome::Discarded)
+        }
         None => m.fail(FailureKind::Abort, "abort was called"),
     }),
 ];

@@ -106,14 +106,14 @@ impl NondetSource {
         let value = match (&self.list, &mut self.by_thread) {
             (Some(values), _) => {
                 let known = values.get(self.log.len()).copied();
-                known.unwrap_or_else(|| drawn(&mut self.random))
+                known.unwrap_or_else(|| Nondet::drawn(&mut self.random))
             }
             (None, Some(threads)) => {
                 let own = || (VecDeque::new(), own_random(thread));
                 let (known, random) = threads.entry(thread.clone()).or_insert_with(own);
-                known.pop_front().unwrap_or_else(|| drawn(random))
+                known.pop_front().unwrap_or_else(|| Nondet::drawn(random))
             }
-            (None, None) => drawn(&mut self.random),
+            (None, None) => Nondet::drawn(&mut self.random),
         };
         let value = value & crate::arith::mask(bits);
         self.log.push(value);
@@ -131,15 +131,6 @@ impl NondetSource {
 
     pub fn take_log(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.log)
-    }
-}
-
-/// Mostly small numbers: programs compare them with small constants. Sometimes any.
-fn drawn(random: &mut Rng) -> u64 {
-    match random.word() % 8 {
-        0 => random.word(),
-        1 => 0u64.wrapping_sub(random.word() % 16),
-        _ => random.word() % 16,
     }
 }
 
