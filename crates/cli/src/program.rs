@@ -170,6 +170,7 @@ fn read_input(flags: &InputFlags, args: &[String], config: &Config) -> Result<In
         max_steps: flags.max_steps.or(config.search.max_steps).unwrap_or(defaults.max_steps),
         malloc_fails: flags.malloc_fails.unwrap_or(0),
         uninit: Uninit { fails: flags.uninit, ..defaults.uninit },
+        lenient_locks: flags.lenient_locks,
     };
     let stdin = match &flags.stdin {
         Some(path) => Some(read_file(path)?),

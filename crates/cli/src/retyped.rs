@@ -16,6 +16,7 @@ pub fn program(compile: &[String], flags: &ProgramFlags) -> String {
         (rules.races, "--races"),
         (rules.fail_on_exit, "--fail-on-exit"),
         (input.uninit, "--uninit"),
+        (input.lenient_locks, "--lenient-locks"),
     ];
     words.extend(switches.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
     let file = |path: &PathBuf| shell_word(&path.display().to_string());

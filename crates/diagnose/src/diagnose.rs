@@ -352,6 +352,9 @@ pub fn diagnose(
                          searches further",
                     _ if world.fails_otherwise() =>
                         "in this way or in another, and which one depends on the order of the threads; none that passes was met",
+                    FailureKind::SyncMisuse if !world.lab().input().limits.lenient_locks =>
+                        "this looks like a sequential bug, or one that depends on the input; what lies behind it may show with \
+                         --lenient-locks",
                     _ if could_deviate =>
                         "this looks like a sequential bug, one that depends on the input, or one of time: in none of these is a thread \
                          late (--deviations)",

@@ -24,12 +24,13 @@
 //!
 //! Any change to a type that is stored here is a new format: raise [`FormatVersion::CURRENT`]. The
 //! test `the_format_is_pinned` notices when that was forgotten. Formats from
-//! [`FormatVersion::OLDEST`] on are read and converted (`version5.rs`, `version6.rs`), so that findings that
+//! [`FormatVersion::OLDEST`] on are read and converted (`version5.rs`, `version6.rs`, `version7.rs`), so that findings that
 //! somebody keeps stay useful; older ones are refused: a trace is made again by a command.
 
 mod validate;
 mod version5;
 mod version6;
+mod version7;
 
 pub use validate::{validate_schedule, validate_thread};
 
@@ -69,7 +70,7 @@ pub struct FormatVersion(pub u32);
 
 impl FormatVersion {
     /// What is written.
-    pub const CURRENT: FormatVersion = FormatVersion(7);
+    pub const CURRENT: FormatVersion = FormatVersion(8);
     /// The oldest that can be read.
     pub const OLDEST: FormatVersion = FormatVersion(5);
 }
@@ -323,6 +324,7 @@ fn decode_body(start: &[u8], header: &Header, body: &[u8]) -> Result<TraceFile, 
     let trace: TraceFile = match header.version {
         FormatVersion(5) => whole::<version5::TraceFile>(&payload)?.into(),
         FormatVersion(6) => whole::<version6::TraceFile>(&payload)?.into(),
+        FormatVersion(7) => whole::<version7::TraceFile>(&payload)?.into(),
         _ => whole(&payload)?,
     };
     trace.validate()?;

@@ -38,6 +38,9 @@ pub fn note(note: &Note) -> String {
             "in some schedules a thread ends the process with a code other than 0 while others still run: such a run counts neither as \
              passing nor as failing; with --fail-on-exit it is a failure"
         }
+        Note::ForeignUnlock => {
+            "a mutex is unlocked by a thread that does not hold it, which POSIX leaves undefined: with --lenient-locks it is unlocked all the same"
+        }
         Note::AbortAssumed => {
             "the program names its error (reach_error, __VERIFIER_error), so its abort() is taken for an assumption that does not hold"
         }
@@ -114,6 +117,7 @@ pub fn all_left_out(what: &[LeftOut]) -> Vec<String> {
 pub fn blind_spot(spot: BlindSpot) -> &'static str {
     match spot {
         BlindSpot::Library => "what library functions do to the program's memory",
+        BlindSpot::ForeignUnlocks => "what mutexes let pass that others unlock",
         BlindSpot::LocksInSections => "orders that locks inside atomic sections allow",
         BlindSpot::LongSpins => "what a thread does that looks again and again for long",
         BlindSpot::Clock => {

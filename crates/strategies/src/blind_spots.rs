@@ -36,10 +36,12 @@ impl BlindSpots {
         let learns = visible.is_some_and(|visible| !run.learned.without(visible).is_empty());
         let has_timers = run.notes.contains(&Note::TimerMoments);
         let compares_clocks = run.notes.contains(&Note::ClockOrder);
+        let unlocks_others = run.notes.contains(&Note::ForeignUnlock);
         let outlives = run.outcome.failure().is_some_and(|f| f.kind == FailureKind::DeadStack);
         spot.or(outlives.then_some(BlindSpot::Frames))
             .or(is_held_back.then_some(BlindSpot::LongSpins))
             .or(compares_clocks.then_some(BlindSpot::Clock))
+            .or(unlocks_others.then_some(BlindSpot::ForeignUnlocks))
             .or(has_timers.then_some(BlindSpot::Signals))
             .or(learns.then_some(BlindSpot::Shared))
     }

@@ -68,4 +68,6 @@ pub enum BlindSpot {
     Signals,
     /// A function that returns takes its local variables along, which is no event.
     Frames,
+    /// A mutex that is unlocked by whoever does not hold it ([`crate::Note::ForeignUnlock`]) keeps nobody out.
+    ForeignUnlocks,
 }

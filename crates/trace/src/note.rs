@@ -35,6 +35,8 @@ pub enum Note {
     GaveUp,
     /// The program has an error function of the verification competition, so that its `abort` is an assumption that did not hold.
     AbortAssumed,
+    /// With [`crate::Limits::lenient_locks`]: a mutex was unlocked by a thread that did not hold it.
+    ForeignUnlock,
 }
 
 /// A function that is declared and called, and defined nowhere.

@@ -30,6 +30,9 @@ pub struct Limits {
     /// How many allocations of a run may fail.
     pub malloc_fails: u32,
     pub uninit: Uninit,
+    /// A mutex may be unlocked by whoever wants to and destroyed while it is locked, with what an ordinary system makes of it,
+    /// which is more than POSIX allows.
+    pub lenient_locks: bool,
 }
 
 /// What memory holds that the program has not written.
@@ -54,7 +57,12 @@ impl Default for Uninit {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { max_steps: 20_000_000, malloc_fails: 0, uninit: Uninit::default() }
+        Limits {
+            max_steps: 20_000_000,
+            malloc_fails: 0,
+            uninit: Uninit::default(),
+            lenient_locks: false,
+        }
     }
 }
 

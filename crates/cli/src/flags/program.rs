@@ -47,6 +47,10 @@ pub struct InputFlags {
     /// Let at most so many allocations of a run fail.
     #[arg(long, value_name = "N")]
     pub malloc_fails: Option<u32>,
+    /// Unlocking a mutex that another thread has locked, or nobody, and destroying one that is locked do what glibc does,
+    /// instead of failing.
+    #[arg(long)]
+    pub lenient_locks: bool,
     /// Let a function that nobody defines return any value and do nothing else.
     #[arg(long, value_name = "NAME")]
     pub stub: Vec<String>,

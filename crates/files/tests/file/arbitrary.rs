@@ -336,8 +336,14 @@ fn input() -> impl Strategy<Value = Input> {
     ];
     let uninit =
         (any::<u8>(), any::<bool>()).prop_map(|(pattern, fails)| Uninit { pattern, fails });
-    let limits = (any::<u64>(), any::<u32>(), uninit)
-        .prop_map(|(max_steps, malloc_fails, uninit)| Limits { max_steps, malloc_fails, uninit });
+    let limits = (any::<u64>(), any::<u32>(), uninit, any::<bool>()).prop_map(
+        |(max_steps, malloc_fails, uninit, lenient_locks)| Limits {
+            max_steps,
+            malloc_fails,
+            uninit,
+            lenient_locks,
+        },
+    );
     let forced = (0..4u32, any::<u32>())
         .prop_map(|(child, question)| Forced { thread: ThreadName::main().child(child), question });
     let forced = vec(forced, 0..3);

@@ -71,7 +71,7 @@ fn the_format_is_pinned() {
     let stored = (sample(), every_kind(), outcomes, nondet, FailureKind::ALL, bugs, notes);
     let payload = postcard::to_stdvec(&stored).expect("encodes");
     let fingerprint = (FormatVersion::CURRENT.0, payload.len(), crc32fast::hash(&payload));
-    assert_eq!(fingerprint, (7, 680, 1_974_295_088));
+    assert_eq!(fingerprint, (8, 681, 1_586_207_944));
 }
 
 /// A run of `crates/cli/tests/data/version5.c`, in a file that an unravel of that time wrote.
@@ -87,6 +87,21 @@ fn a_file_of_format_5_is_read() {
     assert_eq!(failure.id().to_string(), "assertion at version5.c:25");
     assert_eq!(file.run.trace.events.len(), 15);
     // It is written as what it is now.
+    let now = file.encode();
+    assert_eq!(now[8..12], FormatVersion::CURRENT.0.to_le_bytes());
+    assert_eq!(TraceFile::decode(&now), Ok(file));
+}
+
+/// The same program's, in a file of format 7.
+const VERSION_7: &[u8] = include_bytes!("../data/version7.trace");
+
+#[test]
+fn a_file_of_format_7_is_read() {
+    let file = TraceFile::decode(VERSION_7).expect("format 7 is read");
+    assert_eq!(file.program.sources, ["version5.c"]);
+    assert!(!file.input.limits.lenient_locks);
+    let failure = file.run.outcome.failure().expect("it failed");
+    assert_eq!(failure.id().to_string(), "assertion at version5.c:25");
     let now = file.encode();
     assert_eq!(now[8..12], FormatVersion::CURRENT.0.to_le_bytes());
     assert_eq!(TraceFile::decode(&now), Ok(file));
@@ -186,8 +201,12 @@ fn another_file_is_not_a_trace() {
 
 #[test]
 fn another_version_is_named() {
-    let message = complaint(|bytes| bytes[8..12].copy_from_slice(&8u32.to_le_bytes()));
-    assert!(message.contains("format 8") && message.contains("update unravel"), "{message}");
+    let next = FormatVersion::CURRENT.0 + 1;
+    let message = complaint(|bytes| bytes[8..12].copy_from_slice(&next.to_le_bytes()));
+    assert!(
+        message.contains(&format!("format {next}")) && message.contains("update unravel"),
+        "{message}"
+    );
     let message = complaint(|bytes| bytes[8..12].copy_from_slice(&0u32.to_le_bytes()));
     assert!(message.contains("older unravel") && message.contains("format 0"), "{message}");
 }

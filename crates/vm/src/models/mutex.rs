@@ -1,7 +1,7 @@
 //! `pthread_mutex_*` and `pthread_spin_*`: normal, recursive, error-checking, and robust ones of all three kinds.
 //! Mutexes that inherit or protect priorities behave as others do: nothing here goes by priorities.
 
-use unravel_trace::{Deviation, EventKind, FailureKind, Op, Related, SiteId, ThreadId};
+use unravel_trace::{Deviation, EventKind, FailureKind, Note, Op, Related, SiteId, ThreadId};
 
 use super::{Args, Family, Flow, OK, error, priorities};
 use crate::machine::Machine;
@@ -150,6 +150,9 @@ pub(crate) fn destroy(m: &mut Machine, a: Args) -> Flow {
     m.point(Op::Release, address, mutex::BYTES as u32, a.site(), Need::Nothing);
     m.check_mutex(address, a.site());
     if mutex::lock(address) != 0 {
+        if m.limits.lenient_locks {
+            return error(libc::EBUSY);
+        }
         m.fail_sync(address, mutex::BYTES, a.site(), "destruction of a mutex that is locked");
     }
     if m.is_awaited(Need::Mutex(address)) {
@@ -390,6 +393,9 @@ pub(crate) fn unlock(m: &mut Machine, address: u64, site: SiteId) -> Flow {
         if kind == ERROR_CHECK || kind == RECURSIVE || robust {
             return error(libc::EPERM);
         }
+        if m.limits.lenient_locks {
+            return unlock_others(m, address, site);
+        }
         let what = match m.sync.mutex_owner(address) {
             Some(_) => "unlock of a mutex that another thread has locked",
             None => "unlock of a mutex that is not locked",
@@ -401,6 +407,20 @@ pub(crate) fn unlock(m: &mut Machine, address: u64, site: SiteId) -> Flow {
     }
     release(m, address);
     m.guided_take(address, false);
+    m.record_sync(site, (address, mutex::BYTES), |at| EventKind::Unlock { at });
+    OK
+}
+
+/// A mutex of the normal kind asks nobody who unlocks it; where nobody has locked it, nothing happens.
+fn unlock_others(m: &mut Machine, address: u64, site: SiteId) -> Flow {
+    m.note(Note::ForeignUnlock);
+    if mutex::lock(address) == 0 {
+        m.record(site, EventKind::Yield);
+        return OK;
+    }
+    release(m, address);
+    m.guided_take(address, false);
+    m.made_progress();
     m.record_sync(site, (address, mutex::BYTES), |at| EventKind::Unlock { at });
     OK
 }
