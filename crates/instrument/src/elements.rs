@@ -37,6 +37,9 @@ use crate::emit::{NO_NAME, keep_used};
 use crate::extract::{blocks_of, instructions_of};
 use crate::module::{Module, ModuleError, c_string, name_of};
 
+/// By a site and the lines of calls: a site.
+pub type SeenAt<'a> = dyn Fn(u32, &[(String, u32)]) -> u32 + 'a;
+
 /// What is to be logged.
 pub struct Wanted<'a> {
     /// Of the profile.
@@ -56,7 +59,7 @@ pub struct Wanted<'a> {
     pub at: &'a mut dyn FnMut(u64, u32, bool) -> Vec<u32>,
     /// Of a site, and the lines of the calls that it was put in line by, innermost first: the site that it is shown as. A program that hangs says
     /// where it waits in its own code, not in a wrapper.
-    pub seen_at: &'a dyn Fn(u32, &[(String, u32)]) -> u32,
+    pub seen_at: &'a SeenAt<'a>,
     /// Parts of globals and their elements, for pointers that are known at run time only: machine's address, bytes, element, class.
     pub ranges: Vec<(u64, u64, u32, u32)>,
     /// Elements that cannot be logged, whatever is found.

@@ -15,7 +15,7 @@ mod object;
 mod open;
 mod quiet;
 
-pub use elements::{KEEP_APART, Logging, SiteLines, Wanted, log_elements, settle_lines};
+pub use elements::{KEEP_APART, Logging, SeenAt, SiteLines, Wanted, log_elements, settle_lines};
 pub use emit::Options;
 
 pub use lines::{Line, Lines};
