@@ -8,8 +8,8 @@ mod words;
 use std::path::Path;
 
 use serde_json::json;
-use unravel_coop::Fleet;
-use unravel_fleet::{Question, Store, ingest as take, spark};
+use unravel_coop::{Collection, Fleet, Profile};
+use unravel_fleet::{Collected, Question, Store, ingest as take, spark};
 
 use crate::config::Config;
 use crate::error::CliError;
@@ -98,7 +98,7 @@ fn ingest(flags: &CoopIngestFlags) -> Result<Exit, CliError> {
 fn analyse(flags: &CoopAnalyseFlags) -> Result<Exit, CliError> {
     let profile = steps::read_profile(&flags.profile)?;
     let store = Store::open(&flags.store)?;
-    let collection = store.collection(&profile)?;
+    let (collection, is_whole) = collected(&store, &profile)?;
     let failures = collection.alike();
     let number = flags.how.failure.max(1) - 1;
     let Some(alike) = failures.get(number) else {
@@ -117,7 +117,7 @@ fn analyse(flags: &CoopAnalyseFlags) -> Result<Exit, CliError> {
         Engine::Spark => {
             let logs = store.logs().display().to_string();
             let ids = || alike.logs.iter().map(|log| collection.id(*log)).collect::<Vec<_>>();
-            let only = (alike.bugs_there > 1).then(ids);
+            let only = (alike.bugs_there > 1 || !is_whole).then(ids);
             let question = Question {
                 logs: &logs,
                 master: flags.master.as_deref(),
@@ -139,12 +139,24 @@ fn analyse(flags: &CoopAnalyseFlags) -> Result<Exit, CliError> {
     Ok(Exit::Finding)
 }
 
+/// The logs of a store, and whether that is all of them.
+fn collected(store: &Store, profile: &Profile) -> Result<(Collection, bool), CliError> {
+    let Collected { collection, left_out, foreign } = store.collection(profile)?;
+    if !left_out.is_empty() {
+        warnln!("{}", words::left_out(left_out.len() as u64));
+    }
+    if foreign > 0 {
+        warnln!("{}", words::foreign(foreign));
+    }
+    Ok((collection, left_out.is_empty() && foreign == 0))
+}
+
 fn replay(flags: &CoopReplayFlags) -> Result<Exit, CliError> {
     interrupt::listen();
     let profile = steps::read_profile(&flags.profile)?;
     let mut bench = Bench::load(&flags.program)?;
     bench.check(&profile, &flags.profile)?;
-    let collection = Store::open(&flags.store)?.collection(&profile)?;
+    let (collection, _) = collected(&Store::open(&flags.store)?, &profile)?;
     let (replayed, exit) = match &flags.paths {
         Some(paths) => bench.replay_guided(
             &profile,
@@ -176,17 +188,25 @@ fn demo(flags: &CoopDemoFlags) -> Result<Exit, CliError> {
         say!("{}", words::profile(&made));
         crate::output::prepare(&flags.out)?;
         let at = |name: &str| flags.out.join(name);
+        // Of a demonstration that was here before, of another program perhaps, nothing is left: its logs are no part of this fleet.
+        let old = at("coop-demo");
+        match std::fs::remove_dir_all(&old) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(CliError::Write { path: old, source });
+            }
+            _ => {}
+        }
         put(&at("profile.json"), &made.profile.to_json())?;
         if made.profile.elements.is_empty() {
             return Ok(Exit::Inconclusive);
         }
         let instances = (0, made.profile.instances.len());
         let fleet = Fleet { seed: flags.share.seed, instances, runs: flags.runs, random: false };
-        let recorded = bench.record(&made.profile, &fleet, (false, None), &at("logs"))?;
+        let recorded = bench.record(&made.profile, &fleet, (false, None), &at("coop-demo/logs"))?;
         sayln!("{}", words::recorded(&recorded));
-        let store = Store::open(&at("fleet"))?;
-        say!("{}", words::ingested(&take(&store, &made.profile, &[at("logs")])?));
-        let collection = store.collection(&made.profile)?;
+        let store = Store::open(&at("coop-demo/fleet"))?;
+        say!("{}", words::ingested(&take(&store, &made.profile, &[at("coop-demo/logs")])?));
+        let (collection, _) = collected(&store, &made.profile)?;
         let seed = flags.share.seed;
         let (replayed, exit) = bench.replay(
             &made.profile,

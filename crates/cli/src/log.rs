@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use unravel_instrument::{Lines, OpenedLog};
 use unravel_recording::{
     Begin, End, Ending, Frame, LogFile, Lost, Mode, Objects, Record, Stack, SyncKind, Unrecorded,
+    layout,
 };
+use unravel_report::words::count;
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -34,16 +36,19 @@ fn bytes_of(log: &LogFile) -> u64 {
 
 pub fn say_recorded(path: &Path, log: &LogFile, status: ExitStatus, json: bool) {
     let ending = ending_of(log);
+    // What handlers did on top of a thread has a stream of its own.
+    let is_thread = |state: u32| state != layout::STATE_HANDLERS;
+    let threads = log.streams.iter().filter(|one| is_thread(one.state)).count() as u64;
     if json {
         let ending = format!("{ending:?}");
         sayln!(
             "{}",
-            json!({ "log": path, "ending": ending, "status": status.to_string(), "threads": log.streams.len() })
+            json!({ "log": path, "ending": ending, "status": status.to_string(), "threads": threads })
         );
         return;
     }
     // The standard output is the program's.
-    warnln!("recorded {} thread(s); {}", log.streams.len(), ending_words(&ending));
+    warnln!("recorded {}; {}", count(threads, "thread"), ending_words(&ending));
     warnln!("look at it with: unravel log show {}", path.display());
 }
 
@@ -118,12 +123,15 @@ fn told(log: &OpenedLog, keep: usize) -> Vec<Told> {
 fn show(flags: &LogShowFlags) -> Result<Exit, CliError> {
     let log = OpenedLog::open(&flags.log)?;
     let threads = told(&log, flags.last);
-    if threads.iter().all(|t| t.branches == 0 && t.syncs == 0) {
+    let ending = ending_of(&log.file);
+    // Of a crash before the first branch there is its end to tell.
+    let says_something =
+        !matches!(ending, Ending::Exited { .. } | Ending::Killed | Ending::Replaced);
+    if !says_something && threads.iter().all(|t| t.branches == 0 && t.syncs == 0) {
         return Err(unravel_instrument::OpenError::Empty.into());
     }
     let lines = Lines::of(&log.program).map_err(unravel_instrument::OpenError::from)?;
     let place = |frame: Frame| place(&log, &lines, frame);
-    let ending = ending_of(&log.file);
     if flags.json {
         let threads: Vec<Value> = threads.iter().map(|t| thread_json(&log, &lines, t)).collect();
         sayln!(
@@ -205,9 +213,11 @@ fn stats(flags: &LogStatsFlags) -> Result<Exit, CliError> {
         return Ok(Exit::Clean);
     }
     sayln!(
-        "{}: {} thread(s), {modules} module(s) with {functions} functions",
+        "{}: {}, {} with {}",
         mode(log.file.mode),
-        threads.len()
+        count(threads.len() as u64, "thread"),
+        count(modules as u64, "module"),
+        count(functions as u64, "function"),
     );
     sayln!(
         "{branches} branches and {syncs} sync operations in {bytes} bytes ({bits:.2} bits a branch)"
@@ -301,8 +311,9 @@ fn unrecorded_words(unrecorded: &Unrecorded) -> String {
     match unrecorded {
         Unrecorded::Image(path) => path.clone(),
         Unrecorded::Function { name, reason } => format!("{name}: {reason}"),
-        Unrecorded::Threads(count) => {
-            format!("{count} thread(s) that something else than pthread_create started")
+        Unrecorded::Threads(number) => {
+            let threads = count(*number, "thread");
+            format!("{threads} that something else than pthread_create started")
         }
     }
 }

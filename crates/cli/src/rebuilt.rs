@@ -56,8 +56,11 @@ pub fn read(path: &Path) -> Result<Log, CliError> {
     let unread = |source| CliError::Read { path: path.to_owned(), source };
     let mut file = std::fs::File::open(path).map_err(unread)?;
     if file.read_exact(&mut start).is_err() || !Log::is_decoded(&start) {
-        return unravel_instrument::open_log(path)
-            .map_err(|source| CliError::UnreadableLog { path: path.to_owned(), source });
+        return unravel_instrument::open_log(path).map_err(|source| match source {
+            // It names the file itself.
+            unravel_instrument::OpenError::Log(_) => source.into(),
+            source => CliError::UnreadableLog { path: path.to_owned(), source },
+        });
     }
     let bytes = std::fs::read(path).map_err(unread)?;
     Log::from_bytes(&bytes).ok_or_else(|| CliError::DamagedLog { path: path.to_owned() })

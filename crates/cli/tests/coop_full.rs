@@ -120,8 +120,9 @@ fn a_thousand_bad_files_among_ten_thousand_change_nothing() {
     let taken = ingest(&both, &profile, &[bad, good]).expect("it is ingested");
     let aside: u64 = taken.aside.values().copied().sum();
     assert_eq!((taken.taken, aside), (10_000, 1_000), "{taken:?}");
-    let clean = Store::open(&store).expect("a store").collection(&profile).expect("it is read");
-    let both = both.collection(&profile).expect("it is read");
+    let clean =
+        Store::open(&store).expect("a store").collection(&profile).expect("it is read").collection;
+    let both = both.collection(&profile).expect("it is read").collection;
     assert_eq!(clean.failures(), both.failures());
     let (failure, _) = clean.failures()[0];
     for heuristic in unravel_coop::Heuristic::ALL {

@@ -130,6 +130,85 @@ fn a_failure_is_recorded_shown_and_rebuilt() {
     assert!(notes.contains("rebuilt from") && notes.contains("simplified before"), "{notes}");
 }
 
+/// What a handler does is beside the path of the thread that it interrupts, in the log and in the machine.
+#[test]
+fn a_failure_in_a_handler_that_branches_is_rebuilt() {
+    let place = Place::new();
+    place.build(
+        r#"
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+static volatile int state, checks;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void check(int number) {
+    for (int i = 0; i < number; i++)
+        checks++;
+    if (state % 2)
+        abort();
+}
+static void *count(void *u) {
+    for (int i = 0; i < 10; i++) {
+        pthread_mutex_lock(&lock);
+        state++;
+        pthread_mutex_unlock(&lock);
+    }
+    return u;
+}
+int main(void) {
+    pthread_t other;
+    signal(SIGUSR1, check);
+    pthread_create(&other, 0, count, 0);
+    pthread_join(other, 0);
+    raise(SIGUSR1);
+    state++;
+    if (checks) raise(SIGUSR1);
+    return 0;
+}
+"#,
+    );
+    let recorded = place.unravel(&["record", "-o", "run.log", "--", "./program"]);
+    assert!(text(&recorded).contains("recorded 2 threads; aborted by T0"), "{}", text(&recorded));
+    let diagnosed = place.unravel(&["diagnose", "--json", "run.log"]);
+    let answer: Value = serde_json::from_slice(&diagnosed.stdout).expect("JSON");
+    assert_eq!(answer["failure"]["kind"], "abort", "{answer}");
+    assert!(answer["notes"].to_string().contains("rebuilt from"), "{answer}");
+}
+
+/// The handler that writes the end has a stack of its own, in the first thread, too.
+#[test]
+fn a_stack_that_is_used_up_is_an_end() {
+    let place = Place::new();
+    place.build(
+        r#"
+#include <pthread.h>
+static int deeper(int n, volatile int *p) {
+    volatile int own[64];
+    own[n % 64] = *p;
+    if (*p == n) return 0;
+    return deeper(n + 1, p) + own[(n + 1) % 64];
+}
+static void *other(void *u) { return (void *)(long)deeper(0, u); }
+int main(int argc, char **argv) {
+    volatile int never = -1;
+    pthread_t thread;
+    (void)argv;
+    if (argc == 1) return deeper(0, &never);
+    pthread_create(&thread, 0, other, (void *)&never);
+    return pthread_join(thread, 0);
+}
+"#,
+    );
+    for (arguments, thread) in [(&[][..], "T0"), (&["x"], "T0.1")] {
+        let record = [&["record", "-o", "run.log", "--", "./program"], arguments].concat();
+        let recorded = text(&place.unravel(&record));
+        let end = format!("killed by signal 11 in {thread}");
+        assert!(recorded.contains(&end), "{recorded}");
+        let shown = text(&place.unravel(&["log", "show", "run.log"]));
+        assert!(shown.contains(&end) && shown.contains("deeper"), "{shown}");
+    }
+}
+
 #[test]
 fn a_run_that_passes_and_the_flight_recorder() {
     let place = Place::new();

@@ -43,7 +43,7 @@ pub use escape::{Escape, escape};
 pub use generate::generate;
 pub use guides::known_orders;
 pub use log::{Ending, FailureSite, Log, LogId, Who};
-pub use native::{Lines, NativeError, NativeLog, Plan, plan, read_native};
+pub use native::{Lines, NativeError, NativeLog, Plan, plan, read_native, seen_at};
 pub use oracle::{Attempts, Oracle, Replayed, Tried};
 pub use profile::{Coverage, Draw, Profile, ProfileError, draw};
 pub use recorder::{Recorder, record};

@@ -3,6 +3,7 @@
 //! CoopREP, thesis §3.1: the access vector of an element lists the threads that read or wrote it, in order. Threads are known by birth, so
 //! that they are the same in every run (jRapture's scheme there). Ids only: nothing here is a value of the program.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -151,6 +152,17 @@ impl Log {
     /// All accesses in it.
     pub fn accesses(&self) -> usize {
         self.vectors.iter().map(|(_, vector)| vector.len()).sum()
+    }
+
+    /// The threads in it.
+    pub fn threads(&self) -> BTreeSet<Who> {
+        let mut threads = BTreeSet::new();
+        for (_, vector) in &self.vectors {
+            for turn in vector.chunk_by(|a, b| a == b) {
+                threads.insert(turn[0]);
+            }
+        }
+        threads
     }
 
     /// What is left of it where only these elements are logged.

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use unravel_code::Program;
 use unravel_recording::vectors::{self, ElementEntry, Header};
 use unravel_recording::{LogError, LogFile, layout};
-use unravel_trace::{BugId, FailureKind, Place, SourceLine, ThreadName};
+use unravel_trace::{BugId, FailureKind, Place, SourceLine, ThreadName, user_place};
 
 use crate::budgets::{MOST_NATIVE_ACCESSES, WIDEST_GLOBAL};
 use crate::elements::{ElementId, ElementKind, Elements, Mode};
@@ -192,7 +192,12 @@ fn ending(
         .flatten()
         .map(|(file, line)| place(program, &file, line))
         .collect();
-    let place = stack.iter().find(|place| !place.is_system()).or(stack.first());
+    // Of code that several lines have in common, no line is known; whoever called it is not where it failed.
+    let own = stack.iter().find(|place| !place.is_system() && !place.wrapper);
+    if own.is_some_and(|place| place.line == 0) {
+        return Ok(None);
+    }
+    let place = user_place(&stack);
     let bug = BugId { kind, places: place.map(SourceLine::from).into_iter().collect() };
     Ok(Some(Ending::Failed(FailureSite::from(&bug))))
 }
@@ -211,15 +216,36 @@ fn signal_kind(signal: i64, address: u64) -> FailureKind {
     }
 }
 
-/// A line as the machine calls it: the file as the compiler was given it.
-fn place(program: &Program, file: &str, line: u32) -> Place {
-    let same = |other: &str| {
-        let other = other.trim_start_matches("./");
-        file == other || file.ends_with(other) && file[..file.len() - other.len()].ends_with('/')
+/// The site that another one is shown as, if that is in a wrapper or in a header of the system and was called so, innermost first; itself if there is
+/// no better one.
+pub fn seen_at(program: &Program, site: u32, callers: &[(String, u32)]) -> u32 {
+    let is_own = |at: &u32| program.sites.get(*at as usize).is_some_and(|one| one.place.is_own());
+    if is_own(&site) {
+        return site;
+    }
+    let at = |(file, line): &(String, u32)| {
+        let mut sites = program.sites.iter().map(|site| &site.place);
+        let found = sites.position(|place| place.line == *line && is_same_file(file, place))?;
+        Some(found as u32)
     };
-    let known = program.sites.iter().map(|site| &site.place).find(|place| same(&place.file));
-    let file = known.map_or_else(|| file.into(), |place| place.file.clone());
-    Place { function: "".into(), file, line, column: 0, wrapper: false }
+    callers.iter().filter_map(at).find(is_own).unwrap_or(site)
+}
+
+/// Whether debug information means the file of a place, which is as the compiler was given it.
+fn is_same_file(file: &str, place: &Place) -> bool {
+    let (file, other) = (file.trim_start_matches("./"), place.file.trim_start_matches("./"));
+    file == other || file.ends_with(other) && file[..file.len() - other.len()].ends_with('/')
+}
+
+/// A line as the machine calls it: the file as the compiler was given it, and whether the machine sees through it.
+fn place(program: &Program, file: &str, line: u32) -> Place {
+    let places = program.sites.iter().map(|site| &site.place);
+    let mut own = places.filter(|place| is_same_file(file, place));
+    let Some(known) = own.next() else {
+        return Place { function: "".into(), file: file.into(), line, column: 0, wrapper: false };
+    };
+    let wrapper = [known].into_iter().chain(own).any(|place| place.line == line && place.wrapper);
+    Place { function: "".into(), file: known.file.clone(), line, column: 0, wrapper }
 }
 
 /// The file of vectors. Nothing of it is trusted.
@@ -322,9 +348,13 @@ impl VectorFile {
             }
             let Some(site) = site.checked_sub(1) else { return Ok(None) };
             let Some(site) = program.sites.get(site as usize) else { return Ok(None) };
-            let stack: Vec<&Place> = std::iter::once(&site.place).chain(&site.inlined_at).collect();
-            let own = stack.iter().find(|place| place.line != 0 && !place.is_system());
-            places.extend(own.or(stack.first()).map(|place| SourceLine::from(*place)));
+            let stack: Vec<Place> =
+                std::iter::once(&site.place).chain(&site.inlined_at).cloned().collect();
+            // Who called a wrapper or a function of the system is not known here.
+            let Some(own) = user_place(&stack).filter(|place| place.is_own()) else {
+                return Ok(None);
+            };
+            places.push(SourceLine::from(own));
         }
         places.sort();
         places.dedup();

@@ -34,6 +34,14 @@ impl Coverage {
             }
         }
     }
+
+    /// Of so many elements for one of many instances, the first being 0: a half of three elements is one for every other instance and two for the rest, so
+    /// that all of them together log the part that was asked for. At least one.
+    fn of_instance(self, elements: usize, instance: usize) -> usize {
+        let Coverage::Percent(percent) = self else { return self.of(elements) };
+        let until = |instance: usize| elements * percent as usize * instance / 100;
+        (until(instance + 1) - until(instance)).clamp(1.min(elements), elements)
+    }
 }
 
 impl fmt::Display for Coverage {
@@ -117,7 +125,7 @@ impl Profile {
         let each = coverage.of(elements.len());
         let instances = match draw {
             Draw::Uniform => uniform(elements.len(), each, instances, seed),
-            Draw::Informed => informed(&elements, each, instances, seed),
+            Draw::Informed => informed(&elements, coverage, instances, seed),
         };
         Profile {
             version: Profile::VERSION,
@@ -204,16 +212,23 @@ fn uniform(elements: usize, each: usize, instances: usize, seed: u64) -> Vec<Vec
     (0..instances).map(drawn).collect()
 }
 
-fn informed(elements: &[Element], each: usize, instances: usize, seed: u64) -> Vec<Vec<u32>> {
+/// Elements dealt by their heat, so that all instances log about as many accesses, hot ones do not meet, and each has its turn.
+fn informed(
+    elements: &[Element],
+    coverage: Coverage,
+    instances: usize,
+    seed: u64,
+) -> Vec<Vec<u32>> {
     let count = elements.len();
     let total: u64 = elements.iter().map(|element| element.accesses).sum();
-    // What an instance logs on average, if all log as many.
-    let fair = total * each as u64 / count.max(1) as u64;
     let mut times = vec![0u64; count];
     let mut together = vec![vec![0u64; count]; count];
     let mut rng = Rng::new(seed);
     let mut all = Vec::with_capacity(instances);
-    for _ in 0..instances {
+    for instance in 0..instances {
+        let each = coverage.of_instance(count, instance);
+        // What an instance of so many elements logs on average.
+        let fair = total * each as u64 / count.max(1) as u64;
         let mut chosen: Vec<u32> = Vec::with_capacity(each);
         let mut heat = 0u64;
         while chosen.len() < each {
@@ -285,11 +300,27 @@ mod tests {
         assert!(times.iter().all(|times| (400..600).contains(times)), "{times:?}");
     }
 
+    /// What each logs at least would be two of three, for all of them.
+    #[test]
+    fn informed_profiles_log_the_part_that_was_asked_for() {
+        for (heat, percent) in [(&[5, 5, 5][..], 50), (&[9, 1, 4, 4, 7], 50), (&[1, 2, 3], 75)] {
+            let chosen = informed(&elements(heat), Coverage::Percent(percent), 200, 3);
+            let all: usize = chosen.iter().map(Vec::len).sum();
+            assert_eq!(all, 200 * heat.len() * percent as usize / 100, "{heat:?}");
+            let mut times = vec![0usize; heat.len()];
+            chosen.iter().flatten().for_each(|at| times[*at as usize] += 1);
+            let (least, most) = (times.iter().min(), times.iter().max());
+            assert!(most <= least.map(|least| least + 2).as_ref(), "{times:?}");
+        }
+        let alone = informed(&elements(&[7]), Coverage::Percent(50), 10, 1);
+        assert!(alone.iter().all(|one| one == &[0]), "an instance that logs nothing says nothing");
+    }
+
     #[test]
     fn informed_profiles_share_the_heat() {
         let heat = [10_000, 1, 1, 1, 1, 1, 1, 9_000];
         let elements = elements(&heat);
-        let chosen = informed(&elements, 4, 100, 1);
+        let chosen = informed(&elements, Coverage::Percent(50), 100, 1);
         let mut times = [0u32; 8];
         for one in &chosen {
             one.iter().for_each(|at| times[*at as usize] += 1);

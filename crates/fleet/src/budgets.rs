@@ -9,6 +9,10 @@ unravel_trace::budgets! {
     MOST_ELEMENTS: i64 = 65_536;
     /// Accesses of a log, all elements together: a hundred times the longest of the evaluation.
     MOST_ACCESSES: i64 = 16 << 20;
+    /// Threads of a log.
+    MOST_THREADS: usize = 8_192;
+    /// Accesses of all logs that are compared with each other: those of 100,000 logs of the evaluation, a gigabyte.
+    MOST_HELD: usize = 512 << 20;
     /// Row groups of a file: we write one.
     MOST_ROW_GROUPS: usize = 1;
     /// Bytes of memory that reading files of others may take, before it counts as hostile: a log of the most accesses fits.

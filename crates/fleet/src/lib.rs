@@ -19,4 +19,4 @@ pub use budgets::budgets;
 pub use ingest::{Aside, Ingested, ingest};
 pub use schema::{SCHEMA_VERSION, SchemaError, read, write};
 pub use spark::{JOB, Question, SparkError, SparkRanked, spark};
-pub use store::{Store, StoreError};
+pub use store::{Collected, Store, StoreError};

@@ -34,7 +34,7 @@ use thiserror::Error;
 use unravel_coop::{ElementId, Ending, FailureSite, Log, LogId, Who};
 use unravel_trace::FailureKind;
 
-use crate::budgets::{MOST_ACCESSES, MOST_BYTES, MOST_ELEMENTS, MOST_ROW_GROUPS};
+use crate::budgets::{MOST_ACCESSES, MOST_BYTES, MOST_ELEMENTS, MOST_ROW_GROUPS, MOST_THREADS};
 
 /// The version of the schema.
 pub const SCHEMA_VERSION: i32 = 1;
@@ -220,7 +220,11 @@ pub fn read(mut file: File) -> Result<Log, SchemaError> {
     }
     let vectors = vectors(&*group, rows)?;
     let ids = elements.into_iter().map(|element| ElementId(element as u64));
-    Ok(Log { id, build: build as u64, ending, vectors: ids.zip(vectors).collect() })
+    let log = Log { id, build: build as u64, ending, vectors: ids.zip(vectors).collect() };
+    match log.threads().len() {
+        ..=MOST_THREADS => Ok(log),
+        _ => Err(SchemaError::TooLarge("threads")),
+    }
 }
 
 fn check_ends(file: &mut File, size: u64) -> Result<(), SchemaError> {

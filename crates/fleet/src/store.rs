@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use unravel_coop::{Collection, CollectionError, Ending, Log, LogId, MOST_PASSING, Profile};
 
+use crate::budgets::MOST_HELD;
 use crate::schema::{SchemaError, read, write};
 
 #[derive(Debug, Error)]
@@ -26,6 +27,16 @@ impl StoreError {
     pub(crate) fn at(path: &Path, source: std::io::Error) -> StoreError {
         StoreError::Io { path: path.to_owned(), source }
     }
+}
+
+/// Logs of a store, together.
+#[derive(Clone, Debug)]
+pub struct Collected {
+    pub collection: Collection,
+    /// What would have been too much: ascending.
+    pub left_out: Vec<LogId>,
+    /// How many logs are of other builds: a store may have been used for several.
+    pub foreign: u64,
 }
 
 /// A store.
@@ -89,22 +100,59 @@ impl Store {
     }
 
     /// What the analysis looks at: all logs that failed, and as many that passed as it wants, those with the smallest ids.
-    pub fn collection(&self, profile: &Profile) -> Result<Collection, StoreError> {
-        let mut collection = Collection::new(profile.ids());
-        let mut passing = 0;
+    ///
+    /// A small file may say that a thread accessed an element millions of times, so what all logs say together is bounded: those that say the
+    /// least come first, and what does not fit any more is left out and counted. A log that somebody made up costs no other its place unless
+    /// there are thousands of them.
+    pub fn collection(&self, profile: &Profile) -> Result<Collected, StoreError> {
+        self.collection_within(profile, MOST_HELD)
+    }
+
+    /// The same, with so many accesses at most.
+    pub fn collection_within(
+        &self,
+        profile: &Profile,
+        most: usize,
+    ) -> Result<Collected, StoreError> {
+        let (mut wanted, mut passing, mut foreign) = (Vec::new(), 0, 0);
         for id in self.ids()? {
-            let path = self.path_of(id);
-            let file = File::open(&path).map_err(|source| StoreError::at(&path, source))?;
-            let log = read(file).map_err(|source| StoreError::Log { path, source })?;
+            let log = self.log(id)?;
+            if log.build != profile.build() {
+                foreign += 1;
+                continue;
+            }
             if log.ending == Ending::Passed {
                 passing += 1;
                 if passing > MOST_PASSING {
                     continue;
                 }
             }
-            collection.add(&log)?;
+            wanted.push((log.threads().len(), log.accesses(), id));
         }
-        Ok(collection)
+        wanted.sort_unstable();
+        let mut collected =
+            Collected { collection: Collection::new(profile.ids()), left_out: Vec::new(), foreign };
+        let mut held = 0;
+        for (_, accesses, id) in wanted {
+            if held + accesses > most {
+                collected.left_out.push(id);
+                continue;
+            }
+            match collected.collection.add(&self.log(id)?) {
+                Ok(()) => held += accesses,
+                Err(CollectionError::TooManyThreads) => collected.left_out.push(id),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        collected.left_out.sort_unstable();
+        Ok(collected)
+    }
+
+    /// A log of the store.
+    fn log(&self, id: LogId) -> Result<Log, StoreError> {
+        let path = self.path_of(id);
+        let file = File::open(&path).map_err(|source| StoreError::at(&path, source))?;
+        read(file).map_err(|source| StoreError::Log { path, source })
     }
 
     pub(crate) fn scratch(&self) -> Result<tempfile::TempDir, StoreError> {

@@ -54,7 +54,7 @@ fn bytes(log: &Log) -> Vec<u8> {
 }
 
 fn ranking(store: &Store, profile: &Profile) -> Vec<Ranked> {
-    let collection = store.collection(profile).expect("the store is read");
+    let collection = store.collection(profile).expect("the store is read").collection;
     let (failure, _) = collection.failures()[0];
     collection.group(failure).ranked(Heuristic::Sgm, Metric::Dhs)
 }
@@ -159,6 +159,67 @@ fn damaged_files_are_refused_or_are_logs() {
     assert!(aside > u64::from(count) / 2, "{ingested:?}");
     store.collection(&profile).expect("what was taken can be read");
     assert_eq!(aside_files(&store), aside);
+}
+
+/// A store that was used for another build before has logs of it.
+#[test]
+fn logs_of_other_builds_in_a_store_are_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, profile) = (Store::open(&folder.path().join("store")).expect("a store"), profile());
+    let element = ElementId(1234);
+    for number in 0..6 {
+        let own = log(&profile, number);
+        let foreign =
+            Log { build: own.build + 1, vectors: vec![(element, vec![Who(1)])], ..own.clone() };
+        let one = if number % 2 == 0 { own } else { foreign };
+        Store::write(&store.logs(), &one).expect("it is written");
+    }
+    let collected = store.collection(&profile).expect("the store is read");
+    assert_eq!((collected.collection.len(), collected.foreign), (3, 3));
+}
+
+/// A small file may hold millions of accesses, or of threads: whoever sends many of them takes neither memory nor its place from anybody.
+#[test]
+fn files_that_say_too_much_do_not_stop_the_analysis() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let profile = profile();
+    let good = folder.path().join("good");
+    for number in 0..50 {
+        Store::write(&good, &log(&profile, number)).expect("it is written");
+    }
+    let clean = Store::open(&folder.path().join("clean")).expect("a store");
+    ingest(&clean, &profile, std::slice::from_ref(&good)).expect("it is ingested");
+
+    let bad = folder.path().join("bad");
+    let failed =
+        (0..50).map(|number| log(&profile, number)).find(|log| log.ending != Ending::Passed);
+    let failed = failed.expect("some failed");
+    let put = |number: u64, vector: Vec<Who>| {
+        let id = LogId::given(&[b"made up", &number.to_le_bytes()]);
+        let vectors = vec![(profile.elements[0].id, vector)];
+        let path =
+            Store::write(&bad, &Log { id, vectors, ..failed.clone() }).expect("it is written");
+        fs::metadata(path).expect("it is there").len()
+    };
+    let size = (0..40).map(|number| put(number, vec![Who(number % 3); 1 << 20])).max();
+    assert!(size.is_some_and(|size| size < 20_000), "a million accesses in {size:?} bytes");
+    put(40, (0..70_000).map(Who).collect());
+    for number in 41..60 {
+        put(number, (0..8_000).map(|at| Who(number << 32 | at)).collect());
+    }
+    let both = Store::open(&folder.path().join("both")).expect("a store");
+    let ingested = ingest(&both, &profile, &[good, bad]).expect("it is ingested");
+    assert_eq!(ingested.aside.get(&Aside::TooLarge), Some(&1), "the one with 70,000 threads");
+    let collected = both.collection_within(&profile, 32 << 20).expect("the store is read");
+    // Nine of those with a million accesses, because of the others there are some, too; eight times 8,000 threads fit.
+    assert_eq!(collected.left_out.len(), 9 + 11, "{:?}", collected.left_out);
+    let ids: Vec<LogId> =
+        (0..collected.collection.len()).map(|at| collected.collection.id(at)).collect();
+    let clean = clean.collection(&profile).expect("the store is read").collection;
+    assert!(
+        (0..clean.len()).all(|at| ids.contains(&clean.id(at))),
+        "none of the others is missing"
+    );
 }
 
 fn aside_files(store: &Store) -> u64 {

@@ -12,10 +12,14 @@
 
 mod calls;
 mod hooks;
+mod settle;
+
+pub use settle::{KEEP_APART, SiteLines, settle_lines};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 
+use llvm_sys::LLVMAttributeFunctionIndex;
 use llvm_sys::LLVMLinkage::{self, LLVMInternalLinkage};
 use llvm_sys::LLVMOpcode;
 use llvm_sys::LLVMTypeKind;
@@ -32,6 +36,9 @@ use unravel_recording::vectors;
 use crate::emit::{NO_NAME, keep_used};
 use crate::extract::{blocks_of, instructions_of};
 use crate::module::{Module, ModuleError, c_string, name_of};
+
+/// By a site and the lines of calls: a site.
+pub type SeenAt<'a> = dyn Fn(u32, &[(String, u32)]) -> u32 + 'a;
 
 /// What is to be logged.
 pub struct Wanted<'a> {
@@ -50,6 +57,9 @@ pub struct Wanted<'a> {
     pub touching: BTreeMap<u32, Vec<u32>>,
     /// The elements at an address of the machine's globals: so many bytes, of a sync object or not. Ascending.
     pub at: &'a mut dyn FnMut(u64, u32, bool) -> Vec<u32>,
+    /// Of a site, and the lines of the calls that it was put in line by, innermost first: the site that it is shown as. A program that hangs says
+    /// where it waits in its own code, not in a wrapper.
+    pub seen_at: &'a SeenAt<'a>,
     /// Parts of globals and their elements, for pointers that are known at run time only: machine's address, bytes, element, class.
     pub ranges: Vec<(u64, u64, u32, u32)>,
     /// Elements that cannot be logged, whatever is found.
@@ -126,9 +136,19 @@ pub fn log_elements(marked: &[u8], wanted: Wanted<'_>) -> Result<Logging, Module
     Ok(Logging { bitcode: module.write(), left_out, unlogged, sites })
 }
 
-/// What is compiled without optimisation forbids it, which is not the user's wish.
+/// What is compiled without optimisation forbids it, and keeps a register for frames, which is not the user's wish.
 fn allow_optimising(module: &Module) {
     for function in module.defined() {
+        let name = "frame-pointer";
+        // SAFETY: the function is live, the name is passed with its length.
+        unsafe {
+            LLVMRemoveStringAttributeAtIndex(
+                function,
+                LLVMAttributeFunctionIndex,
+                name.as_ptr().cast(),
+                name.len() as u32,
+            );
+        }
         for name in ["noinline", "optnone"] {
             // SAFETY: the function is live, the name is passed with its length.
             unsafe {
@@ -137,6 +157,45 @@ fn allow_optimising(module: &Module) {
             }
         }
     }
+}
+
+/// Two calls on different lines are not to become one, which would have neither's: a program that fails there says where.
+fn keep_apart(module: &Module, instruction: LLVMValueRef) {
+    // SAFETY: the instruction is live; the name is passed with its length.
+    unsafe {
+        let called = match LLVMGetInstructionOpcode(instruction) {
+            LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke => LLVMGetCalledValue(instruction),
+            _ => return,
+        };
+        if !LLVMIsAFunction(called).is_null() && LLVMGetIntrinsicID(called) != 0 {
+            return;
+        }
+        let name = "nomerge";
+        let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
+        let attribute = LLVMCreateEnumAttribute(module.context, kind, 0);
+        LLVMAddCallSiteAttribute(instruction, LLVMAttributeFunctionIndex, attribute);
+    }
+}
+
+/// Sites of the program that an instruction is marked with.
+fn sites_of(module: &Module, instruction: LLVMValueRef) -> Option<Vec<u32>> {
+    // SAFETY: the instruction is live; the operands of the node are constants, as they were written.
+    unsafe {
+        let node = LLVMGetMetadata(instruction, mark(module));
+        if node.is_null() {
+            return None;
+        }
+        let count = LLVMGetMDNodeNumOperands(node) as usize;
+        let mut operands = vec![std::ptr::null_mut(); count];
+        LLVMGetMDNodeOperands(node, operands.as_mut_ptr());
+        Some(operands.iter().map(|&one| LLVMConstIntGetZExtValue(one) as u32).collect())
+    }
+}
+
+fn mark(module: &Module) -> u32 {
+    let name = vectors::MARK;
+    // SAFETY: the name is passed with its length.
+    unsafe { LLVMGetMDKindIDInContext(module.context, name.as_ptr().cast(), name.len() as u32) }
 }
 
 struct Types {
@@ -216,7 +275,8 @@ impl Pass<'_, '_> {
     }
 
     fn instruction(&mut self, instruction: LLVMValueRef) {
-        let Some(sites) = self.sites_of(instruction) else { return };
+        keep_apart(self.module, instruction);
+        let Some(sites) = sites_of(self.module, instruction) else { return };
         // SAFETY: the instruction is live; operands are those of its kind.
         unsafe {
             let (pointer, bytes) = match LLVMGetInstructionOpcode(instruction) {
@@ -232,6 +292,7 @@ impl Pass<'_, '_> {
                     (LLVMGetOperand(instruction, 0), self.size(value))
                 }
                 LLVMOpcode::LLVMCall => return self.call(instruction, &sites),
+                LLVMOpcode::LLVMInvoke => return self.invoke(instruction, &sites),
                 _ => return,
             };
             if let [site] = sites[..]
@@ -239,29 +300,6 @@ impl Pass<'_, '_> {
             {
                 self.access(instruction, pointer, bytes, site);
             }
-        }
-    }
-
-    /// Sites of the program that an instruction is marked with.
-    fn sites_of(&self, instruction: LLVMValueRef) -> Option<Vec<u32>> {
-        // SAFETY: the instruction is live; the operands of the node are constants, as they were written.
-        unsafe {
-            let node = LLVMGetMetadata(instruction, self.mark());
-            if node.is_null() {
-                return None;
-            }
-            let count = LLVMGetMDNodeNumOperands(node) as usize;
-            let mut operands = vec![std::ptr::null_mut(); count];
-            LLVMGetMDNodeOperands(node, operands.as_mut_ptr());
-            Some(operands.iter().map(|&one| LLVMConstIntGetZExtValue(one) as u32).collect())
-        }
-    }
-
-    fn mark(&self) -> u32 {
-        let name = vectors::MARK;
-        // SAFETY: the name is passed with its length.
-        unsafe {
-            LLVMGetMDKindIDInContext(self.module.context, name.as_ptr().cast(), name.len() as u32)
         }
     }
 
@@ -467,7 +505,7 @@ impl Pass<'_, '_> {
     }
 
     fn address_of(&self, global: LLVMValueRef) -> Option<u64> {
-        let mark = self.mark();
+        let mark = mark(self.module);
         // SAFETY: the global is live; the entries are disposed of; operands are as they were written.
         unsafe {
             let mut count = 0;

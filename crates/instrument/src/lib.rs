@@ -1,7 +1,7 @@
 //! Room `instrument`: an optimised module → its shape, and the same module with recording code.
 //!
 //! Beside `program` the only room that knows LLVM. `extract.rs` takes the shape that numbering works on (`unravel_recording`), `emit.rs`
-//! puts the code in, `elements.rs` that of access vectors into a module that was not optimised yet, `quiet.rs` names the external functions that need none, `module.rs` is the thin layer over `llvm-sys`.
+//! puts the code in, `elements.rs` that of access vectors into a module that was not optimised yet (what may fault has its line once it was), `quiet.rs` names the external functions that need none, `module.rs` is the thin layer over `llvm-sys`.
 //!
 //! What is not recorded: functions with computed gotos, assembler, and objects of other compilers; they are named, and a log
 //! tells where recorded code was entered from them.
@@ -15,7 +15,7 @@ mod object;
 mod open;
 mod quiet;
 
-pub use elements::{Logging, Wanted, log_elements};
+pub use elements::{KEEP_APART, Logging, SeenAt, SiteLines, Wanted, log_elements, settle_lines};
 pub use emit::Options;
 
 pub use lines::{Line, Lines};

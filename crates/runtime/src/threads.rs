@@ -75,10 +75,24 @@ pub fn begin(number: u32, begin: u32, frames: &[[u64; 2]]) {
 }
 
 pub fn start() {
+    // SAFETY: called once, by the first thread.
+    unsafe { handle_faults_on(sys::pages(SPARE)) };
     let mut key = 0;
     // SAFETY: a key of our own.
     if unsafe { sys::pthread_key_create(&mut key, Some(gone)) } == 0 {
         KEY.store(key, Ordering::Relaxed);
+    }
+}
+
+/// Faults of the calling thread are handled on this stack from now on: its own may be what is used up. Nothing if there is none.
+///
+/// # Safety
+/// Whatever is there has the room, and nobody else uses it.
+unsafe fn handle_faults_on(spare: *mut u8) {
+    if !spare.is_null() {
+        let stack = sys::AlternateStack { start: spare.cast(), flags: 0, size: SPARE };
+        // SAFETY: by contract.
+        unsafe { sys::sigaltstack(&stack, core::ptr::null_mut()) };
     }
 }
 
@@ -122,10 +136,7 @@ extern "C" fn run(birth: *mut c_void) -> *mut c_void {
     unsafe {
         let Birth { function, argument, number, spare } = birth.cast::<Birth>().read();
         sys::free(birth);
-        if !spare.is_null() {
-            let stack = sys::AlternateStack { start: spare.cast(), flags: 0, size: SPARE };
-            sys::sigaltstack(&stack, core::ptr::null_mut());
-        }
+        handle_faults_on(spare);
         begin(number, layout::BEGIN_START, &[]);
         watch(1);
         let stream = Stream::current();

@@ -5,6 +5,8 @@
 //! time, and this machine does not offer a thread again that waits so. If a thread that has changed nothing leaves a loop earlier
 //! than its log says, and the log only repeats the same round until it leaves it there too, the rounds are left out and counted.
 //!
+//! Branches in handlers of signals are not compared: which run of a handler a log has them of, it does not say. That errs on the side of following.
+//!
 //! *Not modelled*: the landing pads of calls that throw are no turns (the branches behind them tell); switches over more than 64
 //! bits and computed jumps are none of [`unravel_code::Body::terminators`]. Errs on the side of straying.
 
@@ -189,6 +191,10 @@ impl Machine {
     /// The current thread is about to go to `to`, by the branch at its position.
     pub fn keep_to_route(&mut self, to: Target) {
         let me = self.current;
+        // What handlers of signals do is no part of what their thread did: a log has it beside.
+        if !self.threads[me].set_aside.is_empty() {
+            return;
+        }
         let Some(frame) = self.threads[me].frames.last() else { return };
         let function = frame.function;
         let Some(body) = self.program.function(function).body.as_ref() else { return };

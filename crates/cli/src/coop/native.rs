@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-use unravel_coop::{Ending, Fleet, Followed, LogId, Mode, Profile, plan, read_native};
+use unravel_coop::{Ending, Fleet, Followed, LogId, Mode, Profile, plan, read_native, seen_at};
 use unravel_driver::{build_native, lines_of};
 use unravel_fleet::Store;
 use unravel_instrument::{Wanted, log_elements};
@@ -72,12 +72,17 @@ impl Bench {
             by_site: plan.by_site,
             touching: plan.touching,
             at: &mut at,
+            seen_at: &|site, callers: &[(String, u32)]| seen_at(&program, site, callers),
             ranges: plan.ranges,
             refused: plan.refused,
         };
         let logging = log_elements(&marked, wanted)
             .map_err(|error| CliError::Instrument { program: name.clone(), source: error })?;
-        if build_native(&logging.bitcode, &built.libs, output)? != 0 {
+        let line_of = |site: u32| {
+            let place = &program.sites.get(site as usize)?.place;
+            place.is_own().then(|| (place.file.to_string(), place.line))
+        };
+        if build_native(&logging.bitcode, &built.libs, &line_of, output)? != 0 {
             return Err(CliError::NativeBuild);
         }
         let unlogged = logging.unlogged.iter().filter(|one| chosen.contains(one)).map(|element| {

@@ -42,7 +42,11 @@ pub fn profile(made: &Made) -> String {
         let _ = writeln!(text, "inconclusive: no run had threads that share anything");
         return text;
     }
-    let each = profile.instances.first().map_or(0, Vec::len);
+    let sizes = || profile.instances.iter().map(Vec::len);
+    let each = match (sizes().min(), sizes().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} or {most}"),
+        (least, _) => least.unwrap_or(0).to_string(),
+    };
     let _ = writeln!(
         text,
         "{} log {each} of them each ({})",
@@ -50,6 +54,20 @@ pub fn profile(made: &Made) -> String {
         profile.coverage
     );
     text
+}
+
+/// Of logs that are not compared with the others.
+pub fn left_out(number: u64) -> String {
+    let logs = count(number, "log");
+    format!("warning: {logs} left out: more accesses or threads, all together, than are compared")
+}
+
+/// Of logs of other programs, or of other elements.
+pub fn foreign(number: u64) -> String {
+    format!(
+        "note: {} of the store left out: of another build than the profile",
+        count(number, "log")
+    )
 }
 
 pub fn profile_json(made: &Made) -> Value {

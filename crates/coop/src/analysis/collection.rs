@@ -36,9 +36,12 @@ pub(super) struct Entry {
 pub enum CollectionError {
     #[error("log {log} has an element that the program has not")]
     UnknownElement { log: LogId },
-    #[error("the logs have more than 65,535 threads")]
+    #[error("the logs have more than 65,536 threads")]
     TooManyThreads,
 }
+
+/// A vector has 16 bits for a thread.
+const MOST_COLLECTED_THREADS: usize = 1 << 16;
 
 impl Collection {
     /// No logs yet. `elements` is sorted.
@@ -63,18 +66,23 @@ impl Collection {
         Ok(collection)
     }
 
-    /// Adds a log. Whoever collects sees to it that none comes twice; logs that come in the order of their ids cost least.
+    /// Adds a log, or leaves everything as it was. Whoever collects sees to it that none comes twice; logs that come in the order of their ids cost least.
     pub fn add(&mut self, log: &Log) -> Result<(), CollectionError> {
         let mut vectors = vec![None; self.elements.len()];
+        let mut places = Vec::with_capacity(log.vectors.len());
         for (element, vector) in &log.vectors {
             let at = self
                 .elements
                 .binary_search(element)
                 .map_err(|_| CollectionError::UnknownElement { log: log.id })?;
-            let mut numbers = Vec::with_capacity(vector.len());
-            for who in vector {
-                numbers.push(self.number(*who)?);
-            }
+            places.push((at, vector));
+        }
+        let new = log.threads().into_iter().filter(|who| !self.numbers.contains_key(who)).count();
+        if self.threads.len() + new > MOST_COLLECTED_THREADS {
+            return Err(CollectionError::TooManyThreads);
+        }
+        for (at, vector) in places {
+            let numbers = vector.iter().map(|who| self.number(*who)).collect();
             vectors[at] = Some(self.intern(at, numbers));
         }
         let at = self.entries.partition_point(|entry| entry.id < log.id);
@@ -82,15 +90,13 @@ impl Collection {
         Ok(())
     }
 
-    fn number(&mut self, who: Who) -> Result<u16, CollectionError> {
-        if let Some(number) = self.numbers.get(&who) {
-            return Ok(*number);
-        }
-        let number =
-            u16::try_from(self.threads.len()).map_err(|_| CollectionError::TooManyThreads)?;
-        self.threads.push(who);
-        self.numbers.insert(who, number);
-        Ok(number)
+    fn number(&mut self, who: Who) -> u16 {
+        let Collection { numbers, threads, .. } = self;
+        *numbers.entry(who).or_insert_with(|| {
+            threads.push(who);
+            // `add` has seen to it that they fit.
+            (threads.len() - 1) as u16
+        })
     }
 
     fn intern(&mut self, element: usize, vector: Vec<u16>) -> u32 {

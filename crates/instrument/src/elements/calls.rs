@@ -55,6 +55,14 @@ pub(super) fn may_block(kind: u32) -> bool {
     matches!(kind, AFTER | WAIT | BARRIER | TAKES | BLOCKS)
 }
 
+/// Functions of the C++ library that wait inside of it, where nothing is logged: a run that hangs says where all the same. They may unwind.
+pub(super) fn waits_inside(name: &str) -> bool {
+    matches!(
+        name,
+        "_ZNSt6thread4joinEv" | "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"
+    )
+}
+
 pub(super) fn hook_of(name: &str) -> Option<Hook> {
     let sync = |kind, class| Some(Hook::Sync { kind, class });
     match name {

@@ -1,8 +1,12 @@
 //! Calls of libraries' functions that access elements: what is put around each.
 
-use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;
+use llvm_sys::debuginfo::{
+    LLVMDIFileGetFilename, LLVMDILocationGetInlinedAt, LLVMDILocationGetLine,
+    LLVMDILocationGetScope, LLVMDIScopeGetFile, LLVMInstructionGetDebugLoc,
+};
 use llvm_sys::prelude::*;
+use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 use unravel_recording::vectors;
 
 use super::calls::{self, Hook, hook_of};
@@ -23,7 +27,11 @@ impl Pass<'_, '_> {
             let arguments: Vec<_> = (0..count).map(|at| LLVMGetOperand(call, at)).collect();
             (name_of(callee), arguments)
         };
-        let ([site], Some(hook)) = (sites, hook_of(&name)) else { return };
+        let [site] = sites else { return };
+        if calls::waits_inside(&name) {
+            return self.waits(call, *site);
+        }
+        let Some(hook) = hook_of(&name) else { return };
         if arguments.len() < hook.arguments() {
             return;
         }
@@ -32,6 +40,45 @@ impl Pass<'_, '_> {
             Hook::Sync { kind: calls::NOTHING, .. } => {}
             Hook::Sync { kind, class } => self.sync(call, &arguments, (kind, class), *site),
             _ => self.memory(call, &arguments, hook, *site),
+        }
+    }
+
+    /// A call that waits inside of a library, and may unwind.
+    pub(super) fn invoke(&mut self, invoke: LLVMValueRef, sites: &[u32]) {
+        // SAFETY: the instruction is an `invoke`.
+        let callee = unsafe { LLVMGetCalledValue(invoke) };
+        // SAFETY: as above.
+        let is_function = unsafe { !LLVMIsAFunction(callee).is_null() };
+        if let ([site], true) = (sites, is_function && calls::waits_inside(&name_of(callee))) {
+            self.waits(invoke, *site);
+        }
+    }
+
+    /// Says where a thread waits, until the call is over, however it is left.
+    fn waits(&mut self, call: LLVMValueRef, site: u32) {
+        let number = self.site(vectors::SITE_BY_ADDRESS, &[]);
+        self.sites[number as usize].place = self.seen_at(call, site);
+        let what = self.word(u64::from(calls::BLOCKS));
+        // SAFETY: the call is live; what comes after it, or where it leads, has a first instruction.
+        unsafe {
+            let nowhere = LLVMConstNull(self.types.pointer);
+            let list = vec![what, nowhere, nowhere, self.word(u64::from(number))];
+            let over = [&list[..], &[self.word(0)]].concat();
+            self.stand_before(call);
+            self.build_call("__unravel_av_before", list);
+            if LLVMGetInstructionOpcode(call) == LLVMOpcode::LLVMCall {
+                self.stand_after(call);
+                self.build_call("__unravel_av_after", over);
+                return;
+            }
+            // Elsewhere than here, they come to these blocks without waiting.
+            let unwound = first_instruction(LLVMGetUnwindDest(call));
+            for before in
+                [first_instruction(LLVMGetNormalDest(call)), LLVMGetNextInstruction(unwound)]
+            {
+                self.stand_before(before);
+                self.build_call("__unravel_av_after", over.clone());
+            }
         }
     }
 
@@ -146,7 +193,7 @@ impl Pass<'_, '_> {
                 _ => LLVMConstNull(self.types.pointer),
             };
             // The number in the machine's program says where a thread waits.
-            self.sites[number as usize].place = site;
+            self.sites[number as usize].place = self.seen_at(call, site);
             let list = vec![what, object, other, own];
             self.stand_before(call);
             self.build_call("__unravel_av_before", list.clone());
@@ -157,16 +204,58 @@ impl Pass<'_, '_> {
         }
     }
 
+    /// The site that a call's is shown as, where a wrapper or a header of the system was put in line with its callers.
+    fn seen_at(&self, call: LLVMValueRef, site: u32) -> u32 {
+        (self.wanted.seen_at)(site, &callers_of(call))
+    }
+
     /// Replaces a call that takes a mutex by one that says where it waits only if it has to. Returns what gives the result now.
     fn lock(&self, call: LLVMValueRef, mutex: LLVMValueRef, site: u32) -> LLVMValueRef {
         // SAFETY: the call is live and gives an `int`; nothing refers to it afterwards.
         unsafe {
             self.stand_before(call);
-            let place = self.word(u64::from(site) + 1);
+            let place = self.word(u64::from(self.seen_at(call, site)) + 1);
             let instead = self.build_call("unravel.lock", vec![mutex, place]);
             LLVMReplaceAllUsesWith(call, instead);
             LLVMInstructionEraseFromParent(call);
             instead
         }
     }
+}
+
+/// The first one that is no `phi`.
+unsafe fn first_instruction(block: LLVMBasicBlockRef) -> LLVMValueRef {
+    // SAFETY: the caller has a block, which ends with a terminator.
+    unsafe {
+        let mut at = LLVMGetFirstInstruction(block);
+        while !LLVMIsAPHINode(at).is_null() {
+            at = LLVMGetNextInstruction(at);
+        }
+        at
+    }
+}
+
+/// The lines of the calls by which an instruction was put in line, innermost first.
+fn callers_of(instruction: LLVMValueRef) -> Vec<(String, u32)> {
+    let mut callers = Vec::new();
+    // SAFETY: the instruction is live; a location has a scope, that a file.
+    unsafe {
+        let mut at = LLVMInstructionGetDebugLoc(instruction);
+        while !at.is_null() {
+            at = LLVMDILocationGetInlinedAt(at);
+            if at.is_null() {
+                break;
+            }
+            let file = LLVMDIScopeGetFile(LLVMDILocationGetScope(at));
+            if file.is_null() {
+                break;
+            }
+            let mut length = 0;
+            let name = LLVMDIFileGetFilename(file, &mut length);
+            let name = std::slice::from_raw_parts(name.cast::<u8>(), length as usize);
+            let name = String::from_utf8_lossy(name).into_owned();
+            callers.push((name, LLVMDILocationGetLine(at)));
+        }
+    }
+    callers
 }
