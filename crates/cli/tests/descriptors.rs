@@ -189,7 +189,7 @@ fn other_programs_are_native_steps_and_a_fork_is_named() {
         siginfo_t info = {0};\n  printf(\"%d \", waitid(P_PID, child, &info, WEXITED));\n\
         printf(\"%d %d %d\\n\", info.si_pid == child, info.si_code == CLD_KILLED, info.si_status);\n\
         posix_spawnp(&child, \"sh\", 0, 0, words, environ);\n\
-        printf(\"%d %d\\n\", wait4(child, &status, 0, 0) == child, WEXITSTATUS(status));\n\
+        ended = wait4(child, &status, 0, 0);\n  printf(\"%d %d\\n\", ended == child, WEXITSTATUS(status));\n\
         if (getenv(\"NO_SUCH_VARIABLE\")) fork();\n  return 0;\n}\n";
     write(&directory, "children.c", text);
     let source = directory.join("children.c");
