@@ -37,7 +37,8 @@ pub fn in_every_schedule(failing: &Failing) -> Option<Words> {
 }
 
 /// Whether waking a thread that waits on a condition variable would change nothing: woken when all others have done what they do,
-/// it waits again, for something that no signaller has ever changed. (What was changed and changed back may have been missed.)
+/// it waits again, for something that no signaller has ever changed. (What was changed and changed back may have been missed; what
+/// only the waiter uses is in no event, and nobody changes it.)
 fn is_useless(ground: &mut dyn Ground, trace: &Trace, request: &Request) -> bool {
     let Wants::Wake { at: cond, .. } = request.wants else { return false };
     let own = |event: &Event| event.thread == request.thread;
@@ -56,7 +57,6 @@ fn is_useless(ground: &mut dyn Ground, trace: &Trace, request: &Request) -> bool
         trace.events.iter().filter(signals).map(|event| event.thread).collect();
     let begun = trace.events.iter().position(own).unwrap_or(0);
     !signallers.is_empty()
-        && !looked.is_empty()
         && !trace.events[begun..].iter().any(|event| {
             let writes =
                 matches!(event.kind, EventKind::Write { .. } | EventKind::ReadModifyWrite { .. });
