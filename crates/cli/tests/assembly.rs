@@ -136,4 +136,13 @@ fn what_is_refused_is_said() {
     assert_eq!(output.status.code(), Some(3));
     let said = text(&output.stdout) + &text(&output.stderr);
     assert!(said.contains("inline assembly 'syscall'"), "{said}");
+    // As libraries of coroutines do; executed, either would end the process.
+    let jump = unravel("refused", "run", &[program, "--", "now", "jump"]);
+    assert_eq!(jump.status.code(), Some(3));
+    let said = text(&jump.stdout) + &text(&jump.stderr);
+    assert!(said.contains("jumps to an address"), "{said}");
+    let stack = unravel("refused", "run", &[program, "--", "now", "other", "stack"]);
+    assert_eq!(stack.status.code(), Some(3));
+    let said = text(&stack.stdout) + &text(&stack.stderr);
+    assert!(said.contains("stack pointer to another stack"), "{said}");
 }

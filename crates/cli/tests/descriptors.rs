@@ -58,6 +58,16 @@ fn sockets_and_epoll_answer_as_natively() {
 }
 
 #[test]
+fn flags_and_wrong_kinds_answer_as_natively() {
+    agrees("flags.c");
+}
+
+#[test]
+fn messages_options_addresses_and_masks_answer_as_natively() {
+    agrees("messages.c");
+}
+
+#[test]
 fn a_server_and_its_client_in_one_program() {
     agrees("echo.cc");
     let directory = directory("descriptors-echo");
@@ -128,6 +138,30 @@ fn what_leads_outside_is_named() {
     write(&directory, "stream.c", text);
     let (out, err) = in_the_machine(&directory, Path::new("stream.c"), INCONCLUSIVE);
     assert!(format!("{out}{err}").contains("fdopen"), "{out}{err}");
+    for (call, name) in
+        [("dprintf(e, \"%d\", 1)", "dprintf"), ("splice(0, 0, e, 0, 1, 0)", "splice")]
+    {
+        let text = format!(
+            "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <stdio.h>\n#include <sys/eventfd.h>\n\
+             int main(void) {{\n  int e = eventfd(0, 0);\n  return {call} == 7;\n}}\n"
+        );
+        write(&directory, "stranger.c", &text);
+        let (out, err) = in_the_machine(&directory, Path::new("stranger.c"), INCONCLUSIVE);
+        let said = format!("{out}{err}");
+        assert!(said.contains(&format!("'{name}' on eventfd")), "{said}");
+    }
+    // To standard output it goes as it would without descriptors of the program's own.
+    let text = "#include <stdio.h>\n#include <unistd.h>\nint main(void) {\n  int p[2];\n  pipe(p);\n\
+        dprintf(1, \"%d %d %d %d %.1f %s\\n\", 1, 2, 3, 4, 5.5, \"six\");\n  return 0;\n}\n";
+    write(&directory, "plain.c", text);
+    let (out, err) = in_the_machine(&directory, Path::new("plain.c"), NOTHING);
+    assert!(out.contains("1 2 3 4 5.5 six"), "{out}{err}");
+    let text = "#include <sys/epoll.h>\n#include <sys/inotify.h>\nint main(void) {\n\
+        int loop = epoll_create1(0), watch = inotify_init();\n  struct epoll_event event = {EPOLLIN, {0}};\n\
+        epoll_ctl(loop, EPOLL_CTL_ADD, watch, &event);\n  return epoll_wait(loop, &event, 1, -1);\n}\n";
+    write(&directory, "watch.c", text);
+    let (out, err) = in_the_machine(&directory, Path::new("watch.c"), INCONCLUSIVE);
+    assert!(format!("{out}{err}").contains("outside"), "{out}{err}");
     let text = "#define _GNU_SOURCE\n#include <errno.h>\n#include <stdio.h>\n#include <sys/syscall.h>\n\
         #include <unistd.h>\nint main(void) {\n  long n = syscall(SYS_io_uring_setup, 1, 0);\n\
         if (n == -1 && errno == ENOSYS) puts(\"refused\");\n  return 0;\n}\n";
@@ -139,8 +173,8 @@ fn what_leads_outside_is_named() {
 #[test]
 fn other_programs_are_native_steps_and_a_fork_is_named() {
     let directory = directory("descriptors-children");
-    let text = "#include <pthread.h>\n#include <spawn.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
-        #include <sys/wait.h>\n#include <unistd.h>\nextern char **environ;\n\
+    let text = "#include <pthread.h>\n#include <signal.h>\n#include <spawn.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+        #include <sys/resource.h>\n#include <sys/wait.h>\n#include <unistd.h>\nextern char **environ;\n\
         static void *other(void *x) { return x; }\n\
         int main(void) {\n  pthread_t t;\n  pthread_create(&t, 0, other, 0);\n  puts(\"first\"); fflush(stdout);\n\
         int code = system(\"echo second; exit 3\");\n  printf(\"code %d\\n\", WEXITSTATUS(code));\n\
@@ -150,6 +184,12 @@ fn other_programs_are_native_steps_and_a_fork_is_named() {
         pid_t ended = waitpid(child, &status, 0);\n\
         printf(\"%d %d\\n\", child > 0 && ended == child, WEXITSTATUS(status));\n\
         printf(\"%d\\n\", waitpid(child, &status, 0));\n  pthread_join(t, 0);\n\
+        char *sleeps[] = {\"sleep\", \"60\", 0};\n  posix_spawnp(&child, \"sleep\", 0, 0, sleeps, environ);\n\
+        printf(\"%d \", waitpid(child, &status, WNOHANG));\n  printf(\"%d \", kill(child, SIGTERM));\n\
+        siginfo_t info = {0};\n  printf(\"%d \", waitid(P_PID, child, &info, WEXITED));\n\
+        printf(\"%d %d %d\\n\", info.si_pid == child, info.si_code == CLD_KILLED, info.si_status);\n\
+        posix_spawnp(&child, \"sh\", 0, 0, words, environ);\n\
+        ended = wait4(child, &status, 0, 0);\n  printf(\"%d %d\\n\", ended == child, WEXITSTATUS(status));\n\
         if (getenv(\"NO_SUCH_VARIABLE\")) fork();\n  return 0;\n}\n";
     write(&directory, "children.c", text);
     let source = directory.join("children.c");

@@ -76,7 +76,7 @@ pub fn explain(
             .or_else(|| units::describe(failing, passing))
             .or_else(|| units::with_lock(failing, passing))
             .or_else(|| unsignalled::describe(ground, failing))
-            .or_else(|| blocked::describe(failing, true))
+            .or_else(|| blocked::describe(ground, failing))
     {
         put(cause, words, Evidence::Shown);
         return Verdict::Said;
@@ -197,7 +197,7 @@ pub fn explain_answered(ground: &mut dyn Ground, failing: &Failing) -> Option<Ro
 
 /// The root cause of a failure that is nothing but threads that wait, from the failing run alone.
 pub fn explain_blocked(failing: &Failing) -> Option<RootCause> {
-    let words = blocked::describe(failing, false)
+    let words = blocked::in_every_schedule(failing)
         .filter(|_| failing.failure.kind == FailureKind::Deadlock)?;
     let mut cause = RootCause::unsaid();
     put(&mut cause, words, Evidence::Shown);

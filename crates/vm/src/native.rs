@@ -464,6 +464,13 @@ impl Machine {
         dst: Reg,
         fp: *mut u64,
     ) -> Flow {
+        if self.descriptors.were_made() {
+            let program = Arc::as_ptr(&self.program);
+            // SAFETY: the program is immutable and outlives the run.
+            let (name, site) =
+                unsafe { ((*program).function(function).name.as_str(), (*program).call(call)) };
+            self.keep_from_strangers(name, crate::models::Args::new(site, fp));
+        }
         if event {
             let program = Arc::as_ptr(&self.program);
             // SAFETY: the program is immutable and outlives the run.

@@ -95,6 +95,12 @@ pub(crate) fn redirect_calls(program: &mut Program, externals: &[Resolved]) {
 /// system's own says whether *this* process has threads, which is no business of theirs.
 static SINGLE_THREADED: u8 = 0;
 
+/// What `__builtin_cpu_supports` looks at (`__cpu_model` of the compiler's runtime): another maker, and what every 64-bit processor
+/// has (`cmov`, `mmx`, `sse`, `sse2`), so that a program goes the same way on every machine. `cpuid` in assembly tells more.
+static PROCESSOR: [u32; 4] = [3, 0, 0, 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4];
+/// Its further features: none.
+static MORE_FEATURES: [u32; 16] = [0; 16];
+
 /// The libraries that a program may use: those that it names, then the C and C++ runtime. What else this process has loaded
 /// for itself (LLVM and all that it brings) is no business of the program's.
 #[derive(Debug, Default)]
@@ -115,8 +121,11 @@ impl Libraries {
 
     /// The address of a symbol that the program may use.
     pub fn address(&self, name: &str) -> Option<u64> {
-        if name == "__libc_single_threaded" {
-            return Some(&raw const SINGLE_THREADED as u64);
+        match name {
+            "__libc_single_threaded" => return Some(&raw const SINGLE_THREADED as u64),
+            "__cpu_model" => return Some(&raw const PROCESSOR as u64),
+            "__cpu_features2" => return Some(&raw const MORE_FEATURES as u64),
+            _ => {}
         }
         self.own_address(name).or_else(|| native_address(name))
     }

@@ -36,5 +36,7 @@ int main(int argc, char **argv) {
     printf("time goes on: %d %d, on a processor: %d\n", first < second, second < third, processor != ~0u);
     if (argc > 1)
         printf("%s %llu %llu\n", argv[1], (unsigned long long)first, (unsigned long long)third);
+    __builtin_cpu_init();
+    printf("sse2: %d, wider: %d\n", __builtin_cpu_supports("sse2") != 0, __builtin_cpu_supports("avx2") >= 0);
     return 0;
 }

@@ -6,21 +6,64 @@ use unravel_trace::{
     user_place,
 };
 
+use super::ground::Ground;
+use super::unsignalled::{self, Woken};
 use crate::failing::Failing;
 use crate::held::{Held, held};
 use crate::pattern::Words;
 
-/// What the failing run shows; `None` if that is not enough to say what is wrong. A wake-up is lost only if it could have
-/// been `avoidable`: where every schedule ends so, that is not why.
-pub fn describe(failing: &Failing, avoidable: bool) -> Option<Words> {
+/// What the failing run shows, of one that could have been avoided; `None` if that is not enough to say what is wrong. A wake-up is
+/// lost only if it would have helped: that is tried.
+pub fn describe(ground: &mut dyn Ground, failing: &Failing) -> Option<Words> {
     let trace = &failing.observed.trace;
+    let Bug::Deadlock { requests } = &failing.symbolic.as_ref()?.bug else { return None };
+    if let Some(words) = by_locks(failing) {
+        return Some(words);
+    }
+    let useless = requests.iter().any(|request| is_useless(ground, trace, request));
+    let lost = if useless { None } else { lost(trace, requests) };
+    lost.or_else(|| unannounced(failing, requests))
+        .or_else(|| nobody_left(failing, requests).filter(|_| useless))
+}
+
+/// The same of a run that could not: where every schedule ends so, no lost wake-up is why.
+pub fn in_every_schedule(failing: &Failing) -> Option<Words> {
     let symbolic = failing.symbolic.as_ref()?;
     let Bug::Deadlock { requests } = &symbolic.bug else { return None };
     by_locks(failing)
-        .or_else(|| lost(trace, requests).filter(|_| avoidable))
         .or_else(|| unannounced(failing, requests))
-        .or_else(|| nobody_left(failing, requests).filter(|_| !avoidable))
-        .or_else(|| nobody_comes(failing, requests).filter(|_| !avoidable))
+        .or_else(|| nobody_left(failing, requests))
+        .or_else(|| nobody_comes(failing, requests))
+}
+
+/// Whether waking a thread that waits on a condition variable would change nothing: woken when all others have done what they do,
+/// it waits again, for something that no signaller has ever changed. (What was changed and changed back may have been missed; what
+/// only the waiter uses is in no event, and nobody changes it.)
+fn is_useless(ground: &mut dyn Ground, trace: &Trace, request: &Request) -> bool {
+    let Wants::Wake { at: cond, .. } = request.wants else { return false };
+    let own = |event: &Event| event.thread == request.thread;
+    let waits = trace.events.iter().rposition(|event| {
+        own(event) && matches!(event.kind, EventKind::Wait { at, .. } if at == cond)
+    });
+    let Some(waits) = waits.filter(|_| ground.may_go_on()) else { return false };
+    let Some(Woken::WaitsAgain(looked)) = unsignalled::woken(ground, trace, request, waits) else {
+        return false;
+    };
+    let signals = |event: &&Event| match event.kind {
+        EventKind::Signal { at, .. } | EventKind::Broadcast { at, .. } => at == cond && !own(event),
+        _ => false,
+    };
+    let signallers: Vec<ThreadId> =
+        trace.events.iter().filter(signals).map(|event| event.thread).collect();
+    let begun = trace.events.iter().position(own).unwrap_or(0);
+    !signallers.is_empty()
+        && !trace.events[begun..].iter().any(|event| {
+            let writes =
+                matches!(event.kind, EventKind::Write { .. } | EventKind::ReadModifyWrite { .. });
+            writes
+                && signallers.contains(&event.thread)
+                && event.kind.location().is_some_and(|at| looked.contains(&trace.address(at)))
+        })
 }
 
 /// Where locks alone say it.

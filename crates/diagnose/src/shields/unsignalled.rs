@@ -27,7 +27,7 @@ pub fn describe(ground: &mut dyn Ground, failing: &Failing) -> Option<Words> {
         if waits + 1 == trace.events.len() || !ground.may_go_on() {
             return None;
         }
-        let looked = looked(ground, trace, request, waits)?;
+        let Woken::GoesOn(looked) = woken(ground, trace, request, waits)? else { return None };
         let changed = (waits + 1..trace.events.len()).rev().find(|index| {
             let event = &trace.events[*index];
             let writes =
@@ -43,13 +43,20 @@ pub fn describe(ground: &mut dyn Ground, failing: &Failing) -> Option<Words> {
     })
 }
 
-/// What the waiter looks at when it is woken at the end of the run, if it goes on then.
-fn looked(
+/// What a waiter does when it is woken at the end of the run, and the addresses that it has looked at by then.
+pub enum Woken {
+    GoesOn(Vec<u64>),
+    /// What it waits for is not there.
+    WaitsAgain(Vec<u64>),
+}
+
+/// What the waiter does when it is woken once all others have done what they do: its last wait is the event `waits`.
+pub fn woken(
     ground: &mut dyn Ground,
     trace: &Trace,
     request: &Request,
     waits: usize,
-) -> Option<Vec<u64>> {
+) -> Option<Woken> {
     let name = trace.thread_name(request.thread);
     let earlier = waits_of(&trace.events[..waits], request.thread);
     // Waits are among the thread's questions to the environment; there may be others before them.
@@ -69,13 +76,12 @@ fn looked(
     for event in woken.events[from..].iter().filter(|event| event.thread == thread) {
         match event.kind {
             EventKind::Read { at, .. } => looked.push(woken.address(at)),
-            // It waits again: what it waits for is not there.
-            EventKind::Wait { .. } => return None,
+            EventKind::Wait { .. } => return Some(Woken::WaitsAgain(looked)),
             EventKind::Write { .. } | EventKind::ReadModifyWrite { .. } | EventKind::Exit => {
-                return Some(looked);
+                return Some(Woken::GoesOn(looked));
             }
             // It leaves the critical section that it waited in.
-            EventKind::Unlock { at } if at == mutex => return Some(looked),
+            EventKind::Unlock { at } if at == mutex => return Some(Woken::GoesOn(looked)),
             _ => {}
         }
     }

@@ -103,7 +103,7 @@ impl Assembler {
         };
         let errors = errors.take();
         if !errors.is_empty() {
-            return Err(AssemblyError::Rejected { message: errors.join("; ") });
+            return Err(AssemblyError::Rejected { message: first(&errors) });
         }
         text_section(module, &buffer?)
     }
@@ -145,6 +145,15 @@ impl Drop for Assembler {
 
 /// The errors of one compilation.
 type Errors = RefCell<Vec<String>>;
+
+/// What LLVM complains of, in one line: the first complaint, and how many more there are.
+fn first(errors: &[String]) -> String {
+    let one = errors[0].split_whitespace().collect::<Vec<_>>().join(" ");
+    match errors.len() - 1 {
+        0 => one,
+        more => format!("{one}; and {more} more"),
+    }
+}
 
 /// Keeps an error instead of LLVM's default, which prints it and exits.
 extern "C" fn keep_error(info: LLVMDiagnosticInfoRef, kept: *mut c_void) {

@@ -2,7 +2,8 @@
 //! compiled, and called like a native function.
 //!
 //! Not compiled, and a trap if executed: assembly that uses segment registers (but see [`super::thread_block`]), that LLVM rejects, that refers to symbols, that takes the
-//! address of a global as an immediate, that enters the kernel, or whose result is random. The time stamp
+//! address of a global as an immediate, that enters the kernel, that goes on elsewhere or on another stack
+//! ([`super::departures`]), or whose result is random. The time stamp
 //! counter is replaced by the VM's clock, so that a run can be repeated; so is nothing else, and `cpuid`
 //! tells what it tells on this machine.
 
@@ -14,6 +15,7 @@ use unravel_code::{Arg, Function, FunctionId, MachineCode, Signature, THREAD_BLO
 
 use super::assembly::without_comments;
 use super::call::{Arity, CallResult, Callee};
+use super::departures::departure;
 use super::function::FunctionLowering;
 use super::thread_block::{Offset, names_segment, reads_block};
 use super::{ModuleLowering, types};
@@ -104,6 +106,9 @@ impl<'m> ModuleLowering<'m> {
         }
         if let Some(word) = words(&without_comments(&text)).find(|word| is_refused(word)) {
             return Err(format!("because of '{word}'").into());
+        }
+        if let Some(how) = departure(&text) {
+            return Err(how.into());
         }
         let operands = inst.assembly_operands();
         if names_segment(&text) {
@@ -200,8 +205,14 @@ fn describe(callee: Value<'_>) -> String {
         return format!("the intrinsic '{}'", callee.name());
     }
     let (text, _) = callee.inline_asm();
-    format!("inline assembly '{}'", text.split_whitespace().collect::<Vec<_>>().join(" "))
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short: String = text.chars().take(SHOWN).collect();
+    let more = if short.len() < text.len() { " …" } else { "" };
+    format!("inline assembly '{}{more}'", short.trim_end())
 }
+
+/// How much of assembly a message shows: who reads it looks at the source.
+const SHOWN: usize = 60;
 
 /// The words of assembly: mnemonics, names of registers, directives.
 fn words(text: &str) -> impl Iterator<Item = &str> {

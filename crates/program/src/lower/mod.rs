@@ -8,6 +8,7 @@ mod assembly;
 mod call;
 mod constants;
 mod control;
+mod departures;
 mod frame;
 mod function;
 mod functions;

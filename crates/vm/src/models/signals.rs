@@ -42,8 +42,7 @@ pub(crate) const MODELS: Family = &[
         suspend(m, a.site())
     }),
     ("sigsuspend", |m, a| {
-        let mask = set_at(m, a.word(0));
-        let before = std::mem::replace(&mut m.current_thread().mask, mask);
+        let before = replace_mask(m, a.word(0));
         let flow = suspend(m, a.site());
         m.current_thread().mask = before;
         flow
@@ -114,6 +113,12 @@ fn is_changeable(number: i32) -> bool {
 /// The signals that can be blocked at all.
 fn blockable(set: u64) -> u64 {
     UNSTOPPABLE.iter().fold(set, |set, number| set & !bit(*number))
+}
+
+/// Sets the thread's mask to the set at an address for a wait in which signals may come, and returns the one before.
+pub(super) fn replace_mask(m: &mut Machine, address: u64) -> u64 {
+    let mask = set_at(m, address);
+    std::mem::replace(&mut m.current_thread().mask, mask)
 }
 
 fn set_at(m: &mut Machine, address: u64) -> u64 {
@@ -331,6 +336,11 @@ fn awaits(m: &State, index: usize, number: i32) -> bool {
 fn kill(m: &mut Machine, process: i32, sent: Sent, site: SiteId) -> Flow {
     if sent.number != 0 && !is_signal(sent.number) {
         return fail_with_errno(libc::EINVAL);
+    }
+    if let Some(child) = m.children.outside(process) {
+        m.external_event("kill", site);
+        // SAFETY: a child of this process that was not waited for, so that its number is still its own.
+        return Flow::Return(unsafe { libc::kill(child, sent.number) } as u32 as u64);
     }
     if !is_us(process) {
         m.note(Note::SignalsIgnored);

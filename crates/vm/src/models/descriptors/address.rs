@@ -24,6 +24,12 @@ pub(super) enum Named {
     Invalid,
 }
 
+/// The family of an address that was read.
+pub(super) fn family(at: u64) -> i32 {
+    // SAFETY: `read` has checked it.
+    i32::from(unsafe { (at as *const u16).read_unaligned() })
+}
+
 /// Reads the address that a program gives.
 pub(super) fn read(m: &mut Machine, at: u64, length: usize, stream: bool) -> Named {
     if at == 0 || !(2..=128).contains(&length) {

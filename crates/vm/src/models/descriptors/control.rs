@@ -12,8 +12,8 @@ pub(super) const MODELS: Family = &[
     ("closefrom", |m, a| close_all(m, a, a.word(0) as u32, u32::MAX)),
     ("shutdown", shutdown),
     ("dup", |m, a| match m.descriptors.id(a.int(0)) {
-        Some(id) => Flow::Return(m.number(id) as u32 as u64),
-        None => m.call_outside(a, "dup"),
+        Some(id) => Flow::Return(m.number(id, false) as u32 as u64),
+        None => m.call_on_outside(a, "dup"),
     }),
     ("dup2", |m, a| duplicate_to(m, a, "dup2")),
     ("dup3", |m, a| duplicate_to(m, a, "dup3")),
@@ -22,28 +22,17 @@ pub(super) const MODELS: Family = &[
     ("ioctl", device_control),
     ("fstat", |m, a| status(m, a, "fstat")),
     ("fstat64", |m, a| status(m, a, "fstat64")),
-    ("lseek", |m, a| refused(m, a, "lseek", libc::ESPIPE)),
-    ("lseek64", |m, a| refused(m, a, "lseek64", libc::ESPIPE)),
     ("isatty", |m, a| match m.descriptors.id(a.int(0)) {
         Some(_) => {
             fail(libc::ENOTTY);
             Flow::Return(0)
         }
-        None => m.call_outside(a, "isatty"),
+        None => m.call_on_outside(a, "isatty"),
     }),
-    ("fsync", |m, a| refused(m, a, "fsync", libc::EINVAL)),
     ("fdopen", |m, a| match m.descriptors.id(a.int(0)) {
         Some(id) => unmodelled(m, id, "opens a stream (fdopen) on"),
         None => (super::super::find("fdopen").expect("files have it"))(m, a),
     }),
-    ("dprintf", |m, a| match m.descriptors.id(a.int(0)) {
-        Some(id) => unmodelled(m, id, "prints (dprintf) to"),
-        None => m.call_outside(a, "dprintf"),
-    }),
-    ("splice", |m, a| two(m, a, "splice", 2)),
-    ("tee", |m, a| two(m, a, "tee", 1)),
-    ("sendfile", |m, a| two(m, a, "sendfile", 1)),
-    ("sendfile64", |m, a| two(m, a, "sendfile64", 1)),
 ];
 
 fn unmodelled(m: &mut Machine, id: usize, what: &str) -> Flow {
@@ -51,23 +40,9 @@ fn unmodelled(m: &mut Machine, id: usize, what: &str) -> Flow {
     m.finish_inconclusive(format!("the program {what} {name}, which is not modelled"))
 }
 
-fn two(m: &mut Machine, a: Args, name: &str, second: usize) -> Flow {
-    let ids = [a.int(0), a.int(second)].map(|number| m.descriptors.id(number));
-    match ids.into_iter().flatten().next() {
-        Some(id) => unmodelled(m, id, &format!("moves data ({name}) by")),
-        None => m.call_outside(a, name),
-    }
-}
-
-fn refused(m: &mut Machine, a: Args, name: &str, number: i32) -> Flow {
-    match m.descriptors.id(a.int(0)) {
-        Some(_) => fail(number),
-        None => m.call_outside(a, name),
-    }
-}
-
 fn close(m: &mut Machine, a: Args, number: i32) -> Flow {
     let Some(id) = m.descriptors.id(number) else {
+        super::epoll::forget_outside(m, number);
         return (super::super::find("close").expect("files have it"))(m, a);
     };
     m.test_cancel();
@@ -86,6 +61,7 @@ fn close(m: &mut Machine, a: Args, number: i32) -> Flow {
 /// Gives a number back, and the description with its last one.
 pub(super) fn release(m: &mut Machine, number: i32, id: usize) {
     m.descriptors.numbers.remove(&number);
+    m.descriptors.closing.remove(&number);
     // SAFETY: our placeholder of this number.
     unsafe { libc::close(number) };
     m.descriptors.open[id].count -= 1;
@@ -137,7 +113,7 @@ fn close_all(m: &mut Machine, a: Args, first: u32, last: u32) -> Flow {
 
 /// `shutdown(number, how)`: half-closes.
 fn shutdown(m: &mut Machine, a: Args) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, "shutdown") };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "shutdown") };
     let how = a.int(1);
     if !(0..=2).contains(&how) {
         return fail(libc::EINVAL);
@@ -173,12 +149,13 @@ fn duplicate_to(m: &mut Machine, a: Args, name: &str) -> Flow {
     match (source, target) {
         (None, None) => {
             m.stained = true;
-            m.call_outside(a, name)
+            m.call_on_outside(a, name)
         }
+        (None, Some(_)) if m.is_closed(from) => fail(libc::EBADF),
         (None, Some(id)) => {
             release(m, to, id);
             m.stained = true;
-            m.call_outside(a, name)
+            m.call_on_outside(a, name)
         }
         (Some(id), _) if to < m.natives.first_descriptor() => {
             let own = m.descriptors.name_of(id);
@@ -186,6 +163,7 @@ fn duplicate_to(m: &mut Machine, a: Args, name: &str) -> Flow {
                 "the program redirects descriptor {to} to {own}, which is not modelled"
             ))
         }
+        (Some(_), _) if from == to && name == "dup3" => fail(libc::EINVAL),
         (Some(_), _) if from == to => Flow::Return(to as u64),
         (Some(id), target) => {
             if let Some(old) = target {
@@ -193,14 +171,15 @@ fn duplicate_to(m: &mut Machine, a: Args, name: &str) -> Flow {
             }
             // SAFETY: the placeholder of the number, copied to another one.
             let number = unsafe { libc::dup2(from, to) };
-            m.take_number(id, number);
+            let closes = name == "dup3" && a.int(2) & libc::O_CLOEXEC != 0;
+            m.take_number(id, number, closes);
             Flow::Return(number as u32 as u64)
         }
     }
 }
 
 fn control(m: &mut Machine, a: Args, name: &str) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, name) };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, name) };
     let value = a.int(2);
     match a.int(1) {
         libc::F_GETFL => {
@@ -217,12 +196,18 @@ fn control(m: &mut Machine, a: Args, name: &str) -> Flow {
             m.descriptors.open[id].blocking = value & libc::O_NONBLOCK == 0;
             Flow::Return(0)
         }
-        libc::F_GETFD => Flow::Return(libc::FD_CLOEXEC as u64),
-        libc::F_SETFD => Flow::Return(0),
+        libc::F_GETFD => {
+            let closes = m.descriptors.closing.contains(&a.int(0));
+            Flow::Return(if closes { libc::FD_CLOEXEC as u64 } else { 0 })
+        }
+        libc::F_SETFD => {
+            m.descriptors.set_closing(a.int(0), value & libc::FD_CLOEXEC != 0);
+            Flow::Return(0)
+        }
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
             // SAFETY: the placeholder of the number, copied.
             let number = unsafe { libc::fcntl(a.int(0), libc::F_DUPFD_CLOEXEC, value) };
-            m.take_number(id, number);
+            m.take_number(id, number, a.int(1) == libc::F_DUPFD_CLOEXEC);
             Flow::Return(number as u32 as u64)
         }
         libc::F_GETPIPE_SZ | libc::F_SETPIPE_SZ => {
@@ -240,7 +225,7 @@ fn control(m: &mut Machine, a: Args, name: &str) -> Flow {
 }
 
 fn device_control(m: &mut Machine, a: Args) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, "ioctl") };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "ioctl") };
     let at = a.word(2);
     match a.word(1) {
         libc::FIONBIO => {
@@ -256,13 +241,16 @@ fn device_control(m: &mut Machine, a: Args) -> Flow {
             unsafe { (at as *mut i32).write_unaligned(bytes as i32) };
             Flow::Return(0)
         }
-        libc::FIOCLEX | libc::FIONCLEX => Flow::Return(0),
+        how @ (libc::FIOCLEX | libc::FIONCLEX) => {
+            m.descriptors.set_closing(a.int(0), how == libc::FIOCLEX);
+            Flow::Return(0)
+        }
         _ => fail(libc::ENOTTY),
     }
 }
 
 fn status(m: &mut Machine, a: Args, name: &str) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, name) };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, name) };
     let mode = match m.descriptors.open[id].kind {
         Kind::Pipe { .. } => libc::S_IFIFO | 0o600,
         Kind::Fresh(_) | Kind::Listener { .. } | Kind::Stream { .. } | Kind::Datagram { .. } => {

@@ -1,5 +1,6 @@
 //! `epoll`: level-triggered, edge-triggered and one-shot. An edge is where something arrived, or there was room again, since it was
-//! last reported.
+//! last reported. A native descriptor among others is asked natively whenever a wait begins; who waits for nothing else, and for ever,
+//! makes a run inconclusive by name.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +8,25 @@ use unravel_trace::Op;
 
 use super::create::single;
 use super::objects::{ALWAYS, Awaited, Interest, Kind, Waiting};
-use super::poll::{milliseconds, time_at};
+use super::poll::{INVALID, milliseconds, time_at};
 use super::{Args, End, Family, Flow, count, fail};
 use crate::machine::{Machine, State};
 
 pub(super) const MODELS: Family = &[
-    ("epoll_create", |m, _| single(m, Kind::Epoll { interests: BTreeMap::new() }, true)),
-    ("epoll_create1", |m, _| single(m, Kind::Epoll { interests: BTreeMap::new() }, true)),
+    ("epoll_create", |m, a| match a.int(0) {
+        1.. => single(m, Kind::Epoll { interests: BTreeMap::new() }, 0),
+        _ => fail(libc::EINVAL),
+    }),
+    ("epoll_create1", |m, a| match a.int(0) & !libc::EPOLL_CLOEXEC {
+        0 => single(m, Kind::Epoll { interests: BTreeMap::new() }, a.int(0)),
+        _ => fail(libc::EINVAL),
+    }),
     ("epoll_ctl", change),
     ("epoll_wait", |m, a| wait(m, a, milliseconds(a.int(3)))),
-    ("epoll_pwait", |m, a| wait(m, a, milliseconds(a.int(3)))),
+    ("epoll_pwait", |m, a| m.masked(a.word(4), |m| wait(m, a, milliseconds(a.int(3))))),
     ("epoll_pwait2", |m, a| {
         let time = time_at(m, a.word(3), 1);
-        wait(m, a, time)
+        m.masked(a.word(4), |m| wait(m, a, time))
     }),
 ];
 
@@ -56,18 +63,12 @@ fn change(m: &mut Machine, a: Args) -> Flow {
     if !matches!(m.descriptors.open[id].kind, Kind::Epoll { .. }) || epoll == number {
         return fail(libc::EINVAL);
     }
-    let Some(target) = m.descriptors.id(number) else {
-        // SAFETY: asks whether there is such a descriptor.
-        if unsafe { libc::fcntl(number, libc::F_GETFD) } < 0 {
-            return fail(libc::EBADF);
-        }
+    let target = match m.descriptors.id(number) {
+        Some(target) => target,
+        None if m.is_closed(number) => return fail(libc::EBADF),
         // Files cannot be waited for, standard streams mostly cannot either.
-        if number > 2 {
-            m.finish_inconclusive(format!(
-                "the program waits (epoll) for descriptor {number}, which leads outside"
-            ));
-        }
-        return fail(libc::EPERM);
+        None if number <= 2 || !can_be_waited_for(number) => return fail(libc::EPERM),
+        None => outside_of(m, id, number),
     };
     let (events, data) = match operation {
         libc::EPOLL_CTL_DEL => (0, 0),
@@ -102,6 +103,57 @@ fn change(m: &mut Machine, a: Args) -> Flow {
     Flow::Return(0)
 }
 
+/// What stands for a native descriptor in an epoll instance.
+fn outside_of(m: &mut Machine, epoll: usize, number: i32) -> usize {
+    if let Kind::Epoll { interests } = &m.descriptors.open[epoll].kind
+        && let Some(known) = interests.get(&number)
+    {
+        return known.id;
+    }
+    let id = m.descriptors.add(Kind::Outside { number, found: 0 }, 0, true);
+    m.descriptors.open[id].first = number;
+    id
+}
+
+/// Asks native descriptors, once, what they have.
+fn ask_outside(m: &mut Machine, epoll: usize) {
+    let Kind::Epoll { interests } = &m.descriptors.open[epoll].kind else { return };
+    let all: Vec<(usize, u32)> = interests.values().map(|one| (one.id, one.events)).collect();
+    for (id, events) in all {
+        if let Kind::Outside { number, found } = &mut m.descriptors.open[id].kind {
+            *found = super::poll::outside(*number, events & 0xffff) & !INVALID;
+        }
+    }
+}
+
+/// A native descriptor is closed: nobody waits for it any more.
+pub(super) fn forget_outside(m: &mut Machine, closed: i32) {
+    let is_it: Vec<bool> = m
+        .descriptors
+        .open
+        .iter()
+        .map(|open| matches!(open.kind, Kind::Outside { number, .. } if number == closed))
+        .collect();
+    for open in &mut m.descriptors.open {
+        if let Kind::Epoll { interests } = &mut open.kind {
+            interests.retain(|_, interest| !is_it[interest.id]);
+        }
+    }
+}
+
+/// Whether Linux lets one wait for a native descriptor.
+fn can_be_waited_for(number: i32) -> bool {
+    // SAFETY: an instance of our own, which is gone afterwards.
+    unsafe {
+        let own = libc::epoll_create1(libc::EPOLL_CLOEXEC);
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        let added = libc::epoll_ctl(own, libc::EPOLL_CTL_ADD, number, &mut event);
+        let refused = added < 0 && *libc::__errno_location() == libc::EPERM;
+        libc::close(own);
+        !refused
+    }
+}
+
 /// `epoll_wait(epoll, events, most, …)`.
 fn wait(m: &mut Machine, a: Args, time: Option<u64>) -> Flow {
     let Some(id) = m.descriptors.id(a.int(0)) else { return fail(libc::EBADF) };
@@ -112,6 +164,7 @@ fn wait(m: &mut Machine, a: Args, time: Option<u64>) -> Flow {
     let timeout = time.map(|time| m.clock.now.saturating_add(time));
     let object = m.descriptors.open[id].object;
     loop {
+        ask_outside(m, id);
         let now = time == Some(0);
         let waiting = (!now).then_some(Waiting { awaited: Awaited::Epoll(id), timeout });
         if m.object_event(Op::Acquire, object, a.site(), waiting) == End::Interrupted {

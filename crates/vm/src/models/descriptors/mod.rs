@@ -14,7 +14,8 @@
 //!
 //! *Not modelled*: limits of backlogs, urgent data, passing of descriptors (inconclusive), credentials, sockets bound to one
 //! of several addresses of a port, the file that binding a Unix socket makes, latencies, loss of datagrams. A non-blocking
-//! connection succeeds or fails at once and is told so later, as on a loopback device. Fairness of `epoll` among ready
+//! connection succeeds or fails at once and is told so later, as on a loopback device. Options of sockets are told as they were
+//! set, and only timeouts and the size of the buffer do something. Fairness of `epoll` among ready
 //! descriptors is the order of their numbers. Errs to fewer behaviours: reads and writes are never short but for lack of data or room.
 
 mod address;
@@ -24,6 +25,7 @@ mod epoll;
 mod objects;
 mod poll;
 mod sockets;
+mod strangers;
 mod transfer;
 
 use unravel_code::Program;
@@ -66,6 +68,7 @@ const FAMILIES: &[Family] = &[
     sockets::MODELS,
     poll::MODELS,
     epoll::MODELS,
+    strangers::MODELS,
 ];
 
 /// The model of a function, in programs that have such descriptors.
@@ -211,7 +214,33 @@ impl Machine {
         }
     }
 
-    /// Calls the native function of a name: the descriptor is none of ours.
+    /// Whether a number that is none of ours is none of the program's either: closed, or one that this tool itself has.
+    fn is_closed(&self, number: i32) -> bool {
+        // SAFETY: asks whether there is such a descriptor.
+        (3..self.natives.first_descriptor()).contains(&number)
+            || unsafe { libc::fcntl(number, libc::F_GETFD) } < 0
+    }
+
+    /// Calls the native function of a name: the descriptor, its first argument, is none of ours.
+    fn call_on_outside(&mut self, a: Args, name: &str) -> Flow {
+        match self.is_closed(a.int(0)) {
+            true => fail(libc::EBADF),
+            false => self.call_outside(a, name),
+        }
+    }
+
+    /// A wait with the signal mask at an address, if there is one, instead of the thread's.
+    fn masked(&mut self, mask_at: u64, wait: impl FnOnce(&mut Machine) -> Flow) -> Flow {
+        if mask_at == 0 {
+            return wait(self);
+        }
+        let before = super::signals::replace_mask(self, mask_at);
+        let flow = wait(self);
+        self.current_thread().mask = before;
+        flow
+    }
+
+    /// Calls the native function of a name.
     pub(crate) fn call_outside(&mut self, a: Args, name: &str) -> Flow {
         let Some(address) = native_address(name) else {
             self.finish_inconclusive(format!("the function '{name}' is not known"));

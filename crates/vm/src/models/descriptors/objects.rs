@@ -1,6 +1,6 @@
 //! What is behind descriptors: the objects, and what can be done with them now.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use rustc_hash::FxHashMap;
 
@@ -72,8 +72,8 @@ impl Channel {
         self.arrivals += 1;
     }
 
-    /// Takes up to `most` bytes: of messages the first one, whose rest is lost.
-    pub fn take(&mut self, most: usize, peek: bool) -> Vec<u8> {
+    /// Takes up to `most` bytes: of messages the first one, whose rest is lost; and says how many there would have been of that.
+    pub fn take(&mut self, most: usize, peek: bool) -> (Vec<u8>, usize) {
         let was_full = self.room() < PIPE_ATOMIC;
         let whole = self.messages.as_ref().and_then(|m| m.front().copied());
         let length = whole.unwrap_or(self.data.len()).min(most);
@@ -87,7 +87,7 @@ impl Channel {
                 self.openings += 1;
             }
         }
-        taken
+        (taken, whole.unwrap_or(length))
     }
 
     /// Whether a read finds something.
@@ -147,6 +147,8 @@ pub(super) enum Kind {
         rx: usize,
         tx: usize,
         domain: i32,
+        /// `SOCK_STREAM`, or what keeps the boundaries of messages.
+        style: i32,
         local: Option<Address>,
         peer: Option<Address>,
     },
@@ -159,6 +161,11 @@ pub(super) enum Kind {
     },
     Epoll {
         interests: BTreeMap<i32, Interest>,
+    },
+    /// A native descriptor that an epoll instance looks at, and what it had when it was last asked.
+    Outside {
+        number: i32,
+        found: u32,
     },
 }
 
@@ -176,6 +183,17 @@ pub(super) struct Open {
     /// `SO_RCVTIMEO`, `SO_SNDTIMEO`.
     pub read_timeout: Option<u64>,
     pub write_timeout: Option<u64>,
+    /// What else was set by `setsockopt`, by level and name: it is told again, and does nothing.
+    pub options: BTreeMap<(i32, i32), Vec<u8>>,
+}
+
+impl Open {
+    pub fn is_socket(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Fresh(_) | Kind::Listener { .. } | Kind::Stream { .. } | Kind::Datagram { .. }
+        )
+    }
 }
 
 /// What a thread waits for.
@@ -201,6 +219,8 @@ pub(crate) struct Waiting {
 pub(crate) struct Descriptors {
     /// By number.
     pub(super) numbers: BTreeMap<i32, usize>,
+    /// Numbers that other programs would not get (`FD_CLOEXEC`).
+    pub(super) closing: BTreeSet<i32>,
     /// None is given back during a run: who waits for one that is closed goes on waiting.
     pub(super) open: Vec<Open>,
     pub(super) channels: Vec<Channel>,
@@ -229,6 +249,7 @@ impl Descriptors {
         match &self.open[id].kind {
             Kind::Listener { .. } => true,
             Kind::Datagram { local, .. } => local.is_some(),
+            Kind::Outside { .. } => true,
             _ => false,
         }
     }
@@ -244,6 +265,13 @@ impl Descriptors {
     /// Whether a number is that of a descriptor of ours.
     pub fn is_ours(&self, number: i32) -> bool {
         self.numbers.contains_key(&number)
+    }
+
+    pub(super) fn set_closing(&mut self, number: i32, closes: bool) {
+        match closes {
+            true => self.closing.insert(number),
+            false => self.closing.remove(&number),
+        };
     }
 
     pub(super) fn id(&self, number: i32) -> Option<usize> {
@@ -269,6 +297,7 @@ impl Descriptors {
             first: -1,
             read_timeout: None,
             write_timeout: None,
+            options: BTreeMap::new(),
         });
         self.open.len() - 1
     }
@@ -282,12 +311,24 @@ impl Descriptors {
             Kind::Timer { .. } => "timerfd",
             Kind::Signals { .. } => "signalfd",
             Kind::Epoll { .. } => "epoll",
+            Kind::Outside { .. } => "native descriptor",
             Kind::Listener { .. } => "listening socket",
             Kind::Fresh(_) | Kind::Stream { .. } | Kind::Datagram { .. } => "socket",
         };
         match open.first {
             -1 => kind.to_owned(),
             number => format!("{kind} {number}"),
+        }
+    }
+
+    /// Whether reads from it end where a message does.
+    pub(super) fn keeps_messages(&self, id: usize) -> bool {
+        match &self.open[id].kind {
+            Kind::Pipe { channel, .. } | Kind::Stream { rx: channel, .. } => {
+                self.channels[*channel].messages.is_some()
+            }
+            Kind::Datagram { .. } => true,
+            _ => false,
         }
     }
 
@@ -333,7 +374,7 @@ impl Descriptors {
                 u64::from(*deadline != 0 && *deadline <= now) + deadline
             }
             Kind::Fresh(fresh) => u64::from(fresh.error != 0),
-            Kind::Signals { .. } | Kind::Epoll { .. } => 0,
+            Kind::Signals { .. } | Kind::Epoll { .. } | Kind::Outside { .. } => 0,
         }
     }
 }
@@ -369,6 +410,7 @@ impl State {
             }
             Kind::Datagram { inbox, .. } => input(!inbox.is_empty()) | output(true),
             Kind::Epoll { .. } => input(self.epoll_ready(id, thread)),
+            Kind::Outside { found, .. } => *found,
         }
     }
 }

@@ -13,19 +13,32 @@ use crate::machine::Machine;
 pub(super) const MODELS: Family = &[
     ("poll", |m, a| poll(m, a, milliseconds(a.int(2)))),
     ("__poll_chk", |m, a| poll(m, a, milliseconds(a.int(2)))),
-    ("ppoll", |m, a| {
-        let time = time_at(m, a.word(2), 1);
-        poll(m, a, time)
-    }),
+    ("ppoll", ppoll),
+    ("__ppoll_chk", ppoll),
     ("select", |m, a| {
         let time = time_at(m, a.word(4), 1000);
-        select(m, a, time)
+        let end = time.map(|time| m.clock.now.saturating_add(time));
+        let flow = select(m, a, time);
+        // Linux says how much of the time is left.
+        if let Some(end) = end {
+            let left = end.saturating_sub(m.clock.now);
+            m.check_sync(a.word(4), 16, true);
+            let words = [left / SECOND, left % SECOND / 1000];
+            // SAFETY: checked.
+            unsafe { (a.word(4) as *mut [u64; 2]).write_unaligned(words) };
+        }
+        flow
     }),
     ("pselect", |m, a| {
         let time = time_at(m, a.word(4), 1);
-        select(m, a, time)
+        m.masked(a.word(5), |m| select(m, a, time))
     }),
 ];
+
+fn ppoll(m: &mut Machine, a: Args) -> Flow {
+    let time = time_at(m, a.word(2), 1);
+    m.masked(a.word(3), |m| poll(m, a, time))
+}
 
 /// More descriptors than a process has.
 const MANY: u64 = 1 << 16;
@@ -54,7 +67,7 @@ struct Asked {
     found: u32,
 }
 
-const INVALID: u32 = libc::POLLNVAL as u32;
+pub(super) const INVALID: u32 = libc::POLLNVAL as u32;
 
 /// Waits until something of what is asked for is there, and finds it.
 fn look(m: &mut Machine, asked: &mut [Asked], time: Option<u64>, a: Args, name: &str) -> End {
@@ -62,7 +75,10 @@ fn look(m: &mut Machine, asked: &mut [Asked], time: Option<u64>, a: Args, name: 
     let mut native = None;
     for one in asked.iter_mut().filter(|one| one.number >= 0) {
         if m.descriptors.id(one.number).is_none() {
-            one.found = outside(one.number, one.events);
+            one.found = match m.is_closed(one.number) {
+                true => INVALID,
+                false => outside(one.number, one.events),
+            };
             native = native.or((one.found == 0).then_some(one.number));
         }
     }
@@ -105,7 +121,7 @@ fn look(m: &mut Machine, asked: &mut [Asked], time: Option<u64>, a: Args, name: 
 }
 
 /// What a native descriptor has now.
-fn outside(number: i32, events: u32) -> u32 {
+pub(super) fn outside(number: i32, events: u32) -> u32 {
     let mut one = libc::pollfd { fd: number, events: events as i16, revents: 0 };
     // SAFETY: looks at a descriptor of this process, and does not wait.
     unsafe { libc::poll(&mut one, 1, 0) };

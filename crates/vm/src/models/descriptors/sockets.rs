@@ -35,14 +35,13 @@ fn socket(m: &mut Machine, a: Args) -> Flow {
     if !is_ours {
         return m.call_outside(a, "socket");
     }
-    let blocking = flags & libc::SOCK_NONBLOCK == 0;
     let kind = match kind {
         libc::SOCK_DGRAM => {
             Kind::Datagram { domain, local: None, peer: None, inbox: VecDeque::new(), arrivals: 0 }
         }
         kind => Kind::Fresh(Fresh { domain, kind, bound: None, error: 0 }),
     };
-    single(m, kind, blocking)
+    single(m, kind, flags)
 }
 
 pub(super) fn domain_of(m: &Machine, id: usize) -> i32 {
@@ -59,6 +58,25 @@ fn is_stream(m: &Machine, id: usize) -> bool {
     !matches!(m.descriptors.open[id].kind, Kind::Datagram { .. })
 }
 
+/// The error of an operation that only sockets have.
+pub(super) fn no_socket(m: &Machine, id: usize) -> Option<Flow> {
+    (!m.descriptors.open[id].is_socket()).then(|| fail(libc::ENOTSOCK))
+}
+
+/// The error of an address of another family than the socket's.
+fn wrong_family(m: &Machine, id: usize, at: u64) -> Option<Flow> {
+    let own = domain_of(m, id);
+    let family = address::family(at);
+    if own == libc::AF_INET6 && family == libc::AF_INET && !is_stream(m, id) {
+        return None;
+    }
+    let number = match own {
+        libc::AF_UNIX => libc::EINVAL,
+        _ => libc::EAFNOSUPPORT,
+    };
+    (family != own && family != libc::AF_UNSPEC).then(|| fail(number))
+}
+
 /// A port that nobody has.
 fn any_port(m: &mut Machine, stream: bool) -> Address {
     loop {
@@ -73,9 +91,18 @@ fn any_port(m: &mut Machine, stream: bool) -> Address {
 
 /// `bind(number, address, length)`.
 fn bind(m: &mut Machine, a: Args) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, "bind") };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "bind") };
+    if let Some(flow) = no_socket(m, id) {
+        return flow;
+    }
     let stream = is_stream(m, id);
     let address = match address::read(m, a.word(1), a.word(2) as u32 as usize, stream) {
+        Named::Here(_) if wrong_family(m, id, a.word(1)).is_some() => {
+            return fail(match domain_of(m, id) {
+                libc::AF_INET => libc::EAFNOSUPPORT,
+                _ => libc::EINVAL,
+            });
+        }
         Named::Here(Address::Inet { port: 0, .. }) => any_port(m, stream),
         Named::Here(address) => address,
         Named::Invalid => return fail(libc::EINVAL),
@@ -105,7 +132,10 @@ fn bind(m: &mut Machine, a: Args) -> Flow {
 }
 
 fn listen(m: &mut Machine, a: Args) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, "listen") };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "listen") };
+    if let Some(flow) = no_socket(m, id) {
+        return flow;
+    }
     let object = m.descriptors.open[id].object;
     m.object_event(Op::Release, object, a.site(), None);
     let Kind::Fresh(fresh) = &m.descriptors.open[id].kind else {
@@ -138,7 +168,10 @@ pub(super) fn stop_listening(m: &mut Machine, id: usize) {
 }
 
 fn accept(m: &mut Machine, a: Args, name: &str, flags: i32) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, name) };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, name) };
+    if flags & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) != 0 {
+        return fail(libc::EINVAL);
+    }
     match m.descriptors.open[id].kind {
         Kind::Listener { .. } => {}
         Kind::Fresh(_) | Kind::Stream { .. } => return fail(libc::EINVAL),
@@ -167,16 +200,28 @@ fn accept(m: &mut Machine, a: Args, name: &str, flags: i32) -> Flow {
         let peer = peer.clone();
         address::write(m, peer.as_ref(), domain, a.word(1), a.word(2));
     }
-    Flow::Return(m.number(accepted) as u32 as u64)
+    Flow::Return(m.number(accepted, flags & libc::SOCK_CLOEXEC != 0) as u32 as u64)
 }
 
 /// `connect(number, address, length)`.
 fn connect(m: &mut Machine, a: Args) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, "connect") };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "connect") };
+    if let Some(flow) = no_socket(m, id) {
+        return flow;
+    }
     let stream = is_stream(m, id);
-    let to = match address::read(m, a.word(1), a.word(2) as u32 as usize, stream) {
+    let to = address::read(m, a.word(1), a.word(2) as u32 as usize, stream);
+    if !matches!(to, Named::Invalid)
+        && let Some(flow) = wrong_family(m, id, a.word(1))
+    {
+        return flow;
+    }
+    let to = match to {
         Named::Here(address) => address,
         Named::Invalid => return fail(libc::EINVAL),
+        Named::Outside(_) if address::family(a.word(1)) == libc::AF_UNSPEC => {
+            return dissolve(m, id);
+        }
         Named::Outside(_) => {
             return match go_outside(m, a.int(0), id) {
                 Ok(()) => m.call_outside(a, "connect"),
@@ -191,9 +236,11 @@ fn connect(m: &mut Machine, a: Args) -> Flow {
     let listener = m.descriptors.bound.get(&to).copied();
     let object = listener.map_or(m.descriptors.open[id].object, |l| m.descriptors.open[l].object);
     m.object_event(Op::Release, object, a.site(), None);
-    let (domain, bound, blocking) = match &mut m.descriptors.open[id].kind {
+    let (domain, style, bound, blocking) = match &mut m.descriptors.open[id].kind {
         Kind::Fresh(fresh) if fresh.error != 0 => return fail(std::mem::take(&mut fresh.error)),
-        Kind::Fresh(fresh) => (fresh.domain, fresh.bound.clone(), m.descriptors.open[id].blocking),
+        Kind::Fresh(fresh) => {
+            (fresh.domain, fresh.kind, fresh.bound.clone(), m.descriptors.open[id].blocking)
+        }
         Kind::Stream { .. } | Kind::Listener { .. } => return fail(libc::EISCONN),
         _ => return fail(libc::ENOTSOCK),
     };
@@ -214,7 +261,7 @@ fn connect(m: &mut Machine, a: Args) -> Flow {
         }
         return fail(if absent { libc::ENOENT } else { libc::ECONNREFUSED });
     };
-    let [own, other] = connection(m, false, true);
+    let [own, other] = connection(m, style, true);
     let local = match (bound, domain) {
         (Some(address), _) => Some(address),
         (None, libc::AF_UNIX) => None,
@@ -224,7 +271,7 @@ fn connect(m: &mut Machine, a: Args) -> Flow {
     let object = all.open[own].object;
     if let Kind::Stream { rx, tx, .. } = all.open[own].kind {
         let (local, peer) = (local.clone(), Some(to.clone()));
-        all.open[id].kind = Kind::Stream { rx, tx, domain, local, peer };
+        all.open[id].kind = Kind::Stream { rx, tx, domain, style, local, peer };
         all.open[id].object = object;
     }
     if let Kind::Stream { domain: its, local: here, peer, .. } = &mut all.open[other].kind {
@@ -238,6 +285,18 @@ fn connect(m: &mut Machine, a: Args) -> Flow {
     }
     m.made_progress();
     if later { fail(libc::EINPROGRESS) } else { Flow::Return(0) }
+}
+
+/// `connect` to no address: a datagram socket has no peer any more.
+fn dissolve(m: &mut Machine, id: usize) -> Flow {
+    let Kind::Datagram { peer, .. } = &mut m.descriptors.open[id].kind else {
+        m.finish_inconclusive(
+            "the program ends a connection by connecting to no address, which is not modelled"
+                .into(),
+        );
+    };
+    *peer = None;
+    Flow::Return(0)
 }
 
 /// The socket leaves the process: from now on it is a native one under the same number.
@@ -258,6 +317,7 @@ pub(super) fn go_outside(m: &mut Machine, number: i32, id: usize) -> Result<(), 
         libc::close(native);
     }
     m.descriptors.numbers.remove(&number);
+    m.descriptors.closing.remove(&number);
     m.descriptors.open[id].count -= 1;
     Ok(())
 }
@@ -304,7 +364,7 @@ pub(super) fn post(
 }
 
 fn names(m: &mut Machine, a: Args, name: &str, of_peer: bool) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, name) };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, name) };
     let (own, other) = match &m.descriptors.open[id].kind {
         Kind::Fresh(fresh) => (fresh.bound.clone(), None),
         Kind::Listener { address, .. } => (Some(address.clone()), None),
@@ -324,70 +384,113 @@ fn names(m: &mut Machine, a: Args, name: &str, of_peer: bool) -> Flow {
 
 /// `getsockopt(number, level, name, value, length_at)`.
 fn get_option(m: &mut Machine, a: Args) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, "getsockopt") };
-    let value = match (a.int(1), a.int(2)) {
-        (libc::SOL_SOCKET, libc::SO_ERROR) => match &mut m.descriptors.open[id].kind {
-            Kind::Fresh(fresh) => std::mem::take(&mut fresh.error),
-            _ => 0,
-        },
-        (libc::SOL_SOCKET, libc::SO_TYPE) => match &m.descriptors.open[id].kind {
-            Kind::Fresh(fresh) => fresh.kind,
-            Kind::Datagram { .. } => libc::SOCK_DGRAM,
-            _ => libc::SOCK_STREAM,
-        },
-        (libc::SOL_SOCKET, libc::SO_DOMAIN) => domain_of(m, id),
-        (libc::SOL_SOCKET, libc::SO_ACCEPTCONN) => {
-            i32::from(matches!(m.descriptors.open[id].kind, Kind::Listener { .. }))
-        }
-        (libc::SOL_SOCKET, libc::SO_SNDBUF | libc::SO_RCVBUF) => {
-            super::objects::SOCKET_BYTES as i32
-        }
-        _ => 0,
-    };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "getsockopt") };
+    if let Some(flow) = no_socket(m, id) {
+        return flow;
+    }
+    let value = option(m, id, a.int(1), a.int(2));
     m.check_sync(a.word(4), 4, true);
     // SAFETY: checked.
     let room = unsafe { (a.word(4) as *const u32).read_unaligned() };
-    let bytes = room.min(4);
-    m.check_sync(a.word(3), u64::from(bytes), true);
+    let bytes = (room as usize).min(value.len());
+    m.check_sync(a.word(3), bytes as u64, true);
     // SAFETY: checked.
     unsafe {
-        let from = value.to_ne_bytes();
-        std::ptr::copy_nonoverlapping(from.as_ptr(), a.word(3) as *mut u8, bytes as usize);
-        (a.word(4) as *mut u32).write_unaligned(bytes);
+        std::ptr::copy_nonoverlapping(value.as_ptr(), a.word(3) as *mut u8, bytes);
+        (a.word(4) as *mut u32).write_unaligned(bytes as u32);
     }
     Flow::Return(0)
 }
 
+/// The value of an option.
+fn option(m: &mut Machine, id: usize, level: i32, name: i32) -> Vec<u8> {
+    let domain = domain_of(m, id);
+    let open = &mut m.descriptors.open[id];
+    let value = match (level, name) {
+        (libc::SOL_SOCKET, libc::SO_ERROR) => match &mut open.kind {
+            Kind::Fresh(fresh) => std::mem::take(&mut fresh.error),
+            _ => 0,
+        },
+        (libc::SOL_SOCKET, libc::SO_TYPE) => match &open.kind {
+            Kind::Fresh(fresh) => fresh.kind,
+            Kind::Datagram { .. } => libc::SOCK_DGRAM,
+            Kind::Stream { style, .. } => *style,
+            _ => libc::SOCK_STREAM,
+        },
+        (libc::SOL_SOCKET, libc::SO_DOMAIN) => domain,
+        (libc::SOL_SOCKET, libc::SO_PROTOCOL) => match (domain, &open.kind) {
+            (libc::AF_UNIX, _) => 0,
+            (_, Kind::Datagram { .. }) => libc::IPPROTO_UDP,
+            _ => libc::IPPROTO_TCP,
+        },
+        (libc::SOL_SOCKET, libc::SO_ACCEPTCONN) => {
+            i32::from(matches!(open.kind, Kind::Listener { .. }))
+        }
+        (libc::SOL_SOCKET, libc::SO_SNDBUF | libc::SO_RCVBUF) => match open.options.get(&(level, name)) {
+            // The kernel doubles what was asked for.
+            Some(set) if set.len() == 4 => {
+                2 * i32::from_ne_bytes(set[..4].try_into().expect("4 bytes"))
+            }
+            _ => super::objects::SOCKET_BYTES as i32,
+        },
+        (libc::SOL_SOCKET, libc::SO_PEERCRED) => m.finish_inconclusive(
+            "the program asks who is at the other end of a socket (SO_PEERCRED), which is not modelled"
+                .into(),
+        ),
+        _ => {
+            let empty = match (level, name) {
+                (libc::SOL_SOCKET, libc::SO_RCVTIMEO | libc::SO_SNDTIMEO) => 16,
+                (libc::SOL_SOCKET, libc::SO_LINGER) => 8,
+                _ => 4,
+            };
+            return open.options.get(&(level, name)).cloned().unwrap_or_else(|| vec![0; empty]);
+        }
+    };
+    value.to_ne_bytes().to_vec()
+}
+
+/// More bytes than an option has.
+const LONGEST_OPTION: u32 = 4096;
+
 /// `setsockopt(number, level, name, value, length)`: timeouts and sizes of buffers count, nothing else does.
 fn set_option(m: &mut Machine, a: Args) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, "setsockopt") };
-    let (name, length) = (a.int(2), a.word(4) as u32);
-    if a.int(1) != libc::SOL_SOCKET {
-        return Flow::Return(0);
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "setsockopt") };
+    if let Some(flow) = no_socket(m, id) {
+        return flow;
     }
-    match name {
-        libc::SO_RCVTIMEO | libc::SO_SNDTIMEO if length >= 16 => {
-            m.check_sync(a.word(3), 16, false);
-            // SAFETY: checked.
-            let [seconds, micros] = unsafe { (a.word(3) as *const [u64; 2]).read_unaligned() };
+    let (level, name, length) = (a.int(1), a.int(2), a.word(4) as u32);
+    if length > LONGEST_OPTION {
+        return fail(libc::EINVAL);
+    }
+    m.check_sync(a.word(3), u64::from(length), false);
+    // SAFETY: checked.
+    let value =
+        unsafe { std::slice::from_raw_parts(a.word(3) as *const u8, length as usize) }.to_vec();
+    let number = |at: usize| -> Option<u64> {
+        Some(u64::from_ne_bytes(value.get(at..at + 8)?.try_into().ok()?))
+    };
+    let open = &mut m.descriptors.open[id];
+    match (level, name) {
+        (libc::SOL_SOCKET, libc::SO_RCVTIMEO | libc::SO_SNDTIMEO) => {
+            let (Some(seconds), Some(micros)) = (number(0), number(8)) else {
+                return fail(libc::EINVAL);
+            };
             let time = seconds.saturating_mul(SECOND).saturating_add(micros.saturating_mul(1000));
             let time = (time != 0).then_some(time);
-            let open = &mut m.descriptors.open[id];
             match name {
                 libc::SO_RCVTIMEO => open.read_timeout = time,
                 _ => open.write_timeout = time,
             }
         }
-        libc::SO_SNDBUF if length >= 4 => {
-            m.check_sync(a.word(3), 4, false);
-            // SAFETY: checked.
-            let bytes = unsafe { (a.word(3) as *const i32).read_unaligned() };
-            if let Kind::Stream { tx, .. } = m.descriptors.open[id].kind {
+        (libc::SOL_SOCKET, libc::SO_SNDBUF) if length >= 4 => {
+            let bytes = i32::from_ne_bytes(value[..4].try_into().expect("4 bytes"));
+            if let Kind::Stream { tx, .. } = open.kind {
                 // The kernel doubles it, and keeps it above 4,608 bytes.
                 m.descriptors.channels[tx].capacity = (2 * bytes.max(0) as usize).max(4608);
             }
         }
         _ => {}
     }
+    m.descriptors.open[id].options.insert((level, name), value);
     Flow::Return(0)
 }

@@ -3,6 +3,7 @@
 use unravel_trace::{Op, SiteId};
 
 use super::objects::{Awaited, IN, Kind, MOST, PIPE_ATOMIC, READABLE, Waiting};
+use super::sockets::no_socket;
 use super::{Args, End, Family, Flow, address, count, fail};
 use crate::machine::Machine;
 
@@ -13,12 +14,15 @@ pub(super) const MODELS: Family = &[
     ("recv", |m, a| read(m, a, "recv", Buffers::One(a.word(1), a.word(2)), a.int(3))),
     ("__recv_chk", |m, a| read(m, a, "recv", Buffers::One(a.word(1), a.word(2)), a.int(4))),
     ("recvfrom", receive_from),
+    ("__recvfrom_chk", receive_from_checked),
     ("recvmsg", receive_message),
+    ("recvmmsg", receive_messages),
     ("write", |m, a| write(m, a, "write", Buffers::One(a.word(1), a.word(2)), 0)),
     ("writev", |m, a| write(m, a, "writev", Buffers::List(a.word(1), a.word(2)), 0)),
     ("send", |m, a| write(m, a, "send", Buffers::One(a.word(1), a.word(2)), a.int(3))),
     ("sendto", send_to),
     ("sendmsg", send_message),
+    ("sendmmsg", send_messages),
     ("eventfd_read", |m, a| whole(read(m, a, "eventfd_read", Buffers::One(a.word(1), 8), 0))),
     ("eventfd_write", event_write),
 ];
@@ -98,14 +102,39 @@ fn gather(m: &mut Machine, pieces: &[(u64, usize)], site: SiteId) -> Vec<u8> {
 
 fn read(m: &mut Machine, a: Args, name: &str, buffers: Buffers, flags: i32) -> Flow {
     let Some(id) = m.descriptors.id(a.int(0)) else { return outside_read(m, a, name, buffers) };
+    if is_for_sockets(name)
+        && let Some(flow) = no_socket(m, id)
+    {
+        return flow;
+    }
     match receive(m, id, buffers, flags, a.site()) {
-        Ok((length, _)) => count(length),
+        Ok(received) => count(received.told(flags)),
         Err(number) => fail(number),
     }
 }
 
+/// Whether a function works on sockets only.
+fn is_for_sockets(name: &str) -> bool {
+    name.starts_with("recv") || name.starts_with("send")
+}
+
+/// What one read has got.
+struct Received {
+    bytes: usize,
+    /// How long the message was that the bytes are from: more, if they did not fit.
+    whole: usize,
+    from: Option<address::Address>,
+}
+
+impl Received {
+    /// The length that the program is told.
+    fn told(&self, flags: i32) -> usize {
+        if flags & libc::MSG_TRUNC != 0 { self.whole } else { self.bytes }
+    }
+}
+
 fn outside_read(m: &mut Machine, a: Args, name: &str, buffers: Buffers) -> Flow {
-    let flow = m.call_outside(a, name);
+    let flow = m.call_on_outside(a, name);
     if let (Flow::Return(length), Buffers::One(at, most)) = (flow, buffers)
         && length > 0
         && length <= most
@@ -122,23 +151,38 @@ fn receive(
     buffers: Buffers,
     flags: i32,
     site: SiteId,
-) -> Result<(usize, Option<address::Address>), i32> {
+) -> Result<Received, i32> {
     let pieces = buffers.pieces(m, true).ok_or(libc::EINVAL)?;
     let most: usize = pieces.iter().map(|(_, length)| length).sum();
+    if flags & libc::MSG_ERRQUEUE != 0 {
+        return Err(libc::EAGAIN);
+    }
+    let messages = m.descriptors.keeps_messages(id);
+    if flags & libc::MSG_OOB != 0 || flags & libc::MSG_TRUNC != 0 && !messages {
+        let name = m.descriptors.name_of(id);
+        m.finish_inconclusive(format!(
+            "the program reads from {name} with flags {flags:#x} (urgent or discarded data), which is not modelled"
+        ));
+    }
     match &m.descriptors.open[id].kind {
         Kind::Pipe { writes: true, .. } => return Err(libc::EBADF),
         Kind::Fresh(_) => return Err(libc::ENOTCONN),
         Kind::Listener { .. } | Kind::Epoll { .. } => return Err(libc::EINVAL),
         Kind::Event { .. } | Kind::Timer { .. } if most < 8 => return Err(libc::EINVAL),
+        Kind::Signals { .. } if most < 128 => return Err(libc::EINVAL),
+        Kind::Pipe { .. } | Kind::Stream { .. } if most == 0 && !messages => {
+            return Ok(Received { bytes: 0, whole: 0, from: None });
+        }
         _ => {}
     }
     let mut all = Vec::new();
-    let mut from = None;
+    let (mut from, mut whole) = (None, 0);
     loop {
         let bytes = match take(m, id, most - all.len(), flags, site) {
-            Ok((bytes, sender)) => {
-                from = sender;
-                bytes
+            Ok(taken) => {
+                from = taken.from;
+                whole += taken.whole;
+                taken.bytes
             }
             Err(number) if all.is_empty() => return Err(number),
             Err(_) => break,
@@ -151,10 +195,16 @@ fn receive(
         }
     }
     scatter(m, &pieces, &all, site);
-    Ok((all.len(), from))
+    Ok(Received { bytes: all.len(), whole, from })
 }
 
-type Taken = (Vec<u8>, Option<address::Address>);
+/// What one event takes.
+struct Taken {
+    bytes: Vec<u8>,
+    /// See [`Received`].
+    whole: usize,
+    from: Option<address::Address>,
+}
 
 /// One event that takes what is there.
 fn take(m: &mut Machine, id: usize, most: usize, flags: i32, site: SiteId) -> Result<Taken, i32> {
@@ -188,10 +238,11 @@ fn take_now(m: &mut Machine, id: usize, most: usize, flags: i32) -> Result<Taken
     let peek = flags & libc::MSG_PEEK != 0;
     let (now, me) = (m.clock.now, m.current);
     let all = &mut m.descriptors;
-    let plain = |bytes: Vec<u8>| Ok((bytes, None));
+    let plain = |bytes: Vec<u8>| Ok(Taken { whole: bytes.len(), bytes, from: None });
     match &mut all.open[id].kind {
         Kind::Pipe { channel, .. } | Kind::Stream { rx: channel, .. } => {
-            plain(all.channels[*channel].take(most, peek))
+            let (bytes, whole) = all.channels[*channel].take(most, peek);
+            Ok(Taken { bytes, whole, from: None })
         }
         Kind::Event { value, semaphore, .. } => {
             let taken = if *semaphore { 1 } else { *value };
@@ -212,8 +263,9 @@ fn take_now(m: &mut Machine, id: usize, most: usize, flags: i32) -> Result<Taken
         Kind::Datagram { inbox, .. } => {
             let taken = if peek { inbox.front().cloned() } else { inbox.pop_front() };
             let (from, mut bytes) = taken.ok_or(libc::EAGAIN)?;
+            let whole = bytes.len();
             bytes.truncate(most);
-            Ok((bytes, from))
+            Ok(Taken { bytes, whole, from })
         }
         Kind::Signals { set } => {
             let set = *set;
@@ -226,12 +278,17 @@ fn take_now(m: &mut Machine, id: usize, most: usize, flags: i32) -> Result<Taken
             plain(info)
         }
         Kind::Fresh(fresh) => Err(std::mem::take(&mut fresh.error)),
-        Kind::Listener { .. } | Kind::Epoll { .. } => Err(libc::EINVAL),
+        Kind::Listener { .. } | Kind::Epoll { .. } | Kind::Outside { .. } => Err(libc::EINVAL),
     }
 }
 
 fn write(m: &mut Machine, a: Args, name: &str, buffers: Buffers, flags: i32) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, name) };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, name) };
+    if is_for_sockets(name)
+        && let Some(flow) = no_socket(m, id)
+    {
+        return flow;
+    }
     match deliver(m, id, buffers, flags, a.site()) {
         Ok(length) => count(length),
         Err(libc::EPIPE) => broken(m, flags, a.site()),
@@ -265,6 +322,12 @@ fn deliver(
         }
         Kind::Datagram { peer: None, .. } => return Err(libc::EDESTADDRREQ),
         _ => {}
+    }
+    if flags & libc::MSG_OOB != 0 {
+        let name = m.descriptors.name_of(id);
+        m.finish_inconclusive(format!(
+            "the program sends urgent data by {name}, which is not modelled"
+        ));
     }
     let pieces = buffers.pieces(m, false).ok_or(libc::EINVAL)?;
     let length: usize = pieces.iter().map(|(_, length)| length).sum();
@@ -341,7 +404,7 @@ fn put(
 }
 
 fn event_write(m: &mut Machine, a: Args) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, "eventfd_write") };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "eventfd_write") };
     match add(m, id, a.word(1), a.site()) {
         Ok(()) => Flow::Return(0),
         Err(number) => fail(number),
@@ -385,11 +448,34 @@ fn receive_from(m: &mut Machine, a: Args) -> Flow {
     let Some(id) = m.descriptors.id(a.int(0)) else {
         return outside_read(m, a, "recvfrom", buffers);
     };
+    receive_with_address(m, a, id, buffers, a.int(3), (a.word(4), a.word(5)))
+}
+
+/// `__recvfrom_chk(number, buffer, length, room, flags, address, length_at)`.
+fn receive_from_checked(m: &mut Machine, a: Args) -> Flow {
+    let Some(id) = m.descriptors.id(a.int(0)) else {
+        m.finish_inconclusive("the program calls '__recvfrom_chk' on a native socket".into());
+    };
+    let buffers = Buffers::One(a.word(1), a.word(2));
+    receive_with_address(m, a, id, buffers, a.int(4), (a.word(5), a.word(6)))
+}
+
+fn receive_with_address(
+    m: &mut Machine,
+    a: Args,
+    id: usize,
+    buffers: Buffers,
+    flags: i32,
+    (at, length_at): (u64, u64),
+) -> Flow {
+    if let Some(flow) = no_socket(m, id) {
+        return flow;
+    }
     let domain = super::sockets::domain_of(m, id);
-    match receive(m, id, buffers, a.int(3), a.site()) {
-        Ok((length, from)) => {
-            address::write(m, from.as_ref(), domain, a.word(4), a.word(5));
-            count(length)
+    match receive(m, id, buffers, flags, a.site()) {
+        Ok(received) => {
+            address::write(m, received.from.as_ref(), domain, at, length_at);
+            count(received.told(flags))
         }
         Err(number) => fail(number),
     }
@@ -404,19 +490,80 @@ fn message(m: &mut Machine, at: u64, writes: bool) -> [u64; 6] {
 }
 
 fn receive_message(m: &mut Machine, a: Args) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, "recvmsg") };
-    let [name, _, list, number, _, _] = message(m, a.word(1), false);
-    let domain = super::sockets::domain_of(m, id);
-    match receive(m, id, Buffers::List(list, number), a.int(2), a.site()) {
-        Ok((length, from)) => {
-            address::write(m, from.as_ref(), domain, name, a.word(1) + 8);
-            m.check_sync(a.word(1) + 40, 16, true);
-            // SAFETY: checked: no control data, no flags.
-            unsafe { ((a.word(1) + 40) as *mut [u64; 2]).write_unaligned([0, 0]) };
-            count(length)
-        }
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "recvmsg") };
+    if let Some(flow) = no_socket(m, id) {
+        return flow;
+    }
+    match receive_into(m, id, a.word(1), a.int(2), a.site()) {
+        Ok(length) => count(length),
         Err(number) => fail(number),
     }
+}
+
+/// Reads what a `msghdr` describes.
+fn receive_into(
+    m: &mut Machine,
+    id: usize,
+    at: u64,
+    flags: i32,
+    site: SiteId,
+) -> Result<usize, i32> {
+    let [name, _, list, number, _, _] = message(m, at, false);
+    let domain = super::sockets::domain_of(m, id);
+    let received = receive(m, id, Buffers::List(list, number), flags, site)?;
+    address::write(m, received.from.as_ref(), domain, name, at + 8);
+    m.check_sync(at + 40, 16, true);
+    let cut = received.whole > received.bytes;
+    let flagged = if cut { libc::MSG_TRUNC as u64 } else { 0 };
+    // SAFETY: checked: no control data, and whether the message was too long.
+    unsafe { ((at + 40) as *mut [u64; 2]).write_unaligned([0, flagged]) };
+    Ok(received.told(flags))
+}
+
+/// The size of a `mmsghdr`, and where its length is.
+const MESSAGE: u64 = 64;
+const MESSAGE_LENGTH: u64 = 56;
+
+/// Does something with each of several messages until one fails: that is told only if it is the first.
+fn each(
+    m: &mut Machine,
+    a: Args,
+    mut with: impl FnMut(&mut Machine, u64, u64) -> Result<usize, i32>,
+) -> Flow {
+    let (list, number) = (a.word(1), u64::from(a.word(2) as u32).min(MANY));
+    for n in 0..number {
+        let at = list + MESSAGE * n;
+        match with(m, at, n) {
+            Ok(length) => {
+                m.check_sync(at + MESSAGE_LENGTH, 4, true);
+                // SAFETY: checked.
+                unsafe { ((at + MESSAGE_LENGTH) as *mut u32).write_unaligned(length as u32) };
+            }
+            Err(number) if n == 0 => return fail(number),
+            Err(_) => return count(n as usize),
+        }
+    }
+    count(number as usize)
+}
+
+/// `recvmmsg(number, messages, how many, flags, timeout)`.
+fn receive_messages(m: &mut Machine, a: Args) -> Flow {
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "recvmmsg") };
+    if let Some(flow) = no_socket(m, id) {
+        return flow;
+    }
+    if a.word(4) != 0 {
+        let name = m.descriptors.name_of(id);
+        m.finish_inconclusive(format!(
+            "the program reads messages from {name} with a timeout (recvmmsg), which is not modelled"
+        ));
+    }
+    let (flags, site) = (a.int(3), a.site());
+    each(m, a, |m, at, n| {
+        let hurried = n > 0 && flags & libc::MSG_WAITFORONE != 0;
+        let more = if hurried { libc::MSG_DONTWAIT } else { 0 };
+        receive_into(m, id, at, flags & !libc::MSG_WAITFORONE | more, site)
+    })
 }
 
 /// `sendto(number, buffer, length, flags, address, length)`.
@@ -426,17 +573,64 @@ fn send_to(m: &mut Machine, a: Args) -> Flow {
 }
 
 fn send_message(m: &mut Machine, a: Args) -> Flow {
-    if m.descriptors.id(a.int(0)).is_none() {
-        return m.call_outside(a, "sendmsg");
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "sendmsg") };
+    if let Some(flow) = no_socket(m, id) {
+        return flow;
     }
-    let [name, length, list, number, control, control_length] = message(m, a.word(1), false);
+    let (buffers, to) = to_send(m, a.word(1));
+    send_somewhere(m, a, "sendmsg", buffers, a.int(2), to)
+}
+
+/// What a `msghdr` says is to be sent, and where to.
+fn to_send(m: &mut Machine, at: u64) -> (Buffers, (u64, usize)) {
+    let [name, length, list, number, control, control_length] = message(m, at, false);
     if control != 0 && control_length != 0 {
         m.finish_inconclusive(
             "the program sends control data by a socket (sendmsg), which is not modelled".into(),
         );
     }
-    let buffers = Buffers::List(list, number);
-    send_somewhere(m, a, "sendmsg", buffers, a.int(2), (name, length as usize))
+    (Buffers::List(list, number), (name, length as usize))
+}
+
+/// `sendmmsg(number, messages, how many, flags)`.
+fn send_messages(m: &mut Machine, a: Args) -> Flow {
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, "sendmmsg") };
+    if let Some(flow) = no_socket(m, id) {
+        return flow;
+    }
+    let (flags, site) = (a.int(3), a.site());
+    each(m, a, |m, at, _| {
+        let (buffers, (name, length)) = to_send(m, at);
+        let is_datagram = matches!(&m.descriptors.open[id].kind, Kind::Datagram { .. });
+        if name == 0 || !is_datagram {
+            return match deliver(m, id, buffers, flags, site) {
+                Err(libc::EPIPE) => {
+                    broken(m, flags, site);
+                    Err(libc::EPIPE)
+                }
+                other => other,
+            };
+        }
+        match address::read(m, name, length, false) {
+            address::Named::Here(to) => send_datagram(m, id, &to, buffers, site),
+            address::Named::Invalid => Err(libc::EINVAL),
+            address::Named::Outside(to) => m.finish_inconclusive(format!(
+                "the program sends several messages at once (sendmmsg) to {to}, which leads outside"
+            )),
+        }
+    })
+}
+
+fn send_datagram(
+    m: &mut Machine,
+    id: usize,
+    to: &address::Address,
+    buffers: Buffers,
+    site: SiteId,
+) -> Result<usize, i32> {
+    let pieces = buffers.pieces(m, false).ok_or(libc::EINVAL)?;
+    let bytes = gather(m, &pieces, site);
+    super::sockets::post(m, id, to, bytes, site)
 }
 
 fn send_somewhere(
@@ -447,7 +641,7 @@ fn send_somewhere(
     flags: i32,
     (at, length): (u64, usize),
 ) -> Flow {
-    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_outside(a, name) };
+    let Some(id) = m.descriptors.id(a.int(0)) else { return m.call_on_outside(a, name) };
     let is_datagram = matches!(&m.descriptors.open[id].kind, Kind::Datagram { .. });
     if at == 0 || !is_datagram {
         return write(m, a, name, buffers, flags);
@@ -462,9 +656,7 @@ fn send_somewhere(
             };
         }
     };
-    let Some(pieces) = buffers.pieces(m, false) else { return fail(libc::EINVAL) };
-    let bytes = gather(m, &pieces, a.site());
-    match super::sockets::post(m, id, &to, bytes, a.site()) {
+    match send_datagram(m, id, &to, buffers, a.site()) {
         Ok(length) => count(length),
         Err(number) => fail(number),
     }
