@@ -69,7 +69,9 @@ fn looked(
             spurious && woken.thread_name(event.thread) == name
         })?;
         let thread = woken.events[from].thread;
-        (waits_of(&woken.events[..from], thread) == earlier + 1).then_some((woken, from))
+        let is_it = waits_of(&woken.events[..from], thread) == earlier + 1
+            && goes_as_before(trace, &woken, from);
+        is_it.then_some((woken, from))
     })?;
     let thread = woken.events[from].thread;
     let EventKind::Wake { mutex, .. } = woken.events[from].kind else { return None };
@@ -94,6 +96,29 @@ fn looked(
         }
     }
     None
+}
+
+/// Whether all that the failing run does comes before the wake-up, in the same way: who is woken without a signal does not wait any
+/// more, so a signal may wake another one, and what is there at the end is not what the waiter of the failing run could have had.
+fn goes_as_before(trace: &Trace, woken: &Trace, from: usize) -> bool {
+    let is_same = |before: &Event, now: &Event| {
+        let does = match (&before.kind, &now.kind) {
+            (EventKind::Read { value: old, .. }, EventKind::Read { value: new, .. })
+            | (EventKind::Write { value: old, .. }, EventKind::Write { value: new, .. })
+            | (
+                EventKind::ReadModifyWrite { new: old, .. },
+                EventKind::ReadModifyWrite { new, .. },
+            ) => old == new,
+            (EventKind::Signal { woken: old, .. }, EventKind::Signal { woken: new, .. }) => {
+                old.map(|old| trace.thread_name(old)) == new.map(|new| woken.thread_name(new))
+            }
+            _ => true,
+        };
+        does && before.site == now.site
+            && trace.thread_name(before.thread) == woken.thread_name(now.thread)
+    };
+    from == trace.events.len()
+        && trace.events.iter().zip(&woken.events).all(|(before, now)| is_same(before, now))
 }
 
 /// What the waiter itself wrote before it waited, in the same critical section: that it waits, say, which it takes back when it is
@@ -210,7 +235,7 @@ fn words_of_astray(
     let (cond, woken) = (name(trace, cond), trace.thread_name(astray.woken));
     let apart = match here == again {
         true => "for each thing that is waited for".to_owned(),
-        false => format!("for each, the waits at {} and at {}", here.short(), again.short()),
+        false => format!("each for the waits at {} and at {}", here.short(), again.short()),
     };
     Some(Words {
         pattern: Pattern::WrongWakeUp,
