@@ -114,7 +114,11 @@ impl<'b, W: Workshop> Trials<'b, W> {
         match self.checked(cover, files) {
             Ok(repair) => {
                 let (repair, cover) = self.leaner(repair, cover, files);
-                if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
+                if self.avoids_check(&repair, files) {
+                    let reason =
+                        "no run comes to the check that fails any more: it is avoided, not mended";
+                    self.rejected.push(Rejected { title, reason: reason.to_owned() });
+                } else if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
                     let price = cover.iter().map(|candidate| candidate.cost).sum();
                     let (fit, is_narrow) = (self.fit(&cover), is_narrow(&cover, files));
                     let measures = cover.into_iter().cloned().collect();
@@ -140,43 +144,27 @@ impl<'b, W: Workshop> Trials<'b, W> {
         each.max().unwrap_or(Fit::Fits)
     }
 
-    /// Whether runs came to the check that failed, and come there no more. It is asked before the schedules are explored: with the time
-    /// up nobody would know, and a repair that only keeps everybody from the check would be shown.
-    fn avoids_check(
-        &mut self,
-        machine: &mut W::Machine,
-        written: &Written,
-        files: &Files,
-    ) -> Result<bool, String> {
-        let over = |limit| format!("not decided: {}", check::why_over(limit));
-        if self.checks.is_empty() {
-            return Ok(false);
+    /// Whether runs came to the check that failed, and come there no more.
+    fn avoids_check(&mut self, repair: &Repair, files: &Files) -> bool {
+        if self.checks.is_empty() || !self.limit.may_go_on() {
+            return false;
         }
-        let is_seen = match self.is_seen {
-            Some(is_seen) => is_seen,
-            None => {
-                let lines = reached::lines(&self.checks, files, &[]);
-                let before = self.workshop.weave(&[]);
-                let is_seen = before.is_ok_and(|mut before| {
-                    reached::is_reached(&mut before, self.first, &lines, self.limit)
-                });
-                if !is_seen && !self.limit.may_go_on() {
-                    return Err(over(self.limit));
-                }
-                *self.is_seen.insert(is_seen)
-            }
-        };
-        if !is_seen {
-            return Ok(false);
+        if self.is_seen.is_none() {
+            let lines = reached::lines(&self.checks, files, &[]);
+            let machine = self.workshop.weave(&[]).ok();
+            let is_seen = machine.map(|mut machine| {
+                reached::is_reached(&mut machine, self.first, &lines, self.limit)
+            });
+            self.is_seen = Some(is_seen.unwrap_or(false));
+        }
+        if self.is_seen == Some(false) {
+            return false;
         }
         let changed: Vec<(&str, &str)> =
-            written.files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
+            repair.files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
         let lines = reached::lines(&self.checks, files, &changed);
-        match reached::is_reached(machine, self.first, &lines, self.limit) {
-            true => Ok(false),
-            false if self.limit.may_go_on() => Ok(true),
-            false => Err(over(self.limit)),
-        }
+        let Ok(mut machine) = self.workshop.compile(&repair.files) else { return false };
+        !reached::is_reached(&mut machine, self.first, &lines, self.limit) && self.limit.may_go_on()
     }
 
     /// The same repair without measures that it does not need: a measure may do more than its cause asks for.
@@ -273,10 +261,6 @@ impl<'b, W: Workshop> Trials<'b, W> {
         let machine = self.workshop.compile(&written.files);
         let mut machine =
             machine.map_err(|error| format!("does not compile: {}", complaint(&error)))?;
-        if self.avoids_check(&mut machine, written, files)? {
-            return Err("no run comes to the check that fails any more: it is avoided, not mended"
-                .to_owned());
-        }
         match self.explore(&mut machine, CheckedAs::Patched, (files, &written.files)) {
             Explored::Passes(check) => {
                 let meaning = self.meaning(&mut machine, reshaped);
