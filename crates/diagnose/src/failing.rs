@@ -5,7 +5,8 @@ use unravel_execute::Laboratory;
 use unravel_results::{Effort, Needed, Observed};
 use unravel_solve::{CheckId, Evaluator, Model, Verdict};
 use unravel_trace::{
-    BugId, Condition, Detail, Deviated, Failure, FailureKind, Otherwise, Place, Run, Step, Symbolic,
+    Bug, BugId, Condition, Detail, Deviated, EventKind, Failure, FailureKind, LocationId,
+    Otherwise, Place, Request, Run, SiteId, Step, Symbolic, ThreadId, Trace, Wants,
 };
 
 use crate::calls::Calls;
@@ -47,6 +48,43 @@ impl Failing {
     pub fn steps(&self) -> &[Step] {
         self.symbolic.as_ref().map_or(&[], |s| &s.steps)
     }
+
+    /// What everybody waits for at the end of a run in which nobody can go on. With descriptors the model leaves that to execution, and
+    /// the events say as much as they do: who waits on a condition variable has not been woken since. What they say nothing of (locks,
+    /// joins, descriptors) is `Wants::Other`, at no site; whoever goes by that has to rule out what it is not.
+    pub fn requests(&self) -> Option<Vec<Request>> {
+        match &self.symbolic.as_ref()?.bug {
+            Bug::Deadlock { requests } => Some(requests.clone()),
+            Bug::Opaque if self.failure.kind == FailureKind::Deadlock => {
+                let trace = &self.observed.trace;
+                let threads = (0..trace.threads.len() as u32).map(ThreadId);
+                Some(threads.filter_map(|thread| requested(trace, thread)).collect())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a thread waits for when a run ends, as its last event tells.
+fn requested(trace: &Trace, thread: ThreadId) -> Option<Request> {
+    let last = trace.events.iter().rposition(|event| event.thread == thread)?;
+    let event = &trace.events[last];
+    let is_woken = |at: LocationId| {
+        trace.events[last..].iter().any(|later| match later.kind {
+            EventKind::Signal { at: of, woken } => of == at && woken == Some(thread),
+            EventKind::Broadcast { at: of, .. } => of == at,
+            _ => false,
+        })
+    };
+    let (site, wants) = match event.kind {
+        EventKind::Exit => return None,
+        EventKind::Wait { at, mutex } => match is_woken(at) {
+            true => (event.site, Wants::Lock { at: mutex, shared: false }),
+            false => (event.site, Wants::Wake { at, mutex }),
+        },
+        _ => (SiteId(u32::MAX), Wants::Other),
+    };
+    Some(Request { thread, site, wants })
 }
 
 /// The model of the failing run, if it says of it what execution said.

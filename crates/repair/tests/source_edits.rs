@@ -83,7 +83,10 @@ fn statements_move_and_go() {
         edited(&|patch| patch.remove_statement(bytes("b()"))),
         text.replace("    b(); // why\n", "")
     );
-    assert_eq!(edited(&|patch| patch.remove_statement(bytes("c()"))), text.replace("c();", "{}"));
+    assert_eq!(
+        edited(&|patch| patch.remove_statement(bytes("c()"))),
+        text.replace("    if (x)\n        c();\n", "")
+    );
     assert_eq!(
         edited(&|patch| patch.remove_statement(bytes("d()"))),
         text.replace("d(); e();", "e();")
@@ -216,6 +219,26 @@ fn updates_are_recognised_however_they_are_written() {
             .map(|update| (update.target.as_str(), update.operation, update.operand.as_str()));
         assert_eq!(found, expected, "{statement}");
     }
+}
+
+#[test]
+fn a_question_goes_with_the_only_answer_to_it_unless_asking_does_something() {
+    let without = |text: &str| {
+        let source = parse("a.c", text);
+        let mut patch = Patch::new(&source);
+        patch.remove_statement(region(&source, "c()").bytes);
+        patch.apply().expect("one edit")
+    };
+    let all = |statement: &str| format!("void f(void) {{\n    a();\n    {statement}\n}}\n");
+    for gone in ["if (n == 1) c();", "if (p->q.n[1] && !x) c();", "if (x) { if (y) c(); }"] {
+        let left = without(&all(gone));
+        assert!(!left.contains("c()") && !left.contains("{}"), "{left}");
+    }
+    for asked in ["if (next()) c();", "if (n++) c();", "if (n = 1) c();", "while (n) c();"] {
+        assert_eq!(without(&all(asked)), all(&asked.replace("c();", "{}")));
+    }
+    let other = all("if (x) c(); else b();");
+    assert_eq!(without(&other), other.replace("c();", "{}"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a root cause rests on, in words, the same in all reports.
 
-use unravel_results::{Diagnosis, Evidence, ExplainedBug, Pattern, RootCause, Status};
+use unravel_results::{Diagnosis, Evidence, ExplainedBug, Kept, Pattern, RootCause, Status};
 
 /// Why the orders are enough, and what keeps the failure away; where nothing is known to, why each order is needed.
 pub fn sentences(diagnosis: &Diagnosis, cause: &RootCause) -> Vec<String> {
@@ -40,6 +40,9 @@ pub fn in_short(diagnosis: &Diagnosis, cause: &RootCause) -> Option<String> {
     match cause.evidence.as_ref() {
         // There is nothing that should hold instead.
         _ if cause.pattern == Pattern::NeverHolds => None,
+        Some(Evidence::Shielded { kept, tried, failed_without }) if wakes(cause) => {
+            woken_or_before(kept, *tried, *failed_without)
+        }
         Some(Evidence::Shielded { tried, failed_without, .. }) => Some(format!(
             "if that holds, none of {tried} schedules fails so; if not, {failed_without} of them do"
         )),
@@ -54,12 +57,29 @@ pub fn in_short(diagnosis: &Diagnosis, cause: &RootCause) -> Option<String> {
     }
 }
 
+/// Whether what should hold is that somebody is woken: what was kept is the order with which nobody need be.
+fn wakes(cause: &RootCause) -> bool {
+    cause.pattern == Pattern::MissingSignal
+}
+
+fn woken_or_before(kept: &[Kept], tried: u64, failed_without: u64) -> Option<String> {
+    let Kept { from, to, .. } = kept.first()?;
+    Some(format!(
+        "while {} comes before {}, none of {tried} schedules fails so; otherwise {failed_without} of them do",
+        from.short(),
+        to.short()
+    ))
+}
+
 /// What came of keeping what should hold.
 fn kept(cause: &RootCause) -> Option<String> {
     if cause.pattern == Pattern::NeverHolds {
         return None;
     }
     match cause.evidence.as_ref()? {
+        Evidence::Shielded { kept, tried, failed_without } if wakes(cause) => {
+            woken_or_before(kept, *tried, *failed_without)
+        }
         Evidence::Shielded { tried, failed_without, .. } => Some(format!(
             "with what should hold, none of {tried} schedules fails so; without it, {failed_without} of the same do"
         )),

@@ -173,6 +173,8 @@ pub enum Pattern {
     LostWakeUp,
     /// What a thread waits for has come, and nobody wakes it.
     MissingSignal,
+    /// What a thread waits for has come, and the signal wakes another one, which cannot go on.
+    WrongWakeUp,
     /// Who was woken does not look again whether what it waited for still holds.
     MissedRecheck,
     DoubleFree,
@@ -236,6 +238,7 @@ impl fmt::Display for Pattern {
             Pattern::LockNotReleased => "lock not released",
             Pattern::LostWakeUp => "lost wake-up",
             Pattern::MissingSignal => "missing signal",
+            Pattern::WrongWakeUp => "wrong wake-up",
             Pattern::MissedRecheck => "missed recheck",
             Pattern::DoubleFree => "double free",
             Pattern::BrokenLock => "broken lock",

@@ -28,7 +28,7 @@ const KINDS: [&str; 13] = [
 ];
 
 /// The names of what can be wrong, as the answers of the tool have them.
-const PATTERNS: [&str; 22] = [
+const PATTERNS: [&str; 23] = [
     "lost-update",
     "check-then-act",
     "torn-read",
@@ -39,6 +39,7 @@ const PATTERNS: [&str; 22] = [
     "order-violation",
     "lost-wake-up",
     "missing-signal",
+    "wrong-wake-up",
     "missed-recheck",
     "deadlock",
     "deadlock-by-condition",

@@ -2,12 +2,11 @@
 
 use unravel_results::Pattern;
 use unravel_trace::{
-    Bug, Condition, Event, EventKind, LocationId, Place, Request, ThreadId, Trace, Wants,
-    user_place,
+    Condition, Event, EventKind, LocationId, Place, Request, ThreadId, Trace, Wants, user_place,
 };
 
 use super::ground::Ground;
-use super::unsignalled::{self, Woken};
+use super::unsignalled::{self, Astray, Woken, astray};
 use crate::failing::Failing;
 use crate::held::{Held, held};
 use crate::pattern::Words;
@@ -16,7 +15,7 @@ use crate::pattern::Words;
 /// lost only if it would have helped: that is tried.
 pub fn describe(ground: &mut dyn Ground, failing: &Failing) -> Option<Words> {
     let trace = &failing.observed.trace;
-    let Bug::Deadlock { requests } = &failing.symbolic.as_ref()?.bug else { return None };
+    let requests = &failing.requests()?;
     if let Some(words) = by_locks(failing) {
         return Some(words);
     }
@@ -28,8 +27,7 @@ pub fn describe(ground: &mut dyn Ground, failing: &Failing) -> Option<Words> {
 
 /// The same of a run that could not: where every schedule ends so, no lost wake-up is why.
 pub fn in_every_schedule(failing: &Failing) -> Option<Words> {
-    let symbolic = failing.symbolic.as_ref()?;
-    let Bug::Deadlock { requests } = &symbolic.bug else { return None };
+    let requests = &failing.requests()?;
     by_locks(failing)
         .or_else(|| unannounced(failing, requests))
         .or_else(|| nobody_left(failing, requests))
@@ -69,7 +67,7 @@ fn is_useless(ground: &mut dyn Ground, trace: &Trace, request: &Request) -> bool
 /// Where locks alone say it.
 pub fn by_locks(failing: &Failing) -> Option<Words> {
     let symbolic = failing.symbolic.as_ref()?;
-    let Bug::Deadlock { requests } = &symbolic.bug else { return None };
+    let requests = &failing.requests()?;
     let held = kept(&failing.observed.trace);
     not_released(failing, requests, &held, &symbolic.conditions)
         .or_else(|| cycle(failing, requests, &held))
@@ -479,22 +477,16 @@ fn unannounced(failing: &Failing, requests: &[Request]) -> Option<Words> {
             region,
         });
     }
-    let signals: Vec<(usize, ThreadId)> = trace
-        .events
-        .iter()
-        .enumerate()
-        .filter_map(|(index, event)| match event.kind {
-            EventKind::Signal { at, woken: Some(woken) } if at == cond => Some((index, woken)),
-            _ => None,
-        })
-        .collect();
-    let went_astray = signals.iter().rev().find(|(_, woken)| *woken != request.thread);
-    let (index, woken) = *went_astray?;
+    // Who was woken and has done its part was the right one.
+    let is_signal = |index: &usize| matches!(trace.events[*index].kind, EventKind::Signal { at, .. } if at == cond);
+    let mut signals = (0..trace.events.len()).rev().filter(is_signal);
+    let Astray { signal: index, woken, .. } =
+        signals.find_map(|index| astray(trace, cond, index))?;
     let signal_at = place(trace, index)?;
     Some(Words {
         pattern: Pattern::DeadlockByCondition,
         sentence: format!(
-            "the signal of {cond_name} at {} wakes {}, which is not the one that can go on; {} wait for {cond_name} for ever at {}",
+            "the signal of {cond_name} at {} wakes {}, which cannot go on and waits again; {} wait for {cond_name} for ever at {}",
             signal_at.short(),
             trace.thread_name(woken),
             match waiting.len() {

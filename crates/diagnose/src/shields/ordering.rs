@@ -8,6 +8,7 @@ use unravel_trace::{
 
 use super::naming::writes;
 use super::orders::{End, Returned, Wanted};
+use super::unwoken;
 use crate::budgets::LOOK_BACK;
 use crate::calls;
 use crate::failing::Failing;
@@ -22,6 +23,9 @@ pub fn describe(failing: &Failing, wanted: &Wanted) -> Words {
     let did = |end: &End| format!("{} {}{what} at {}", end.thread, end.verb, end.place.short());
     if let Some(flag) = published(failing, wanted) {
         return flag.words(failing, first, then, object);
+    }
+    if let Some(words) = unwoken::describe(failing, wanted) {
+        return words;
     }
     let (sentence, advice) = match pattern {
         _ if wanted.is_return => {
@@ -229,7 +233,7 @@ fn flag_of(
 }
 
 /// Whether a thread goes by what it read when it uses something: what it only looked at says of nothing that it is there.
-fn decides(failing: &Failing, read: usize, used: usize) -> bool {
+pub fn decides(failing: &Failing, read: usize, used: usize) -> bool {
     let Some(symbolic) = &failing.symbolic else { return false };
     let Some(shadow) = symbolic.shadows.get(read) else { return false };
     let symbols = shadow.first..shadow.first + shadow.reads;

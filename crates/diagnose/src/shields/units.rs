@@ -7,9 +7,7 @@
 //! *Not modelled*: who has ended with something of it taken; threads that give back what others took. Errs towards silence.
 
 use unravel_results::Pattern;
-use unravel_trace::{
-    Bug, Event, EventKind, LocationId, Request, ThreadId, ThreadName, Trace, Wants,
-};
+use unravel_trace::{Event, EventKind, LocationId, Request, ThreadId, ThreadName, Trace, Wants};
 
 use super::blocked::{blocked_at, name, place};
 use crate::failing::Failing;
@@ -33,7 +31,7 @@ struct Member<'r> {
 
 pub fn describe(failing: &Failing, passing: &[&Trace]) -> Option<Words> {
     let trace = &failing.observed.trace;
-    let Bug::Deadlock { requests } = &failing.symbolic.as_ref()?.bug else { return None };
+    let requests = failing.requests()?;
     let members = requests.iter().filter_map(|request| {
         let (Wants::Semaphore { at } | Wants::Lock { at, .. }) = request.wants else { return None };
         let has = taken(trace, request.thread, passing);
@@ -47,7 +45,7 @@ pub fn describe(failing: &Failing, passing: &[&Trace]) -> Option<Words> {
 /// Somebody waits for a semaphore, or at a barrier, with a lock held that another one needs before it posts it, or comes there.
 pub fn with_lock(failing: &Failing, passing: &[&Trace]) -> Option<Words> {
     let trace = &failing.observed.trace;
-    let Bug::Deadlock { requests } = &failing.symbolic.as_ref()?.bug else { return None };
+    let requests = failing.requests()?;
     let all = held(trace);
     requests.iter().find_map(|request| {
         let (at, helps) = match request.wants {

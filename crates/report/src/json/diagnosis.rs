@@ -127,8 +127,8 @@ pub struct RootCause {
     #[schemars(extend("examples" = [
         "lost-update", "check-then-act", "torn-read", "early-publication", "atomicity-violation", "missing-join",
         "early-free", "early-use", "order-violation", "deadlock", "deadlock-by-condition", "lock-not-released",
-        "lost-wake-up", "missing-signal", "missed-recheck", "double-free", "broken-lock", "timeout", "early-exit",
-        "passes-by-lost-update", "never-holds", "data-race", "compound"
+        "lost-wake-up", "missing-signal", "wrong-wake-up", "missed-recheck", "double-free", "broken-lock", "timeout",
+        "early-exit", "passes-by-lost-update", "never-holds", "data-race", "compound"
     ]))]
     pub pattern: String,
     /// What happened, in one sentence.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use tree_sitter::Node;
+
 use super::edit::{Edit, Rank};
 use super::{Patch, PatchError};
 use crate::source::outline::{BlockId, Place, Shape};
@@ -40,6 +42,10 @@ impl Patch<'_> {
             let body = matches!(source.outline.block(place.block).shape, Shape::Body { .. });
             (body || item.is_labelled()) && item.bytes.end == statement.end
         });
+        if needed && let Some(question) = source.idle_without(&statement) {
+            // A question with nothing to do about the answer is what a reviewer would ask to take away.
+            return self.remove_statement(question);
+        }
         if needed {
             return self.replace(
                 statement,
@@ -282,6 +288,18 @@ impl Source {
         error.or_else(|| around.find(|node| node.is_error()).map(|node| node.start_byte()))
     }
 
+    /// The `if` without `else` whose only statement this is, if looking at its condition does nothing else.
+    fn idle_without(&self, statement: &Range<usize>) -> Option<Range<usize>> {
+        let node = self.tree.root_node();
+        let node = node.named_descendant_for_byte_range(statement.start, statement.end)?;
+        let question = node.parent().filter(|parent| parent.kind() == "if_statement")?;
+        let is_only = node.byte_range() == *statement
+            && question.child_by_field_name("consequence") == Some(node)
+            && question.child_by_field_name("alternative").is_none();
+        let condition = question.child_by_field_name("condition")?;
+        (is_only && only_looks(condition)).then(|| question.byte_range())
+    }
+
     /// Whether control never comes to the end of a region, as far as its last statement shows.
     pub fn ends_in_jump(&self, region: &Region) -> bool {
         let item = self.outline.item(region.last());
@@ -289,4 +307,25 @@ impl Source {
             self.tree.root_node().named_descendant_for_byte_range(item.inner, item.bytes.end);
         node.is_some_and(is_jump)
     }
+}
+
+/// Whether an expression only reads: names, numbers, and operators without effects on them.
+fn only_looks(node: Node) -> bool {
+    const LOOKING: [&str; 10] = [
+        "identifier",
+        "field_identifier",
+        "field_expression",
+        "subscript_expression",
+        "binary_expression",
+        "unary_expression",
+        "parenthesized_expression",
+        "condition_clause",
+        "number_literal",
+        "this",
+    ];
+    let constant = matches!(node.kind(), "true" | "false" | "null" | "char_literal");
+    let mut cursor = node.walk();
+    constant
+        || LOOKING.contains(&node.kind())
+            && node.named_children(&mut cursor).all(|child| only_looks(child))
 }
