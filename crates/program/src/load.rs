@@ -1,6 +1,10 @@
-//! Bitcode → [`Program`].
+//! Bitcode → [`Program`], and that as bytes.
 
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
 use unravel_code::{Program, fingerprint};
+use unravel_trace::Place;
 
 use crate::ir::{LoadError, Module};
 use crate::lower;
@@ -25,7 +29,42 @@ pub fn load_with(bitcode: &[u8], locals: Locals) -> Result<Program, LoadError> {
     module.promote_locals(locals == Locals::Promoted)?;
     let mut program = lower::lower(&module, locals == Locals::InMemory)?;
     program.fingerprint = fingerprint(bitcode);
-    Ok(program)
+    if bitcode.len() < LARGE {
+        return Ok(program);
+    }
+    // The same as whoever kept the program gets: tables are in the order in which they were filled.
+    let same = encode(&program).and_then(|bytes| decode(&bytes));
+    Ok(same.unwrap_or(program))
+}
+
+/// Bytes of bitcode from which on a lowered program is worth keeping: less is lowered in some milliseconds.
+pub(crate) const LARGE: usize = 256 << 10;
+
+/// A program as bytes; `None` if it has something that bytes cannot say.
+pub(crate) fn encode(program: &Program) -> Option<Vec<u8>> {
+    postcard::to_stdvec(program).ok()
+}
+
+/// The program that was encoded.
+pub(crate) fn decode(bytes: &[u8]) -> Option<Program> {
+    let mut program: Program = postcard::from_bytes(bytes).ok()?;
+    let mut known: FxHashSet<Arc<str>> = FxHashSet::default();
+    for site in &mut program.sites {
+        for place in std::iter::once(&mut site.place).chain(&mut site.inlined_at) {
+            share(place, &mut known);
+        }
+    }
+    Some(program)
+}
+
+/// Most sites have the names of others.
+fn share(place: &mut Place, known: &mut FxHashSet<Arc<str>>) {
+    for name in [&mut place.function, &mut place.file] {
+        match known.get(name) {
+            Some(one) => name.clone_from(one),
+            None => drop(known.insert(name.clone())),
+        }
+    }
 }
 
 /// The module that [`load`] lowers, as bitcode, with its way to the lowered program written into it: of each instruction its sites, of
