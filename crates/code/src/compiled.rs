@@ -53,6 +53,8 @@ pub struct Frame {
     pub entry: bool,
     /// Runs without being interrupted (`__VERIFIER_atomic_*`).
     pub atomic: bool,
+    /// What whoever compares states of the thread knows of the frames below, which stay as they are under this one. 0 of a new one.
+    pub known: u8,
 }
 
 /// What compiled code is given, and what it leaves behind. One for a machine.

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use unravel_code::{FunctionId, Inst, Moment, Program, Reg, dead_slots, temporaries};
 
 use crate::machine::{Machine, State};
-use crate::thread::Frame;
+use crate::thread::Thread;
 
 /// Which slots of a frame are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -34,43 +34,53 @@ impl Machine {
         self.hash_state(index, true)
     }
 
+    /// Of frames that are under the same frame as when this was last asked it is known what they hold: a thread is asked at
+    /// each of its events, and changes its innermost frame.
     fn hash_state(&mut self, index: usize, only_living: bool) -> u64 {
         let mut hasher = FxHasher::default();
         self.hash_place(index, &mut hasher);
-        let place = hasher.finish();
-        let mut words = Words { sum: place, key: place };
         let State { threads, program, living, .. } = &mut **self;
-        let thread = &threads[index];
-        let mut at = (thread.at.pc, thread.at.fp);
-        let mut left_out = if only_living { LeftOut::Before } else { LeftOut::Temporaries };
-        for frame in thread.frames.iter().rev() {
-            let Frame { function, caller, dst, entry, .. } = *frame;
-            let (pc, fp) = at;
-            for range in living.of(program, function, pc, left_out) {
+        let Thread { frames, below, at, .. } = &mut threads[index];
+        let this_way = if only_living { LIVING } else { ALL };
+        let known = frames.iter().rposition(|frame| frame.known == this_way);
+        let first = known.unwrap_or(0);
+        let mut words = known.map_or(Words::default(), |known| below[known]);
+        below.resize(frames.len(), Words::default());
+        for number in first..frames.len() {
+            let innermost = if only_living { LeftOut::Before } else { LeftOut::Temporaries };
+            let (at, left_out) = match frames.get_mut(number + 1) {
+                None => (*at, innermost),
+                Some(above) => (
+                    above.caller,
+                    // Who called from Rust code goes on in ways that are not known.
+                    match only_living && !above.entry {
+                        true => LeftOut::Returning(above.dst),
+                        false => LeftOut::Temporaries,
+                    },
+                ),
+            };
+            let function = frames[number].function;
+            words.add_two(at.pc as u64, u64::from(function.0));
+            for range in living.of(program, function, at.pc, left_out) {
                 // SAFETY: the frame's own registers, which nobody writes while the thread is stopped.
                 let registers = unsafe {
-                    std::slice::from_raw_parts(fp.add(range.start as usize), range.len())
+                    std::slice::from_raw_parts(at.fp.add(range.start as usize), range.len())
                 };
                 words.add(registers);
             }
-            at = (caller.pc, caller.fp);
-            // Who called from Rust code goes on in ways that are not known.
-            left_out = match only_living && !entry {
-                true => LeftOut::Returning(dst),
-                false => LeftOut::Temporaries,
-            };
+            if let Some(above) = frames.get_mut(number + 1) {
+                above.known = this_way;
+                below[number + 1] = words;
+            }
         }
-        words.sum
+        words.sum.hash(&mut hasher);
+        hasher.finish()
     }
 
-    /// Hashes where a thread is, what it is about to do, and its stack.
-    pub fn hash_place(&self, index: usize, hasher: &mut FxHasher) {
+    /// Hashes what a thread is about to do, and its stack.
+    fn hash_place(&self, index: usize, hasher: &mut FxHasher) {
         let thread = &self.threads[index];
-        (thread.at.pc as usize).hash(hasher);
         (thread.pending.op as u8, thread.pending.address, thread.pending.bytes).hash(hasher);
-        for frame in &thread.frames {
-            (frame.caller.pc as usize, frame.function.0).hash(hasher);
-        }
         let bytes = self.memory.stack_top[thread.slot] - thread.locals;
         // SAFETY: the thread's own stack, which nobody writes while it is stopped.
         let stack =
@@ -79,10 +89,14 @@ impl Machine {
     }
 }
 
+/// Ways of looking at frames, as [`Frame::known`] says them.
+const ALL: u8 = 1;
+const LIVING: u8 = 2;
+
 /// A hash of words: a sum of products of two, each with a key of its place. No product waits for the one before it, and frames
 /// may have hundreds of slots.
-#[derive(Debug)]
-struct Words {
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Words {
     sum: u64,
     key: u64,
 }
