@@ -25,27 +25,30 @@ pub fn load(bitcode: &[u8]) -> Result<Program, LoadError> {
 
 /// The same with variables where they are wanted.
 pub fn load_with(bitcode: &[u8], locals: Locals) -> Result<Program, LoadError> {
+    Ok(load_to_keep(bitcode, locals)?.0)
+}
+
+/// The same with the bytes to keep it by, if it is worth that. It is made of these: tables are in the order in which they were filled,
+/// and who reads them back gets the very same.
+pub(crate) fn load_to_keep(
+    bitcode: &[u8],
+    locals: Locals,
+) -> Result<(Program, Option<Vec<u8>>), LoadError> {
     let module = Module::parse(bitcode)?;
     module.promote_locals(locals == Locals::Promoted)?;
     let mut program = lower::lower(&module, locals == Locals::InMemory)?;
     program.fingerprint = fingerprint(bitcode);
-    if bitcode.len() < LARGE {
-        return Ok(program);
+    let bytes = if bitcode.len() < LARGE { None } else { postcard::to_stdvec(&program).ok() };
+    match bytes.as_deref().and_then(decode) {
+        Some(same) => Ok((same, bytes)),
+        None => Ok((program, None)),
     }
-    // The same as whoever kept the program gets: tables are in the order in which they were filled.
-    let same = encode(&program).and_then(|bytes| decode(&bytes));
-    Ok(same.unwrap_or(program))
 }
 
 /// Bytes of bitcode from which on a lowered program is worth keeping: less is lowered in some milliseconds.
 pub(crate) const LARGE: usize = 256 << 10;
 
-/// A program as bytes; `None` if it has something that bytes cannot say.
-pub(crate) fn encode(program: &Program) -> Option<Vec<u8>> {
-    postcard::to_stdvec(program).ok()
-}
-
-/// The program that was encoded.
+/// The program that these bytes keep.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Program> {
     let mut program: Program = postcard::from_bytes(bytes).ok()?;
     let mut known: FxHashSet<Arc<str>> = FxHashSet::default();

@@ -2,7 +2,8 @@
 //! takes seconds.
 //!
 //! An entry is named by a hash of the bitcode, of where variables are, and of this very tool: another build of it may lower
-//! otherwise. What is read is what was written ([`load_with`] gives no other value either), so no search depends on the cache.
+//! otherwise. What is read is what was lowered, to the order of its tables ([`load_with`] gives no other value), so no search depends
+//! on the cache.
 //! The checksum finds accidents, not forgeries: the cache is the user's own, as the tool is.
 //!
 //! As with builds, what cannot be read is lowered again, and what cannot be written is not kept. Small programs are not kept: they are
@@ -16,7 +17,7 @@ use unravel_code::Program;
 use super::cache::{MAX_BYTES, Stamp, prune, used_now};
 use super::sealed::{self, Kind};
 use super::{Builder, hash};
-use crate::load::{LARGE, decode, encode};
+use crate::load::{LARGE, decode, load_to_keep};
 use crate::{LoadError, Locals, load_with};
 
 /// What the entry of a build of this tool holds is known by its name.
@@ -36,10 +37,10 @@ impl Builder {
             used_now(&entry);
             return Ok(program);
         }
-        let program = load_with(bitcode, locals)?;
-        if let (Some(text), Some(directory)) = (encode(&program), directory) {
+        let (program, bytes) = load_to_keep(bitcode, locals)?;
+        if let (Some(bytes), Some(directory)) = (bytes, directory) {
             let kept = fs::create_dir_all(directory).is_ok()
-                && sealed::write(&entry, KIND, &(bitcode.len() as u64), &text).is_ok();
+                && sealed::write(&entry, KIND, &(bitcode.len() as u64), &bytes).is_ok();
             if kept {
                 prune(directory, MAX_BYTES);
             }
