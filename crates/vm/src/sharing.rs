@@ -186,10 +186,12 @@ impl Sharing {
         let first = (address - ARENA_BASE) >> 3;
         let last = (address + bytes.max(1) - 1 - ARENA_BASE) >> 3;
         let mut granules = (first..=last).take(MAX_GRANULES as usize);
-        // SAFETY: the table covers the arena.
-        if granules
-            .any(|granule| unsafe { (*self.table.add(granule as usize)).head }.of(self.run).1)
-        {
+        let is_shared = |granule: u64| {
+            // SAFETY: the table covers the arena.
+            let head = unsafe { (*self.table.add(granule as usize)).head };
+            head.of(self.run).1
+        };
+        if granules.any(is_shared) {
             self.learned.insert(site);
         }
     }

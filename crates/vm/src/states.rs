@@ -4,7 +4,6 @@
 //! Temporaries whose time is not now are always left out ([`unravel_code::temporaries`]): compiled code does not write them.
 
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHasher};
 use unravel_code::{FunctionId, Inst, Moment, Program, Reg, dead_slots, temporaries};
@@ -61,13 +60,9 @@ impl Machine {
             };
             let function = frames[number].function;
             words.add_two(at.pc as u64, u64::from(function.0));
-            for range in living.of(program, function, at.pc, left_out) {
-                // SAFETY: the frame's own registers, which nobody writes while the thread is stopped.
-                let registers = unsafe {
-                    std::slice::from_raw_parts(at.fp.add(range.start as usize), range.len())
-                };
-                words.add(registers);
-            }
+            let slots = living.of(program, function, at.pc, left_out);
+            // SAFETY: the frame's own registers, which nobody writes while the thread is stopped.
+            words.add(slots, |slot| unsafe { *at.fp.add(slot as usize) });
             if let Some(above) = frames.get_mut(number + 1) {
                 above.known = this_way;
                 below[number + 1] = words;
@@ -103,13 +98,13 @@ pub(crate) struct Words {
 
 impl Words {
     #[inline]
-    fn add(&mut self, words: &[u64]) {
-        let mut pairs = words.chunks_exact(2);
+    fn add(&mut self, slots: &[Reg], word: impl Fn(Reg) -> u64) {
+        let mut pairs = slots.chunks_exact(2);
         for pair in &mut pairs {
-            self.add_two(pair[0], pair[1]);
+            self.add_two(word(pair[0]), word(pair[1]));
         }
         if let [last] = *pairs.remainder() {
-            self.add_two(last, 0);
+            self.add_two(word(last), 0);
         }
     }
 
@@ -126,7 +121,7 @@ impl Words {
 pub(crate) struct Living {
     /// By where a frame is: an index into `lists`.
     known: FxHashMap<(usize, LeftOut), u32>,
-    lists: Vec<Box<[Range<u32>]>>,
+    lists: Vec<Box<[Reg]>>,
     /// Those last asked for: a thread is asked again and again where it is.
     recent: [(usize, LeftOut, u32); RECENT],
 }
@@ -153,7 +148,7 @@ impl Living {
         function: FunctionId,
         pc: *const Inst,
         left_out: LeftOut,
-    ) -> &[Range<u32>] {
+    ) -> &[Reg] {
         let at = pc as usize;
         let place = at / size_of::<Inst>() % RECENT;
         if (self.recent[place].0, self.recent[place].1) != (at, left_out) {
@@ -173,7 +168,7 @@ fn living(
     function: FunctionId,
     pc: *const Inst,
     left_out: LeftOut,
-) -> Box<[Range<u32>]> {
+) -> Box<[Reg]> {
     let body = program.function(function).body.as_ref().expect("only bodies have frames");
     // SAFETY: a frame's position is in its function's code.
     let at = unsafe { pc.offset_from(body.code.as_ptr()) } as u32;
@@ -187,9 +182,5 @@ fn living(
     let temporaries = temporaries(program, body).into_iter();
     dead.extend(temporaries.filter(|one| !one.is_alive(at)).map(|one| one.slot));
     dead.sort_unstable();
-    dead.dedup();
-    let ends = dead.iter().copied().chain([body.slots]);
-    let mut from = 0;
-    let living = ends.map(|end| std::mem::replace(&mut from, end + 1)..end);
-    living.filter(|range| !range.is_empty()).collect()
+    (0..body.slots).filter(|slot| dead.binary_search(slot).is_err()).collect()
 }
