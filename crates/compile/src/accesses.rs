@@ -274,7 +274,7 @@ impl Translation<'_> {
         plain: Block,
         asks: Block,
     ) {
-        let (watches, counts) = (self.b.create_block(), self.b.create_block());
+        let (watches, counts) = (self.cold_block(), self.cold_block());
         let watched = self.b.ins().band_imm(flags, i64::from(WATCHED));
         self.b.ins().brif(watched, watches, &[], plain, &[]);
         self.go_on(watches);
@@ -302,13 +302,8 @@ impl Translation<'_> {
         write: bool,
         other: Block,
     ) {
-        let (known, teaches, inside, same, taught) = (
-            self.b.create_block(),
-            self.b.create_block(),
-            self.b.create_block(),
-            self.b.create_block(),
-            self.b.create_block(),
-        );
+        // All of this is seldom needed: it must not lie between what always is.
+        let [known, teaches, inside, same, taught] = std::array::from_fn(|_| self.cold_block());
         let unknown = self.b.ins().band_imm(flags, !i64::from(KNOWN));
         self.b.ins().brif(unknown, other, &[], known, &[]);
         self.go_on(known);
