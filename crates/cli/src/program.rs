@@ -39,7 +39,7 @@ pub fn see_through(wrappers: &[String]) {
 
 /// Lowers bitcode, with the wrappers that the project's file names.
 pub fn lower_bitcode(bitcode: &[u8], locals: Locals) -> Result<unravel_code::Program, LoadError> {
-    let mut program = unravel_program::load_with(bitcode, locals)?;
+    let mut program = Builder::from_env().lower(bitcode, locals)?;
     if let Some(names) = WRAPPERS.get() {
         for name in unravel_code::wrappers::mark_named(&mut program, names) {
             warnln!("note: unravel.toml names the wrapper '{name}', which no function is called");

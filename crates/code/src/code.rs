@@ -7,6 +7,7 @@
 //!
 //! `undef`, `poison` and `freeze` of them are zero.
 
+use serde::{Deserialize, Serialize};
 use unravel_trace::SiteId;
 
 /// A slot of the current frame.
@@ -14,7 +15,7 @@ pub type Reg = u32;
 /// An index into [`crate::Function::code`].
 pub type Target = u32;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum BinOp {
     Add,
@@ -32,7 +33,7 @@ pub enum BinOp {
     SRem,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Pred {
     Eq,
@@ -47,7 +48,7 @@ pub enum Pred {
     Sle,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum FloatOp {
     Add,
@@ -57,7 +58,7 @@ pub enum FloatOp {
     Rem,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum FloatKind {
     F32,
@@ -67,10 +68,10 @@ pub enum FloatKind {
 
 /// A floating-point predicate as LLVM numbers it: bit 0 equal, bit 1 greater, bit 2 less,
 /// bit 3 unordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FloatPred(pub u8);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Convert {
     FloatToSigned,
@@ -81,7 +82,7 @@ pub enum Convert {
     FloatToFloat,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum RmwOp {
     Exchange,
@@ -104,14 +105,14 @@ pub enum RmwOp {
 }
 
 /// Index into [`crate::Program::calls`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CallId(pub u32);
 /// Index into [`crate::Program::functions`]; also fixes the function's address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FunctionId(pub u32);
 
 /// One instruction. `dst`, `a`, `b`, … are slots; integer results are zero-extended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Inst {
     Mov {
         dst: Reg,

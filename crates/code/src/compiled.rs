@@ -53,6 +53,8 @@ pub struct Frame {
     pub entry: bool,
     /// Runs without being interrupted (`__VERIFIER_atomic_*`).
     pub atomic: bool,
+    /// What whoever compares states of the thread knows of the frames below, which stay as they are under this one. 0 of a new one.
+    pub known: u8,
 }
 
 /// What compiled code is given, and what it leaves behind. One for a machine.
@@ -95,11 +97,14 @@ pub struct Context {
     pub stretch: u64,
     /// Not 0: calls clear the slots that nobody writes at once, for those who compare states.
     pub clears: u64,
-    /// Not 0: a load looked at memory at a site whose only flag is [`WATCHED`].
+    /// Not 0: an access at a site that is [`WATCHED`] did not ask.
     pub looked: u64,
+    /// Not 0: stores at such sites need not ask, but count here which of them changed memory.
+    pub counts: u64,
+    pub changed: u64,
 }
 
-/// The flag of sites where loads need not ask anybody.
+/// The flag of sites where accesses need not ask anybody, if they say that they were there, and stores also what they changed.
 pub const WATCHED: u8 = 8;
 /// The flag of sites whose accesses teach, unless they were [`Seen`].
 pub const TEACHES: u8 = 2;
@@ -115,7 +120,7 @@ pub struct Seen {
 }
 
 /// How many are remembered: one for each place that [`Seen::place`] says.
-pub const SEEN: usize = 1024;
+pub const SEEN: usize = 4096;
 /// How sites are scattered.
 pub const SCATTER: u64 = 37;
 

@@ -1,13 +1,14 @@
 //! `Program`: what lowering produces and the VM executes. No LLVM type appears here.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use unravel_trace::{Commuting, Shape, Site, SiteId};
 
 use crate::code::{CallId, FunctionId, Inst, Reg, Target};
 use crate::names::{TypeId, TypeTable};
 
 /// A whole program, lowered.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub struct Program {
     pub functions: Vec<Function>,
     pub calls: Vec<CallSite>,
@@ -42,7 +43,7 @@ pub struct Program {
     pub fingerprint: u64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Function {
     pub name: String,
     /// As the programmer wrote it (`std::vector<int>::push_back`), where debug information says.
@@ -64,7 +65,7 @@ pub const THREAD_BLOCK: &str = "unravel.thread.block";
 /// Inline assembly, compiled to `extern "C" fn(arguments: *const *const u64, result: *mut u64)`, which may be
 /// put anywhere in memory. Argument `i` is read from the slots `arguments[i]` points to; the result is written
 /// to slots that are zero before.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineCode {
     pub bytes: Vec<u8>,
     /// For each argument that is the address of a memory operand the size of that, else 0. Both are what
@@ -76,7 +77,7 @@ pub struct MachineCode {
     pub reads_time: bool,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Body {
     pub code: Vec<Inst>,
     /// For each instruction the site to blame when something happens there.
@@ -104,7 +105,7 @@ pub struct Body {
 }
 
 /// A branch or switch of the original code, and what it became.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Terminator {
     /// Its instruction.
     pub at: Target,
@@ -114,7 +115,7 @@ pub struct Terminator {
     pub successors: Box<[Target]>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Local {
     pub name: String,
     pub offset: u32,
@@ -123,7 +124,7 @@ pub struct Local {
 }
 
 /// How a value is passed to and from native code.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Abi {
     Void,
     /// Up to 64 bits; `signed` for parameters marked `signext`.
@@ -146,14 +147,14 @@ pub enum Abi {
     Aggregate(Box<[Abi]>),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Signature {
     pub params: Vec<Abi>,
     pub result: Abi,
     pub variadic: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CallSite {
     pub args: Vec<Arg>,
     pub result: Abi,
@@ -166,7 +167,7 @@ pub struct CallSite {
     pub id: CallId,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Arg {
     pub reg: Reg,
     pub slots: u32,
@@ -174,7 +175,7 @@ pub struct Arg {
 }
 
 /// An object whose address a call hands over, as the caller calls it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Handed {
     /// Which of [`CallSite::args`].
     pub position: u32,
@@ -184,20 +185,20 @@ pub struct Handed {
     pub ty: TypeId,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Switch {
     /// Zero-extended case value to target.
     pub cases: FxHashMap<u64, Target>,
     pub default: Target,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LandingPad {
     pub cleanup: bool,
     pub clauses: Vec<Clause>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Clause {
     /// Frame-independent constant: the `type_info` caught. `None` catches everything.
     Catch(TypeInfo),
@@ -206,7 +207,7 @@ pub enum Clause {
 }
 
 /// A `type_info` object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TypeInfo {
     Any,
     /// In the arena.
@@ -215,7 +216,7 @@ pub enum TypeInfo {
     External(u32),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Global {
     pub name: String,
     pub address: u64,
@@ -228,7 +229,7 @@ pub struct Global {
 
 /// A variable defined in a native library (`stdout`, a `type_info` vtable), or a function that is declared
 /// weak (also in [`Program::functions`], under the same name): its address is null if nobody defines it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ExternalData {
     pub name: String,
     pub weak: bool,
@@ -236,13 +237,13 @@ pub struct ExternalData {
 }
 
 /// A place that must receive `address of the symbol + addend` once it is known.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Relocation {
     pub place: RelocationPlace,
     pub addend: i64,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub enum RelocationPlace {
     /// Byte offset in [`Program::image`].
     Image(u64),
@@ -253,7 +254,7 @@ pub enum RelocationPlace {
 }
 
 /// What a site does, known statically.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Access {
     pub kind: AccessKind,
     /// The location as the programmer wrote it (`fifo->mut`), if debug information tells.
@@ -266,7 +267,7 @@ pub struct Access {
     pub blind: Option<Commuting>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum AccessKind {
     /// Not a memory access.
     #[default]

@@ -2,22 +2,23 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
 use unravel_trace::Shape;
 
 /// Numbers of one object that are looked at.
 const MOST_NUMBERS: usize = 4096;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TypeId(pub u32);
 
 /// The types of the program as its debug information describes them, resolved through typedefs and
 /// qualifiers.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub struct TypeTable {
     pub types: Vec<Type>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Type {
     /// A number, an enum, `void`, or something not described further.
     Base {
@@ -44,7 +45,7 @@ pub enum Type {
     },
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Field {
     pub name: String,
     pub offset: u64,

@@ -1,22 +1,39 @@
 //! Loads and stores that others may see: the same checks as the interpreter's, inline as far as they nearly always pass.
 //!
-//! First that the memory is valid: plainly (one granule of eight bytes, all valid), or on the thread's own stack, or by
-//! asking. Then whether the site has flags: who has, asks. Who asks may be told to leave.
+//! First that the memory is valid: a known place in a global variable or in the frame, or what the same block has looked at
+//! already, since nothing is given back meanwhile; or plainly (one granule of eight bytes, all valid), or on the thread's own stack, or by
+//! asking. Then whether the site has flags: who has, asks, unless all they want is known here. Who asks may be told to leave.
 
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, Signature, Type, Value, types};
+use cranelift_codegen::ir::{
+    AbiParam, Block, InstBuilder, InstructionData, Opcode, Signature, Type, Value, ValueDef, types,
+};
 use cranelift_codegen::isa::CallConv;
 use unravel_code::code::Reg;
 use unravel_code::compiled::{Context, SCATTER, SEEN, Seen, TEACHES, WATCHED};
-use unravel_code::layout::{ARENA_BASE, ARENA_SIZE};
+use unravel_code::layout::{ARENA_BASE, ARENA_SIZE, GLOBALS, GLOBALS_MAX};
 use unravel_trace::SiteId;
 
 use crate::translate::{CONTEXT, PROGRAM, Translation};
 
 /// Every byte of a granule is valid.
 const VALID: i64 = 8;
+/// Flags that compiled code knows the meaning of.
+const KNOWN: u8 = TEACHES | WATCHED;
+
+/// What is known of an address when code is generated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Absolute(u64),
+    /// So far behind the beginning of the frame's memory, if that is known.
+    Frame(Option<u64>),
+    Somewhere,
+}
+
+/// Sums and constants that an address is followed through at most.
+const MOST_SUMS: u32 = 8;
 
 impl Translation<'_> {
     /// Calls one of the callbacks with the context and these arguments.
@@ -39,10 +56,80 @@ impl Translation<'_> {
         self.b.inst_results(call)[0]
     }
 
+    fn place_of(&self, address: Value, sums: u32) -> Place {
+        let dfg = &self.b.func.dfg;
+        let address = dfg.resolve_aliases(address);
+        if address == self.base {
+            return Place::Frame(Some(0));
+        }
+        let ValueDef::Result(inst, _) = dfg.value_def(address) else { return Place::Somewhere };
+        let (one, other) = match dfg.insts[inst] {
+            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => {
+                return Place::Absolute(imm.bits() as u64);
+            }
+            _ if sums == 0 => return Place::Somewhere,
+            InstructionData::BinaryImm64 { opcode: Opcode::IaddImm, arg, imm } => {
+                (self.place_of(arg, sums - 1), Place::Absolute(imm.bits() as u64))
+            }
+            InstructionData::Binary { opcode: Opcode::Iadd, args: [one, other] } => {
+                (self.place_of(one, sums - 1), self.place_of(other, sums - 1))
+            }
+            _ => return Place::Somewhere,
+        };
+        match (one, other) {
+            (Place::Absolute(one), Place::Absolute(other)) => {
+                Place::Absolute(one.wrapping_add(other))
+            }
+            (Place::Frame(Some(at)), Place::Absolute(more))
+            | (Place::Absolute(more), Place::Frame(Some(at))) => {
+                Place::Frame(Some(at.wrapping_add(more)))
+            }
+            (Place::Frame(_), _) | (_, Place::Frame(_)) => Place::Frame(None),
+            _ => Place::Somewhere,
+        }
+    }
+
+    /// Whether so many bytes may be accessed as long as this function runs: in a global variable, which always may, or in the frame.
+    pub fn is_always_valid(&self, address: Value, bytes: u32) -> bool {
+        match self.place_of(address, MOST_SUMS) {
+            // A library's own variables are elsewhere.
+            Place::Absolute(address) if (GLOBALS..GLOBALS + GLOBALS_MAX).contains(&address) => {
+                let global = self.program.global_at(address);
+                let has_room = |at: u64, size: u64| at + u64::from(bytes) <= size;
+                global.is_some_and(|global| has_room(address - global.address, global.bytes))
+            }
+            Place::Frame(Some(at)) => {
+                self.body.frame_bytes.checked_sub(bytes).is_some_and(|last| at <= u64::from(last))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether so many bytes are in this function's own frame, if that is where the address is likely to be.
+    pub fn is_in_frame(&mut self, address: Value, bytes: u64) -> Option<Value> {
+        let last = u64::from(self.body.frame_bytes).checked_sub(bytes)?;
+        if !matches!(self.place_of(address, MOST_SUMS), Place::Frame(_)) {
+            return None;
+        }
+        let offset = self.b.ins().isub(address, self.base);
+        Some(self.b.ins().icmp_imm(IntCC::UnsignedLessThanOrEqual, offset, last as i64))
+    }
+
     /// Goes on if so many bytes may be accessed.
     fn check(&mut self, address: Value, bytes: u32) {
+        let address = self.b.func.dfg.resolve_aliases(address);
+        let is_known = |known: &(Value, u32)| known.0 == address && known.1 >= bytes;
+        if self.checked.iter().any(is_known) || self.is_always_valid(address, bytes) {
+            return;
+        }
+        self.checked.push((address, bytes));
         let (inside, fine) = (self.b.create_block(), self.b.create_block());
         let elsewhere = self.cold_block();
+        if let Some(in_frame) = self.is_in_frame(address, u64::from(bytes)) {
+            let other = self.cold_block();
+            self.b.ins().brif(in_frame, fine, &[], other, &[]);
+            self.go_on(other);
+        }
         // Range and alignment in one comparison: what is shifted out at the bottom comes in at the top.
         let shift = i64::from(bytes.trailing_zeros());
         let offset = self.b.ins().iadd_imm(address, -(ARENA_BASE as i64));
@@ -125,24 +212,21 @@ impl Translation<'_> {
 
     pub fn flags(&mut self, site: SiteId) -> Value {
         let flags = self.field(offset_of!(Context, flags));
-        self.b.ins().load(types::I8, CONTEXT, flags, site.index() as i32)
+        self.b.ins().uload8(types::I64, CONTEXT, flags, site.index() as i32)
     }
 
     pub fn load(&mut self, dst: Reg, ty: Type, ptr: Reg, site: SiteId) {
         let address = self.get(ptr);
         self.check(address, ty.bytes());
-        let (flagged, plain) = (self.cold_block(), self.b.create_block());
+        let (flagged, asks, plain) = (self.cold_block(), self.cold_block(), self.b.create_block());
         let flags = self.flags(site);
         self.b.ins().brif(flags, flagged, &[], plain, &[]);
         self.go_on(flagged);
-        let (looks, asks) = (self.b.create_block(), self.cold_block());
-        let watched = self.b.ins().icmp_imm(IntCC::Equal, flags, i64::from(WATCHED));
-        self.b.ins().brif(watched, looks, &[], asks, &[]);
-        self.go_on(looks);
-        self.set_field(offset_of!(Context, looked), address);
+        self.go_on_if_taught((address, ty), flags, site, false, asks);
+        let watched = self.b.ins().band_imm(flags, i64::from(WATCHED));
+        self.look(watched);
         self.b.ins().jump(plain, &[]);
         self.go_on(asks);
-        self.unless_seen((address, ty), flags, site, false, plain);
         let (count, at) = (self.word(i64::from(ty.bytes())), self.word(i64::from(site.0)));
         let bad = self.ask(self.callbacks.load as usize, &[address, count, at]);
         let leave = self.leaving();
@@ -155,40 +239,76 @@ impl Translation<'_> {
     pub fn store(&mut self, src: Reg, ty: Type, ptr: Reg, site: SiteId) {
         let (address, value) = (self.get(ptr), self.get(src));
         self.check(address, ty.bytes());
-        let (flagged, plain, done) =
-            (self.cold_block(), self.b.create_block(), self.b.create_block());
+        let (flagged, asks, plain, done) =
+            (self.cold_block(), self.cold_block(), self.b.create_block(), self.b.create_block());
+        let narrow = self.narrow(value, ty);
         let flags = self.flags(site);
         self.b.ins().brif(flags, flagged, &[], plain, &[]);
         self.go_on(flagged);
-        self.unless_seen((address, ty), flags, site, true, plain);
+        self.go_on_if_taught((address, ty), flags, site, true, asks);
+        self.count_change((address, narrow), flags, plain, asks);
+        self.go_on(asks);
         let (count, at) = (self.word(i64::from(ty.bytes())), self.word(i64::from(site.0)));
         let bad = self.ask(self.callbacks.store as usize, &[address, count, at, value]);
         let leave = self.leaving();
         self.b.ins().brif(bad, leave, &[], done, &[]);
         self.go_on(plain);
-        let narrow = self.narrow(value, ty);
         self.b.ins().store(PROGRAM, narrow, address, 0);
         self.b.ins().jump(done, &[]);
         self.go_on(done);
     }
 
-    /// Goes to another block if all that the flags are about is an access that teaches nothing any more ([`Seen`]).
-    fn unless_seen(
+    /// Says that memory was looked at, if this is not 0.
+    fn look(&mut self, watched: Value) {
+        let looked = self.field(offset_of!(Context, looked));
+        let looked = self.b.ins().bor(looked, watched);
+        self.set_field(offset_of!(Context, looked), looked);
+    }
+
+    /// Goes to `plain`, having counted whether the store changes memory if somebody watches for that; or to `asks`, if it has to be
+    /// known at once.
+    fn count_change(
+        &mut self,
+        (address, value): (Value, Value),
+        flags: Value,
+        plain: Block,
+        asks: Block,
+    ) {
+        let (watches, counts) = (self.cold_block(), self.cold_block());
+        let watched = self.b.ins().band_imm(flags, i64::from(WATCHED));
+        self.b.ins().brif(watched, watches, &[], plain, &[]);
+        self.go_on(watches);
+        let may_count = self.field(offset_of!(Context, counts));
+        self.b.ins().brif(may_count, counts, &[], asks, &[]);
+        self.go_on(counts);
+        self.look(watched);
+        let ty = self.b.func.dfg.value_type(value);
+        let old = self.b.ins().load(ty, PROGRAM, address, 0);
+        let changes = self.b.ins().icmp(IntCC::NotEqual, old, value);
+        let changes = self.b.ins().uextend(types::I64, changes);
+        let before = self.field(offset_of!(Context, changed));
+        let all = self.b.ins().iadd(before, changes);
+        self.set_field(offset_of!(Context, changed), all);
+        self.b.ins().jump(plain, &[]);
+    }
+
+    /// Goes on if compiled code knows what all the flags are about, and the access teaches nothing (any more, [`Seen`]); else to
+    /// another block.
+    fn go_on_if_taught(
         &mut self,
         (address, ty): (Value, Type),
         flags: Value,
         site: SiteId,
         write: bool,
-        plain: Block,
+        other: Block,
     ) {
-        let (teaches, inside, same, other) = (
-            self.b.create_block(),
-            self.b.create_block(),
-            self.b.create_block(),
-            self.cold_block(),
-        );
-        let only = self.b.ins().icmp_imm(IntCC::Equal, flags, i64::from(TEACHES));
-        self.b.ins().brif(only, teaches, &[], other, &[]);
+        // All of this is seldom needed: it must not lie between what always is.
+        let [known, teaches, inside, same, taught] = std::array::from_fn(|_| self.cold_block());
+        let unknown = self.b.ins().band_imm(flags, !i64::from(KNOWN));
+        self.b.ins().brif(unknown, other, &[], known, &[]);
+        self.go_on(known);
+        let to_teach = self.b.ins().band_imm(flags, i64::from(TEACHES));
+        self.b.ins().brif(to_teach, teaches, &[], taught, &[]);
         self.go_on(teaches);
         let offset = self.b.ins().iadd_imm(address, -(ARENA_BASE as i64));
         // Aligned accesses are within eight bytes.
@@ -216,7 +336,7 @@ impl Translation<'_> {
         let wanted = self.b.ins().ishl_imm(stretch, 32);
         let wanted = self.b.ins().bor_imm(wanted, i64::from(site.0));
         let is_same = self.b.ins().icmp(IntCC::Equal, found, wanted);
-        self.b.ins().brif(is_same, plain, &[], other, &[]);
-        self.go_on(other);
+        self.b.ins().brif(is_same, taught, &[], other, &[]);
+        self.go_on(taught);
     }
 }

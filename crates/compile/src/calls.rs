@@ -11,7 +11,7 @@
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlags, Signature, Value, types};
+use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, MemFlags, Signature, Value, types};
 use cranelift_codegen::isa::CallConv;
 use unravel_code::Body;
 use unravel_code::code::{CallId, FunctionId, Reg, Target};
@@ -142,10 +142,13 @@ impl Translation<'_> {
         };
         let many = if callee.slots > FEW_SLOTS { callee.slots } else { 0 };
         let room = i64::from(callee.frame_bytes) + i64::from(many) * 8;
-        let stack = self.b.ins().iadd_imm(base, room);
-        let stack_end = self.constant_field(offset_of!(Context, stack_end));
-        let too_much = self.b.ins().icmp(IntCC::UnsignedGreaterThan, stack, stack_end);
-        self.go_on_unless(too_much, leave);
+        // Where the frame ends there is room: whoever entered or called this function has seen to it.
+        if room > 0 || self.shape.grows {
+            let stack = self.b.ins().iadd_imm(base, room);
+            let stack_end = self.constant_field(offset_of!(Context, stack_end));
+            let too_much = self.b.ins().icmp(IntCC::UnsignedGreaterThan, stack, stack_end);
+            self.go_on_unless(too_much, leave);
+        }
         let native = self.b.ins().get_stack_pointer(types::I64);
         let native_end = self.constant_field(offset_of!(Context, native_end));
         let no_room = self.b.ins().icmp(IntCC::UnsignedLessThan, native, native_end);
@@ -181,8 +184,10 @@ impl Translation<'_> {
                 number += 1;
             }
         }
-        let codes = self.constant_field(offset_of!(Context, codes));
-        let code = self.b.ins().load(types::I64, CONTEXT, codes, function.0 as i32 * 8);
+        // SAFETY: the context stays where it is, and so does the list of codes.
+        let codes = unsafe { (*self.callbacks.context).codes };
+        let place = self.word(codes.wrapping_add(function.0 as usize) as i64);
+        let code = self.b.ins().load(types::I64, CONTEXT, place, 0);
         let signature = self.b.import_signature(signature());
         let arguments = [fp, base, zero, left_over, words[0], words[1]];
         let called = self.b.ins().call_indirect(signature, code, &arguments);
@@ -221,13 +226,38 @@ impl Translation<'_> {
 
     /// What was called has left: the frame of the call is listed, and the callers of this function are told.
     fn list_frame(&mut self, at: Target, (dst, top): (Reg, Value), function: FunctionId) {
-        let frame = self.field(offset_of!(Context, pending));
         // SAFETY: behind a call comes another instruction.
         let behind = unsafe { self.body.code.as_ptr().add(at as usize + 1) };
         let behind = self.word(behind as i64);
         let numbers = self.word(i64::from(function.0) | i64::from(dst) << 32);
-        // What is called from Rust or is an atomic section has another mark.
+        // What is called from Rust or is an atomic section has another mark, and of a new frame nothing is known.
         let marks = self.word(i64::from(self.shape.entry(at + 1).unwrap_or(0)));
+        let steps = self.b.use_var(self.steps);
+        let list = self.listing();
+        let told = [numbers, behind, marks, top, steps].map(Into::into);
+        self.b.ins().jump(list, &told);
+    }
+
+    /// The block that lists the frame of a call. Parameters: numbers, where to go on, marks, the end of the stack, steps.
+    fn listing(&mut self) -> Block {
+        if self.list.is_none() {
+            let list = self.cold_block();
+            for _ in 0..5 {
+                self.b.append_block_param(list, types::I64);
+            }
+            self.list = Some(list);
+        }
+        self.list.expect("just made")
+    }
+
+    /// Makes that block, if anybody needs it.
+    pub fn list(&mut self) {
+        let Some(list) = self.list else { return };
+        self.b.switch_to_block(list);
+        let [numbers, behind, marks, top, steps] = self.b.block_params(list)[..] else {
+            unreachable!("five parameters")
+        };
+        let frame = self.field(offset_of!(Context, pending));
         let none = self.word(0);
         for (offset, value) in [
             (offset_of!(Frame, function), numbers),
@@ -242,7 +272,6 @@ impl Translation<'_> {
         }
         let next = self.b.ins().iadd_imm(frame, size_of::<Frame>() as i64);
         self.set_field(offset_of!(Context, pending), next);
-        let steps = self.b.use_var(self.steps);
         self.add_steps(steps);
         self.say_left();
     }
@@ -303,6 +332,7 @@ impl Translation<'_> {
 const _: () = assert!(
     offset_of!(Frame, dst) == offset_of!(Frame, function) + 4
         && offset_of!(Frame, entry) == offset_of!(Frame, resume_at) + 4
-        && offset_of!(Frame, atomic) == offset_of!(Frame, resume_at) + 5,
-    "pairs that are written as one word"
+        && offset_of!(Frame, atomic) == offset_of!(Frame, resume_at) + 5
+        && offset_of!(Frame, known) == offset_of!(Frame, resume_at) + 6,
+    "what is written as one word"
 );

@@ -45,7 +45,7 @@ impl Library {
 fn words(bytes: u64) -> Vec<(i32, Type)> {
     let mut all = Vec::new();
     let mut at = 0;
-    for ty in [types::I64, types::I32, types::I16, types::I8] {
+    for ty in [types::I8X16, types::I64, types::I32, types::I16, types::I8] {
         while bytes - at >= u64::from(ty.bytes()) {
             all.push((at as i32, ty));
             at += u64::from(ty.bytes());
@@ -64,14 +64,15 @@ impl Translation<'_> {
         if let Some(bytes) = small {
             let inline = self.b.create_block();
             let flags = self.flags(*site);
-            let plain = self.is_zero(flags);
-            let mut own = self.is_own(to, bytes);
-            if library == Library::Copy {
-                let from = self.is_own(other, bytes);
-                own = self.b.ins().band(own, from);
+            let mut all = self.is_zero(flags);
+            let ranges = if library == Library::Copy { &[to, other][..] } else { &[to] };
+            for range in ranges {
+                if !self.is_always_valid(*range, bytes as u32) {
+                    let own = self.is_own(*range, bytes);
+                    all = self.b.ins().band(all, own);
+                }
             }
-            let both = self.b.ins().band(plain, own);
-            self.b.ins().brif(both, inline, &[], asks, &[]);
+            self.b.ins().brif(all, inline, &[], asks, &[]);
             self.go_on(inline);
             match library {
                 Library::Copy => self.copy_inline(to, other, bytes),
@@ -96,8 +97,11 @@ impl Translation<'_> {
         }
     }
 
-    /// Whether memory is in use on the thread's own stack.
+    /// Whether memory is in use on the thread's own stack, or may be: in the frame, of what is likely to be there.
     pub fn is_own(&mut self, address: Value, bytes: u64) -> Value {
+        if let Some(in_frame) = self.is_in_frame(address, bytes) {
+            return in_frame;
+        }
         let stack = self.field(offset_of!(Context, stack));
         let top = self.top();
         let depth = self.b.ins().isub(address, stack);
@@ -122,7 +126,13 @@ impl Translation<'_> {
         let byte = self.b.ins().band_imm(byte, 0xff);
         let word = self.b.ins().imul_imm(byte, 0x0101_0101_0101_0101);
         for (at, ty) in words(bytes) {
-            let value = self.narrow(word, ty);
+            let value = match ty {
+                types::I8X16 => {
+                    let byte = self.narrow(byte, types::I8);
+                    self.b.ins().splat(ty, byte)
+                }
+                _ => self.narrow(word, ty),
+            };
             self.b.ins().store(PROGRAM, value, to, at);
         }
     }

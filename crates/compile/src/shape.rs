@@ -1,6 +1,8 @@
 //! How a function is divided: what is compiled of it, where compiled code begins a block, where it may be entered, and what it
 //! has to know there.
 
+use std::collections::BTreeMap;
+
 use unravel_code::code::*;
 use unravel_code::compiled::NO_ENTRY;
 use unravel_code::{Body, Operand, Program, Temporary, operands, targets, temporaries};
@@ -129,6 +131,8 @@ pub(crate) struct Shape {
     /// By instruction, where a block begins: the slots whose values are needed.
     live: Vec<Option<Slots>>,
     temporaries: Vec<Temporary>,
+    /// Slots that never hold anything but the address of a place in the frame, and which.
+    pub fixed: BTreeMap<Reg, u32>,
     /// Whether frames get further memory while the function runs.
     pub grows: bool,
 }
@@ -163,10 +167,11 @@ impl Shape {
         }
         let entry = |at: &Target| is_entry[*at as usize] && plain[*at as usize];
         let entries: Vec<Target> = (0..code.len() as Target).filter(entry).collect();
-        let live = liveness(program, body, (&plain, &leads), &memory);
+        let fixed = fixed_addresses(program, body, &memory);
+        let live = liveness(program, body, (&plain, &leads), (&memory, &fixed));
         let temporaries = temporaries(program, body);
         let grows = code.iter().any(|inst| matches!(inst, Inst::Alloca { .. }));
-        Shape { plain, leads, entries, ahead, memory, live, temporaries, grows }
+        Shape { plain, leads, entries, ahead, memory, live, temporaries, fixed, grows }
     }
 
     /// Whether compiled code does not go on behind an instruction.
@@ -223,12 +228,36 @@ fn plain_ahead(program: &Program, code: &[Inst], plain: &[bool]) -> Vec<u32> {
     ahead
 }
 
-/// The slots that are live where blocks begin: classic backward data flow. Slots in memory and constants are not followed.
+/// The slots that only one instruction writes, which puts the address of a place in the frame there: a value is there before it is
+/// read.
+fn fixed_addresses(program: &Program, body: &Body, memory: &Slots) -> BTreeMap<Reg, u32> {
+    let mut writes = vec![0u32; body.slots as usize];
+    let given = body.params.iter().flat_map(|(first, slots)| *first..first + slots);
+    given.for_each(|slot| writes[slot as usize] += 1);
+    let mut fixed = BTreeMap::new();
+    for inst in &body.code {
+        operands(program, inst, |operand| {
+            if let Operand::Write(slots) | Operand::Bytes(slots) = operand {
+                // A call that nobody wants anything of may name a slot that is not there.
+                let there = slots.filter(|slot| *slot < body.slots);
+                there.for_each(|slot| writes[slot as usize] += 1);
+            }
+        });
+        if let Inst::FrameAddr { dst, offset } = *inst {
+            fixed.insert(dst, offset);
+        }
+    }
+    fixed.retain(|slot, _| writes[*slot as usize] == 1 && !memory.contains(*slot));
+    fixed
+}
+
+/// The slots that are live where blocks begin: classic backward data flow. Slots in memory, constants and fixed addresses are not
+/// followed.
 fn liveness(
     program: &Program,
     body: &Body,
     (plain, leads): (&[bool], &[bool]),
-    memory: &Slots,
+    (memory, fixed): (&Slots, &BTreeMap<Reg, u32>),
 ) -> Vec<Option<Slots>> {
     let code = &body.code;
     let is_constant =
@@ -252,7 +281,9 @@ fn liveness(
                 }
             }
             if plain {
-                let is_followed = |slot: &Reg| !is_constant(*slot) && !memory.contains(*slot);
+                let is_followed = |slot: &Reg| {
+                    !is_constant(*slot) && !memory.contains(*slot) && !fixed.contains_key(slot)
+                };
                 operands(program, inst, |operand| {
                     if let Operand::Write(slots) = operand {
                         slots.for_each(|slot| now.remove(slot));

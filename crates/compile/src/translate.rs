@@ -48,6 +48,8 @@ pub(crate) struct Translation<'a> {
     blocks: Vec<Option<Block>>,
     /// Stores what was counted and leaves. Parameters: where, steps, allowance.
     exit: Block,
+    /// Lists the frame of a call that was left behind, if there are calls.
+    pub list: Option<Block>,
     /// Where the present instruction leaves, if it may.
     leave: Option<Block>,
     /// What this function has executed since it was called or entered.
@@ -58,6 +60,8 @@ pub(crate) struct Translation<'a> {
     since: Target,
     /// Instructions of this block that are not yet in `steps`, without the present one.
     uncounted: i64,
+    /// Addresses of which the present block knows that so many bytes may be accessed: it gives back no memory.
+    pub checked: Vec<(Value, u32)>,
 }
 
 /// The way from Rust into compiled functions ([`unravel_code::compiled::Entrance`]), which have a calling convention of their own.
@@ -141,11 +145,13 @@ impl<'a> Translation<'a> {
             wanted,
             blocks,
             exit,
+            list: None,
             leave: None,
             steps,
             allowance,
             since: 0,
             uncounted: 0,
+            checked: Vec::new(),
         }
     }
 
@@ -160,6 +166,7 @@ impl<'a> Translation<'a> {
                 }
                 self.b.switch_to_block(block);
                 (self.since, self.uncounted) = (at as Target, 0);
+                self.checked.clear();
                 open = true;
             }
             if open {
@@ -170,6 +177,7 @@ impl<'a> Translation<'a> {
             }
         }
         self.exit();
+        self.list();
         self.b.seal_all_blocks();
         self.b.finalize();
     }
@@ -407,6 +415,9 @@ impl<'a> Translation<'a> {
     pub fn get(&mut self, slot: Reg) -> Value {
         match self.constant(slot) {
             Some(word) => self.word(word as i64),
+            None if self.shape.fixed.contains_key(&slot) => {
+                self.b.ins().iadd_imm(self.base, i64::from(self.shape.fixed[&slot]))
+            }
             None if self.shape.memory.contains(slot) => self.get_from_frame(slot),
             None => self.b.use_var(Variable::from_u32(slot)),
         }

@@ -21,6 +21,7 @@ mod error;
 mod flags;
 mod hash;
 pub mod kept;
+mod lowered;
 mod markers;
 mod scratch;
 mod sealed;

@@ -4,9 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
+use unravel_program::Locals;
 use unravel_program::build::{
     BuildError, BuildSpec, Builder, Built, CompilationDatabase, INSTALL, Optimise, SealError,
     build, open,
@@ -289,6 +290,51 @@ fn a_changed_source_or_header_is_noticed() {
     assert!(has(&build(), "other"));
     fs::remove_file(project.path("outer.h")).expect("removes");
     assert!(message(project.build(&["a.c"], &[])).contains("'outer.h' file not found"));
+}
+
+#[test]
+fn a_large_program_is_lowered_once_and_is_the_same_from_the_cache() {
+    let function = |n: u32| {
+        format!(
+            "int f{n}(int a) {{ switch (a) {{ case 1: return x + {n}; case 7: return a; }} return 3; }}\n"
+        )
+    };
+    let text: String = (0..3000).map(function).collect();
+    let project =
+        Project::new(&[("a.c", &format!("int x;\n{text}int main(void) {{ return 0; }}\n"))]);
+    let made = built(project.build(&["a.c"], &["-g"]));
+    let lower = |builder: &Builder, locals| {
+        format!("{:?}", builder.lower(&made.bitcode, locals).expect("is lowered"))
+    };
+    let entries = || {
+        let files = fs::read_dir(project.cache())
+            .expect("lists")
+            .map(|file| file.expect("is there").path());
+        files
+            .filter(|path| path.extension().is_some_and(|ending| ending == "lowered"))
+            .collect::<Vec<_>>()
+    };
+    let without = lower(&Builder { cache: None, ..project.builder() }, Locals::Promoted);
+    assert!(entries().is_empty());
+    let first = lower(&project.builder(), Locals::Promoted);
+    let kept = entries();
+    assert_eq!(kept.len(), 1);
+    // Reading an entry says that it was used.
+    let long_ago = SystemTime::now() - Duration::from_secs(1000);
+    let used = |path: &Path| fs::metadata(path).and_then(|m| m.modified()).expect("has a time");
+    fs::File::options()
+        .write(true)
+        .open(&kept[0])
+        .and_then(|f| f.set_modified(long_ago))
+        .expect("sets it");
+    let second = lower(&project.builder(), Locals::Promoted);
+    assert!(used(&kept[0]) > long_ago + Duration::from_secs(500));
+    assert!(first == second && first == without);
+
+    let in_memory = lower(&project.builder(), Locals::InMemory);
+    assert!(in_memory != first && entries().len() == 2);
+    fs::write(&kept[0], "no program").expect("writes");
+    assert!(lower(&project.builder(), Locals::Promoted) == first);
 }
 
 #[test]

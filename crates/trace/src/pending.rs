@@ -1,5 +1,7 @@
 //! The event a thread is about to execute, as schedulers and observers see it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{SiteId, ThreadId};
 
 /// The event a thread will execute when it is chosen.
@@ -58,7 +60,7 @@ pub struct Meeting {
 }
 
 /// Updates of which two of a kind leave the same, whichever comes first.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum Commuting {
     /// Adds or subtracts.
     Add,

@@ -74,6 +74,7 @@ impl Machine {
                 resume_at: 0,
                 entry: false,
                 atomic: body.atomic,
+                known: 0,
             });
             self.begin_body(thread, body, fp, top);
         }
@@ -221,6 +222,7 @@ impl Machine {
                 resume_at: 0,
                 entry: true,
                 atomic: body.atomic,
+                known: 0,
             });
             self.begin_body(thread, body, fp, top);
             if self.concolic.is_on() {

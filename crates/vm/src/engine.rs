@@ -110,6 +110,8 @@ impl Shortcuts {
             stretch: 0,
             clears: 0,
             looked: 0,
+            counts: 0,
+            changed: 0,
         }));
         let Some(compiler) = compiler(Callbacks { context, check, load, store, copy, fill }) else {
             // SAFETY: just made, and nobody else has it.
@@ -208,7 +210,9 @@ impl Shortcuts {
             // Where spins are pruned, calls clear their slots: of many the interpreter does.
             (*context).clears = u64::from((*state).prune_spins);
             (*context).slots_end = if (*state).prune_spins { 0 } else { slots_end as u64 };
-            (*context).native_end = match fp > slots_end {
+            // Calls look at the stack only if they use more of it.
+            let is_full = *(*context).top > (*context).stack + limit;
+            (*context).native_end = match fp > slots_end || is_full {
                 true => u64::MAX,
                 false => (*thread).native_stack + NATIVE_MARGIN,
             };
@@ -218,6 +222,9 @@ impl Shortcuts {
             let by = (*state).learns_of();
             ((*context).seen, (*context).stretch) = (*state).sharing.seen(by);
             (*context).looked = 0;
+            // Where nobody seems to get anywhere, the first change matters at once.
+            (*context).counts = u64::from(!(*state).stagnation.is_watched());
+            (*context).changed = 0;
             ((*shortcuts).entrance)(fp, base, u64::from(entry), (*code).code);
             let jumped = jumps - u64::from((*context).allowance as u32);
             let called = fuel - ((*context).allowance >> 32);
@@ -228,6 +235,9 @@ impl Shortcuts {
             }
             if (*context).looked != 0 {
                 (*thread).empty_loops = 0;
+            }
+            if (*context).changed != 0 {
+                (*state).stored_unseen((*context).changed);
             }
             (*frames).set_len((*context).next_frame.offset_from(first) as usize);
             let Context { fp, base, steps, .. } = *context;

@@ -17,6 +17,7 @@ use crate::interpret::Uncaught;
 use crate::machine::Machine;
 use crate::models::Flow;
 use crate::models::cancellation::is_cancellation_point;
+use crate::pure::writes_memory;
 use crate::put_back::{Change, Kept, change};
 use crate::resolve::{Libraries, Resolved};
 use crate::thread::Threads;
@@ -55,6 +56,8 @@ pub(crate) struct Natives {
     cifs: Vec<Option<NonNull<ffi::ffi_cif>>>,
     /// How functions change the process; indexed by [`FunctionId`].
     changes: Vec<Change>,
+    /// By function: whether it writes where the caller wants it ([`crate::pure::writes_memory`]).
+    writes: Vec<bool>,
     /// How it was before the run changed it.
     kept: Kept,
     exception_globals: *mut [u64; 2],
@@ -145,6 +148,7 @@ impl Natives {
             thread_locals,
             cifs: (0..program.calls.len()).map(|_| None).collect(),
             changes: program.functions.iter().map(|f| change(&f.name)).collect(),
+            writes: program.functions.iter().map(|f| writes_memory(&f.name)).collect(),
             kept: Kept::default(),
             // SAFETY: returns the address of this thread's own state.
             exception_globals: unsafe { unravel_exception_globals() },
@@ -478,15 +482,9 @@ impl Machine {
                 ((*program).function(function).name.as_str(), (*program).call(call).site)
             };
             self.external_event(name, site);
-        } else if self.prune_spins && self.alive > 1 {
-            let program = Arc::as_ptr(&self.program);
-            // SAFETY: as above.
-            let (name, site) = unsafe {
-                ((*program).function(function).name.as_str(), (*program).call(call).site)
-            };
-            if crate::pure::writes_memory(name) {
-                self.tell_of_unseen_writes(site);
-            }
+        } else if self.prune_spins && self.alive > 1 && self.natives.writes[function.0 as usize] {
+            let site = self.program.call(call).site;
+            self.tell_of_unseen_writes(site);
         }
         let change = self.natives.changes[function.0 as usize];
         if change != Change::None {

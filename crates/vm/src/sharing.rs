@@ -83,15 +83,19 @@ impl Head {
     }
 }
 
-/// Bytes of the tables: an entry for every eight bytes of the arena.
-const LASTS: u64 = ARENA_SIZE / 8 * size_of::<Last>() as u64;
-const HEADS: u64 = ARENA_SIZE / 8 * size_of::<Head>() as u64;
+/// What is known of eight bytes: next to each other, since all of it is looked at.
+struct Granule {
+    read: Last,
+    write: Last,
+    head: Head,
+}
+
+/// Bytes of the table: an entry for every eight bytes of the arena.
+const TABLE: u64 = ARENA_SIZE / 8 * size_of::<Granule>() as u64;
 
 #[derive(Debug)]
 pub(crate) struct Sharing {
-    reads: *mut Last,
-    writes: *mut Last,
-    heads: *mut Head,
+    table: *mut Granule,
     visits: Vec<Visit>,
     run: u16,
     pub learned: VisibleSet,
@@ -106,9 +110,7 @@ pub(crate) struct Sharing {
 impl Sharing {
     pub fn new() -> Result<Sharing, VmError> {
         Ok(Sharing {
-            reads: map_table(LASTS)?.cast(),
-            writes: map_table(LASTS)?.cast(),
-            heads: map_table(HEADS)?.cast(),
+            table: map_table(TABLE)?.cast(),
             visits: Vec::new(),
             run: 0,
             learned: VisibleSet::default(),
@@ -184,8 +186,12 @@ impl Sharing {
         let first = (address - ARENA_BASE) >> 3;
         let last = (address + bytes.max(1) - 1 - ARENA_BASE) >> 3;
         let mut granules = (first..=last).take(MAX_GRANULES as usize);
-        // SAFETY: the table covers the arena.
-        if granules.any(|granule| unsafe { *self.heads.add(granule as usize) }.of(self.run).1) {
+        let is_shared = |granule: u64| {
+            // SAFETY: the table covers the arena.
+            let head = unsafe { (*self.table.add(granule as usize)).head };
+            head.of(self.run).1
+        };
+        if granules.any(is_shared) {
             self.learned.insert(site);
         }
     }
@@ -198,10 +204,8 @@ impl Sharing {
         let last = (address + bytes.max(1) - 1 - ARENA_BASE) >> 3;
         for granule in (first..=last).take(MAX_GRANULES as usize) {
             let at = granule as usize;
-            // SAFETY: the tables cover the arena.
-            let (reads, writes, head) = unsafe {
-                (&mut *self.reads.add(at), &mut *self.writes.add(at), &mut *self.heads.add(at))
-            };
+            // SAFETY: the table covers the arena.
+            let Granule { read: reads, write: writes, head } = unsafe { &mut *self.table.add(at) };
             let (mut visit, mut shared) = head.of(self.run);
             let is_new = self.visits[visit as usize].site != site || visit == 0;
             if !shared && is_new && self.visits.len() < MAX_VISITS {
@@ -231,10 +235,6 @@ impl Sharing {
 impl Drop for Sharing {
     fn drop(&mut self) {
         // SAFETY: mapped by `new`.
-        unsafe {
-            unmap(self.reads, LASTS);
-            unmap(self.writes, LASTS);
-            unmap(self.heads, HEADS);
-        }
+        unsafe { unmap(self.table, TABLE) };
     }
 }

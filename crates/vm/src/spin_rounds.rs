@@ -164,3 +164,18 @@ impl Machine {
         }
     }
 }
+
+impl State {
+    /// So many stores of the current thread changed memory that nobody else can see, while nobody is watched for getting
+    /// nowhere: the same as [`Machine::stored`] for each of them.
+    pub(crate) fn stored_unseen(&mut self, times: u64) {
+        if self.prune_spins {
+            self.progress += times;
+            let thread = self.current_thread();
+            thread.idle = 0;
+            thread.changes += times;
+        } else {
+            self.current_thread().idle_states.clear();
+        }
+    }
+}

@@ -4,13 +4,12 @@
 //! Temporaries whose time is not now are always left out ([`unravel_code::temporaries`]): compiled code does not write them.
 
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHasher};
 use unravel_code::{FunctionId, Inst, Moment, Program, Reg, dead_slots, temporaries};
 
 use crate::machine::{Machine, State};
-use crate::thread::Frame;
+use crate::thread::Thread;
 
 /// Which slots of a frame are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -34,43 +33,49 @@ impl Machine {
         self.hash_state(index, true)
     }
 
+    /// Of frames that are under the same frame as when this was last asked it is known what they hold: a thread is asked at
+    /// each of its events, and changes its innermost frame.
     fn hash_state(&mut self, index: usize, only_living: bool) -> u64 {
         let mut hasher = FxHasher::default();
         self.hash_place(index, &mut hasher);
-        let place = hasher.finish();
-        let mut words = Words { sum: place, key: place };
         let State { threads, program, living, .. } = &mut **self;
-        let thread = &threads[index];
-        let mut at = (thread.at.pc, thread.at.fp);
-        let mut left_out = if only_living { LeftOut::Before } else { LeftOut::Temporaries };
-        for frame in thread.frames.iter().rev() {
-            let Frame { function, caller, dst, entry, .. } = *frame;
-            let (pc, fp) = at;
-            for range in living.of(program, function, pc, left_out) {
-                // SAFETY: the frame's own registers, which nobody writes while the thread is stopped.
-                let registers = unsafe {
-                    std::slice::from_raw_parts(fp.add(range.start as usize), range.len())
-                };
-                words.add(registers);
-            }
-            at = (caller.pc, caller.fp);
-            // Who called from Rust code goes on in ways that are not known.
-            left_out = match only_living && !entry {
-                true => LeftOut::Returning(dst),
-                false => LeftOut::Temporaries,
+        let Thread { frames, below, at, .. } = &mut threads[index];
+        let this_way = if only_living { LIVING } else { ALL };
+        let known = frames.iter().rposition(|frame| frame.known == this_way);
+        let first = known.unwrap_or(0);
+        let mut words = known.map_or(Words::default(), |known| below[known]);
+        below.resize(frames.len(), Words::default());
+        for number in first..frames.len() {
+            let innermost = if only_living { LeftOut::Before } else { LeftOut::Temporaries };
+            let (at, left_out) = match frames.get_mut(number + 1) {
+                None => (*at, innermost),
+                Some(above) => (
+                    above.caller,
+                    // Who called from Rust code goes on in ways that are not known.
+                    match only_living && !above.entry {
+                        true => LeftOut::Returning(above.dst),
+                        false => LeftOut::Temporaries,
+                    },
+                ),
             };
+            let function = frames[number].function;
+            words.add_two(at.pc as u64, u64::from(function.0));
+            let slots = living.of(program, function, at.pc, left_out);
+            // SAFETY: the frame's own registers, which nobody writes while the thread is stopped.
+            words.add(slots, |slot| unsafe { *at.fp.add(slot as usize) });
+            if let Some(above) = frames.get_mut(number + 1) {
+                above.known = this_way;
+                below[number + 1] = words;
+            }
         }
-        words.sum
+        words.sum.hash(&mut hasher);
+        hasher.finish()
     }
 
-    /// Hashes where a thread is, what it is about to do, and its stack.
-    pub fn hash_place(&self, index: usize, hasher: &mut FxHasher) {
+    /// Hashes what a thread is about to do, and its stack.
+    fn hash_place(&self, index: usize, hasher: &mut FxHasher) {
         let thread = &self.threads[index];
-        (thread.at.pc as usize).hash(hasher);
         (thread.pending.op as u8, thread.pending.address, thread.pending.bytes).hash(hasher);
-        for frame in &thread.frames {
-            (frame.caller.pc as usize, frame.function.0).hash(hasher);
-        }
         let bytes = self.memory.stack_top[thread.slot] - thread.locals;
         // SAFETY: the thread's own stack, which nobody writes while it is stopped.
         let stack =
@@ -79,23 +84,27 @@ impl Machine {
     }
 }
 
+/// Ways of looking at frames, as [`Frame::known`] says them.
+const ALL: u8 = 1;
+const LIVING: u8 = 2;
+
 /// A hash of words: a sum of products of two, each with a key of its place. No product waits for the one before it, and frames
 /// may have hundreds of slots.
-#[derive(Debug)]
-struct Words {
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Words {
     sum: u64,
     key: u64,
 }
 
 impl Words {
     #[inline]
-    fn add(&mut self, words: &[u64]) {
-        let mut pairs = words.chunks_exact(2);
+    fn add(&mut self, slots: &[Reg], word: impl Fn(Reg) -> u64) {
+        let mut pairs = slots.chunks_exact(2);
         for pair in &mut pairs {
-            self.add_two(pair[0], pair[1]);
+            self.add_two(word(pair[0]), word(pair[1]));
         }
         if let [last] = *pairs.remainder() {
-            self.add_two(last, 0);
+            self.add_two(word(last), 0);
         }
     }
 
@@ -112,7 +121,7 @@ impl Words {
 pub(crate) struct Living {
     /// By where a frame is: an index into `lists`.
     known: FxHashMap<(usize, LeftOut), u32>,
-    lists: Vec<Box<[Range<u32>]>>,
+    lists: Vec<Box<[Reg]>>,
     /// Those last asked for: a thread is asked again and again where it is.
     recent: [(usize, LeftOut, u32); RECENT],
 }
@@ -139,7 +148,7 @@ impl Living {
         function: FunctionId,
         pc: *const Inst,
         left_out: LeftOut,
-    ) -> &[Range<u32>] {
+    ) -> &[Reg] {
         let at = pc as usize;
         let place = at / size_of::<Inst>() % RECENT;
         if (self.recent[place].0, self.recent[place].1) != (at, left_out) {
@@ -159,7 +168,7 @@ fn living(
     function: FunctionId,
     pc: *const Inst,
     left_out: LeftOut,
-) -> Box<[Range<u32>]> {
+) -> Box<[Reg]> {
     let body = program.function(function).body.as_ref().expect("only bodies have frames");
     // SAFETY: a frame's position is in its function's code.
     let at = unsafe { pc.offset_from(body.code.as_ptr()) } as u32;
@@ -173,9 +182,5 @@ fn living(
     let temporaries = temporaries(program, body).into_iter();
     dead.extend(temporaries.filter(|one| !one.is_alive(at)).map(|one| one.slot));
     dead.sort_unstable();
-    dead.dedup();
-    let ends = dead.iter().copied().chain([body.slots]);
-    let mut from = 0;
-    let living = ends.map(|end| std::mem::replace(&mut from, end + 1)..end);
-    living.filter(|range| !range.is_empty()).collect()
+    (0..body.slots).filter(|slot| dead.binary_search(slot).is_err()).collect()
 }

@@ -96,6 +96,8 @@ pub(crate) struct Thread {
     pub label: Option<String>,
 
     pub frames: Vec<Frame>,
+    /// For states: what the frames below each frame hold ([`Frame::known`]).
+    pub below: Vec<crate::states::Words>,
     pub at: Cursor,
     pub registers: *mut u64,
     /// Where its native stack ends, which grows downwards.
@@ -241,7 +243,8 @@ impl Thread {
             children: 0,
             timer: None,
             label: None,
-            frames: Vec::with_capacity(32),
+            frames: Vec::new(),
+            below: Vec::new(),
             at: Cursor::NOWHERE,
             registers,
             native_stack: 0,
@@ -303,9 +306,10 @@ impl Thread {
 
     /// Makes a used thread like new, keeping its allocations.
     pub fn recycle(&mut self) {
-        let (frames, registers, fiber) =
-            (std::mem::take(&mut self.frames), self.registers, self.fiber.take());
-        *self = Thread { frames, fiber, ..Thread::new(registers) };
-        self.frames.clear();
+        let (mut frames, below) =
+            (std::mem::take(&mut self.frames), std::mem::take(&mut self.below));
+        frames.clear();
+        let fiber = self.fiber.take();
+        *self = Thread { frames, below, fiber, ..Thread::new(self.registers) };
     }
 }

@@ -1,4 +1,4 @@
-//! Builds that were made before, kept so that the next run starts fast.
+//! Builds that were made before, kept so that the next run starts fast. (`lowered.rs` keeps what is made of them.)
 //!
 //! An entry is named by a hash of everything that goes into the commands: the tools, directory,
 //! sources, flags and the environment variables that clang reads. It lists every file the compiler
@@ -28,7 +28,7 @@ use super::{Plan, hash};
 const KIND: Kind = Kind { magic: *b"\x89UCACHE\n", version: 2 };
 
 /// Entries beyond this are removed, those first that were not used for longest.
-const MAX_BYTES: u64 = 512 << 20;
+pub(super) const MAX_BYTES: u64 = 512 << 20;
 
 /// Variables that change what clang finds.
 const VARIABLES: [&str; 5] =
@@ -52,8 +52,8 @@ struct Input {
 }
 
 /// Equal stamps mean an equal file: its content cannot change without its change time doing so.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Stamp {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Stamp {
     bytes: u64,
     inode: u64,
     device: u64,
@@ -63,7 +63,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(path: &Path) -> Option<Stamp> {
+    pub fn of(path: &Path) -> Option<Stamp> {
         let metadata = fs::metadata(path).ok().filter(|metadata| metadata.is_file())?;
         let nanoseconds = |s: i64, n: i64| i128::from(s) * 1_000_000_000 + i128::from(n);
         Some(Stamp {
@@ -120,11 +120,9 @@ impl Cache {
         if header.key != self.key || !header.inputs.iter().all(Input::is_unchanged) {
             return None;
         }
-        // Tells which entries are used. If it does not work, the wrong one may go first.
-        let now = SystemTime::now();
-        let _ = File::open(&self.entry).and_then(|file| file.set_modified(now));
+        used_now(&self.entry);
         let inputs = header.inputs.into_iter().map(|input| input.path).collect();
-        Some(Made { bitcode, warnings: header.warnings, inputs, began: now })
+        Some(Made { bitcode, warnings: header.warnings, inputs, began: SystemTime::now() })
     }
 
     /// Keeps a build, if that is possible.
@@ -163,14 +161,20 @@ fn key(plan: &Plan, tools: &Tools) -> String {
     key
 }
 
+/// Tells which entries are used. If it does not work, the wrong one may go first.
+pub(super) fn used_now(entry: &Path) {
+    let _ = File::open(entry).and_then(|file| file.set_modified(SystemTime::now()));
+}
+
 /// Removes the entries used least recently until the rest takes at most `limit` bytes.
-fn prune(directory: &Path, limit: u64) {
+pub(super) fn prune(directory: &Path, limit: u64) {
     let Ok(files) = fs::read_dir(directory) else { return };
     let mut entries: Vec<(SystemTime, u64, PathBuf)> = files
         .filter_map(|file| {
             let path = file.ok()?.path();
             let metadata = fs::metadata(&path).ok()?;
-            let is_entry = path.extension().is_some_and(|ending| ending == "build");
+            let is_entry =
+                path.extension().is_some_and(|ending| ending == "build" || ending == "lowered");
             is_entry.then_some((metadata.modified().ok()?, metadata.len(), path))
         })
         .collect();
@@ -193,7 +197,7 @@ mod tests {
     #[test]
     fn the_oldest_entries_go_first() {
         let directory = tempfile::tempdir().expect("temporary directory");
-        for (name, age) in [("a.build", 30), ("b.build", 10), ("c.build", 20), ("d.txt", 99)] {
+        for (name, age) in [("a.build", 30), ("b.build", 10), ("c.lowered", 20), ("d.txt", 99)] {
             let path = directory.path().join(name);
             fs::write(&path, [0; 100]).expect("writes");
             let then = SystemTime::now() - std::time::Duration::from_secs(age);
@@ -203,7 +207,7 @@ mod tests {
         prune(directory.path(), 150);
         let is_there = |name| directory.path().join(name).exists();
         assert_eq!(
-            ["a.build", "b.build", "c.build", "d.txt"].map(is_there),
+            ["a.build", "b.build", "c.lowered", "d.txt"].map(is_there),
             [false, true, false, true]
         );
     }
