@@ -10,7 +10,7 @@
 //!
 //! `stretches.rs`, `orders.rs` and `environment.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` (with `samples.rs`) and
 //! `ordering.rs` find pattern and words; `joins.rs` is about several threads that nobody waits for; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
-//! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled, `units.rs` about semaphores that are taken one by one, `spinning.rs` about waits by looking, `recheck.rs` about a condition that nobody
+//! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled, `units.rs` about semaphores that are taken one by one, `spinning.rs` about waits by looking, `retreat.rs` about locks that are tried and put back, `recheck.rs` about a condition that nobody
 //! looks at again (`reasons.rs`: of several), `destruction.rs` about virtual calls on what is half destroyed: there the failing run itself is the evidence.
 
 mod blocked;
@@ -25,6 +25,7 @@ mod ordering;
 mod orders;
 mod reasons;
 mod recheck;
+mod retreat;
 mod samples;
 mod spinning;
 mod stretches;
@@ -84,7 +85,8 @@ pub fn explain(
     let shown = recheck::missed(failing, relevance, ground.extents())
         .or_else(|| environment::not_acquired(failing, passing))
         .or_else(|| destruction::describe(failing))
-        .or_else(|| spinning::describe(failing, passing));
+        .or_else(|| spinning::describe(failing, passing))
+        .or_else(|| retreat::describe(failing));
     if let Some(words) = shown {
         put(cause, words, Evidence::Shown);
         return Verdict::Said;
