@@ -104,7 +104,8 @@ pub fn explain(
         return Verdict::Said;
     }
     let run = Extended::new(&failing.observed.trace, passing, failing.symbolic.as_deref());
-    if let Some((words, evidence)) = whole::describe(&mut trials, failing, relevance, passing) {
+    if let Some((words, evidence)) = whole::describe(&mut trials, failing, relevance, passing, &run)
+    {
         put(cause, words, evidence);
         return Verdict::Said;
     }
