@@ -38,7 +38,7 @@ mod whole;
 use std::cell::RefCell;
 
 use unravel_results::{CausalOrder, Evidence, Kept, RootCause};
-use unravel_trace::{EventKind, FailureKind, Mark, Shield, SourceLine, Trace};
+use unravel_trace::{Event, EventKind, FailureKind, Mark, Shield, SourceLine, Trace, Value};
 
 use crate::answers::{IN_ANY_ORDER, is_answer};
 use crate::budgets::{MOST_SHIELDS, MOST_TOGETHER, MOST_WAITS};
@@ -131,8 +131,10 @@ pub fn explain(
         FailureKind::UseAfterFree | FailureKind::DeadStack | FailureKind::SyncMisuse => {
             // That something is given back or lent too early is told first; whatever else comes in a wrong order may be a
             // stretch that was interrupted.
-            let candidates = orders::candidates(failing, cause, passing);
-            scene.ordered(&mut trials, candidates, orders::Wanted::gives_back)
+            scene.by_reference(&mut trials).or_else(|| {
+                let candidates = orders::candidates(failing, cause, passing);
+                scene.ordered(&mut trials, candidates, orders::Wanted::gives_back)
+            })
         }
         _ => None,
     };
@@ -294,9 +296,9 @@ impl Scene<'_> {
         &self,
         trials: &mut Trials<'_>,
         most: usize,
-        accept: fn(&Stretch) -> bool,
+        accept: impl Fn(&Stretch) -> bool,
     ) -> Option<Said> {
-        let found = self.stretches(trials, &self.run, &[], most, accept)?;
+        let found = self.stretches(trials, &self.run, &[], most, &accept)?;
         let (first, trial) = (&found.0[0], &found.1);
         let shields: Vec<Shield> = found.0.iter().map(|stretch| stretch.shield).collect();
         // Without a symbolic trace another run has to show what follows from another value.
@@ -315,13 +317,44 @@ impl Scene<'_> {
         Some((words, trial.evidence(kept.collect()), orders))
     }
 
+    /// Of what is freed in use: who used it had read where it is, and said that it uses it only later. That it is used before it is
+    /// freed would be trivial; that the two are one step is what a count of users needs.
+    fn by_reference(&self, trials: &mut Trials<'_>) -> Option<Said> {
+        if self.failing.failure.kind != FailureKind::UseAfterFree {
+            return None;
+        }
+        let trace = &self.run.trace;
+        let is_user =
+            |event: &Event| *trace.thread_name(event.thread) == self.failing.failure.thread;
+        let used = trace.events[..self.run.real]
+            .iter()
+            .rposition(|event| is_user(event) && event.kind.location().is_some())?;
+        let object =
+            |index: usize| Some(trace.location(trace.events[index].kind.location()?).object);
+        let freed = object(used)?;
+        let known = &trace.objects[freed.0 as usize];
+        let inside = known.address..known.address + known.bytes.max(1);
+        self.by_stretch(trials, 1, |stretch| {
+            let begin = &trace.events[stretch.begin];
+            let reads_where = matches!(
+                &begin.kind,
+                EventKind::Read { value: Value::Word(at), .. } if inside.contains(at)
+            );
+            is_user(begin)
+                && reads_where
+                && stretch.end < used
+                && naming::writes(&trace.events[stretch.end].kind)
+                && object(stretch.end) != Some(freed)
+        })
+    }
+
     fn stretches(
         &self,
         trials: &mut Trials<'_>,
         run: &Extended,
         kept: &[Shield],
         left: usize,
-        accept: fn(&Stretch) -> bool,
+        accept: &dyn Fn(&Stretch) -> bool,
     ) -> Option<(Vec<Stretch>, Trial)> {
         let mut best: Option<(Stretch, Trial)> = None;
         // Without this failure: where no other comes in its place, and where others do.
@@ -331,7 +364,7 @@ impl Scene<'_> {
         let (none, own) = (Calls::default(), std::ptr::eq(run, &self.run));
         let calls = if own { &self.failing.calls } else { &none };
         let mut candidates = stretches::candidates(run, self.relevance, calls, trials.extents());
-        candidates.retain(accept);
+        candidates.retain(|stretch| accept(stretch));
         for stretch in &candidates {
             if !trials.may_go_on() {
                 break;
