@@ -38,7 +38,9 @@ mod whole;
 use std::cell::RefCell;
 
 use unravel_results::{CausalOrder, Evidence, Kept, RootCause};
-use unravel_trace::{Event, EventKind, FailureKind, Mark, Shield, SourceLine, Trace, Value};
+use unravel_trace::{
+    Event, EventKind, FailureKind, Mark, Shield, SourceLine, ThreadName, Trace, Value, Verb,
+};
 
 use crate::answers::{IN_ANY_ORDER, is_answer};
 use crate::budgets::{MOST_SHIELDS, MOST_TOGETHER, MOST_WAITS};
@@ -531,10 +533,25 @@ impl Scene<'_> {
                 self.avoiding.borrow_mut().get_or_insert((wanted, trial));
                 continue;
             }
-            let words = ordering::describe(self.failing, &wanted);
+            let words = self.announced(&wanted);
+            let words = words.unwrap_or_else(|| ordering::describe(self.failing, &wanted));
             return Some((words, of_order(&wanted, &trial), Vec::new()));
         }
         None
+    }
+
+    /// The words for an order that who used something went by: another thread had announced it, and does it only after that. Which of
+    /// several threads it is that does it, an order of two places leaves open.
+    fn announced(&self, wanted: &orders::Wanted) -> Option<Words> {
+        let orders::Wanted { first, then, shield, object, .. } = wanted;
+        let is_told = matches!(first.verb, Verb::Writes | Verb::Updates)
+            && matches!(then.verb, Verb::Reads | Verb::Updates);
+        if !is_told || !matches!(shield, Shield::Order { .. }) {
+            return None;
+        }
+        let others = self.trace().threads.iter().filter(|name| **name != then.thread);
+        let others: Vec<ThreadName> = others.cloned().collect();
+        ordering::announced_by_some(self.failing, then, first, object, &others, self.passing)
     }
 
     /// Orders of what the failure depends on that the root cause does not name: those between rounds of loops, for one.
