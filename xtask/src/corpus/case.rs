@@ -28,10 +28,11 @@ const KINDS: [&str; 13] = [
 ];
 
 /// The names of what can be wrong, as the answers of the tool have them.
-const PATTERNS: [&str; 22] = [
+const PATTERNS: [&str; 23] = [
     "lost-update",
     "check-then-act",
     "torn-read",
+    "atomicity-violation",
     "early-publication",
     "missing-join",
     "early-free",
