@@ -120,7 +120,7 @@ fn a_free_races_with_all_of_what_it_frees() {
     let told: Vec<&Value> = races.map(|bug| &bug["diagnosis"]["root_cause"]).collect();
     assert_eq!(told.len(), 1, "{said}");
     assert_eq!(told[0]["pattern"], "data-race", "{said}");
-    assert_eq!(told[0]["advice"], "race.c:8 has to wait until T0 is done with box[5]");
+    assert_eq!(told[0]["advice"], "race.c:9 has to wait until T0 is done with box[5]");
 }
 
 #[test]
