@@ -102,3 +102,34 @@ fn without_any_lock_one_is_asked_for() {
     assert!(said["race"]["guard"].is_null());
     assert_eq!(advice(&said), "hold one lock at race.c:9 and race.c:14, or make x atomic");
 }
+
+#[test]
+fn a_free_races_with_all_of_what_it_frees() {
+    let shared = "static char *box;";
+    let started = "pthread_create(&a, NULL, first, NULL);";
+    let directory = directory("told-races-free");
+    let text = format!(
+        "{HEAD}{shared}\nstatic void *first(void *arg)\n{{\nfree(box);\nreturn arg;\n}}\n\
+         int main(void)\n{{\npthread_t a;\nchar last;\nbox = calloc(8, 1);\n{started}\nlast = box[5];\n\
+         pthread_join(a, NULL);\nreturn last;\n}}\n"
+    );
+    write(&directory, "race.c", &text);
+    let options = ["explain", "race.c", "--races", "--json", "--repair-time=0s"];
+    let said: Value = serde_json::from_str(&says(&directory, &options, FINDING)).expect("JSON");
+    let races = said["bugs"].as_array().expect("bugs").iter().filter(|b| b["kind"] == "data-race");
+    let told: Vec<&Value> = races.map(|bug| &bug["diagnosis"]["root_cause"]).collect();
+    assert_eq!(told.len(), 1, "{said}");
+    assert_eq!(told[0]["pattern"], "data-race", "{said}");
+    assert_eq!(told[0]["advice"], "race.c:9 has to wait until T0 is done with box[5]");
+}
+
+#[test]
+fn of_one_line_it_is_said_who_comes_without_the_lock() {
+    let shared = "static int x;\nstatic void set(int lock)\n{\nif (lock)\npthread_mutex_lock(&m);\n\
+                  x = 7;\nif (lock)\npthread_mutex_unlock(&m);\n}";
+    let said = told("one-line", shared, "set(1);", "set(0);", "");
+    assert_eq!(
+        advice(&said),
+        "hold m whoever comes to race.c:11: T0.1 has taken it at race.c:10, T0.2 has not"
+    );
+}

@@ -144,6 +144,8 @@ unravel_trace::budgets! {
     WINDOW_TRIAL: (u64, u64) = (24, 96);
     /// Stretches that have to be atomic together.
     MOST_SHIELDS: usize = 4;
+    /// Stretches that are kept whole where no schedule passes otherwise.
+    MOST_TRIED: usize = 12;
     /// Stretches that are tried.
     MOST_STRETCHES: usize = 48;
     /// Events of a thread before and after an interruption that a stretch may begin and end with.

@@ -14,8 +14,8 @@ use unravel_trace::{
 
 use crate::alternate::{Nearby, Reference, Wanted, nearest, rank};
 use crate::budgets::{
-    ALTERNATE_WORK, CAUSE_WORK, EVALUATION_BUDGET, GOAL_TIME, LONG_PATH, LONG_RUN, PROOF_TIME,
-    SAMPLES, SEGMENTS_TIME, SHIELD_WORK,
+    ALTERNATE_WORK, CAUSE_WORK, EVALUATION_BUDGET, GOAL_TIME, LONG_PATH, LONG_RUN, MOST_TRIED,
+    PROOF_TIME, SAMPLES, SEGMENTS_TIME, SHIELD_WORK,
 };
 use crate::calls::Calls;
 use crate::confirm::confirm;
@@ -35,7 +35,7 @@ use crate::root_cause::{Cause, root_cause};
 use crate::settle::settle;
 use crate::shields::{self, Verdict};
 use crate::tell::tell;
-use crate::world::{Ending, Tried, World, ending};
+use crate::world::{Ending, Mode, Tried, World, ending};
 
 /// What to look for and how hard.
 #[derive(Clone, Debug)]
@@ -170,7 +170,6 @@ pub fn diagnose(
     let switches_given = run.schedule.context_switches();
     // It was recorded with one visible set and replayed with a better one, which may be the smaller.
     effort.flows_given = flows::count(&recorded.trace).max(flows::count(&run.trace));
-    let could_deviate = run.could_deviate;
     let has_timers = run.notes.contains(&unravel_trace::Note::TimerMoments);
     let mut failing = Failing::new(run).expect("it failed");
     progress(Stage::Reducing);
@@ -225,6 +224,15 @@ pub fn diagnose(
                 confirm(world.lab(), schedule, &failing.bug, &mut reference, "search")
             })
             .take(1)
+            .collect();
+    }
+    if candidates.is_empty() && world.lab().could_deviate() {
+        // Where everybody sleeps in the middle of something, everybody is there at once in every run of an ordinary system.
+        candidates = kept_whole(&mut world, &failing, &told_relevance)
+            .and_then(|schedule| {
+                confirm(world.lab(), &schedule, &failing.bug, &mut reference, "shield")
+            })
+            .into_iter()
             .collect();
     }
     progress(Stage::SeekingCause);
@@ -355,7 +363,7 @@ pub fn diagnose(
                     FailureKind::SyncMisuse if !world.lab().input().limits.lenient_locks =>
                         "this looks like a sequential bug, or one that depends on the input; what lies behind it may show with \
                          --lenient-locks",
-                    _ if could_deviate =>
+                    _ if world.lab().could_deviate() =>
                         "this looks like a sequential bug, one that depends on the input, or one of time: in none of these is a thread \
                          late (--deviations)",
                     _ => "this looks like a sequential bug, or one that depends on the input",
@@ -383,6 +391,23 @@ pub fn diagnose(
         effort,
         notes,
         certified: None,
+    })
+}
+
+/// A schedule that passes because it waits for who sleeps inside of a stretch, as a lock would make it.
+fn kept_whole(
+    world: &mut Execution<'_, '_>,
+    failing: &Failing,
+    relevance: &Relevance,
+) -> Option<Schedule> {
+    let run = shields::Extended::new(&failing.observed.trace, &[], failing.symbolic.as_deref());
+    let stretches = shields::candidates(&run, relevance, &failing.calls, world.extents());
+    stretches.into_iter().take(MOST_TRIED).find_map(|stretch| {
+        if !world.may_go_on() {
+            return None;
+        }
+        let (ending, run) = world.run_shielded(&[stretch.shield], Mode::Follow, Detail::Outcome);
+        (ending == Ending::Passed).then_some(run.schedule)
     })
 }
 

@@ -294,8 +294,11 @@ fn is_access(trace: &Trace, index: usize) -> bool {
     matches!(kind, Read { .. } | Write { .. } | ReadModifyWrite { .. } | Free { .. })
 }
 
+/// Either of the two may be a free, which has a location but touches more than that.
 fn overlap(trace: &Trace, one: usize, other: usize) -> bool {
-    trace.events[other].kind.location().is_some_and(|at| touch(trace, one, at))
+    let location = |index: usize| trace.events[index].kind.location();
+    location(other).is_some_and(|at| touch(trace, one, at))
+        || location(one).is_some_and(|at| touch(trace, other, at))
 }
 
 /// Whether an event touches the bytes of a location. Who frees touches all of an object.

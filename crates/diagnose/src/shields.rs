@@ -10,7 +10,7 @@
 //!
 //! `stretches.rs`, `orders.rs` and `environment.rs` propose, `trial.rs` tries on a `ground.rs`, `naming.rs` (with `samples.rs`) and
 //! `ordering.rs` find pattern and words; `joins.rs` is about several threads that nobody waits for; `whole.rs` is about failures that come whenever every update counts; `vanishing.rs` tries one
-//! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled or wakes the wrong one, `unwoken.rs` about what changes when somebody waits already who has looked at it, `units.rs` about semaphores that are taken one by one, `spinning.rs` about waits by looking, `recheck.rs` about a condition that nobody
+//! failure's shields on another; `ended.rs` is about failures that only the end of the process keeps away; `blocked.rs` is about runs in which nobody can go on, `unsignalled.rs` about what changes and is not signalled or wakes the wrong one, `unwoken.rs` about what changes when somebody waits already who has looked at it, `units.rs` about semaphores that are taken one by one, `spinning.rs` about waits by looking, `retreat.rs` about locks that are tried and put back, `recheck.rs` about a condition that nobody
 //! looks at again (`reasons.rs`: of several), `destruction.rs` about virtual calls on what is half destroyed: there the failing run itself is the evidence.
 
 mod blocked;
@@ -25,6 +25,7 @@ mod ordering;
 mod orders;
 mod reasons;
 mod recheck;
+mod retreat;
 mod samples;
 mod spinning;
 mod stretches;
@@ -38,7 +39,9 @@ mod whole;
 use std::cell::RefCell;
 
 use unravel_results::{CausalOrder, Evidence, Kept, RootCause};
-use unravel_trace::{EventKind, FailureKind, Mark, Shield, SourceLine, Trace};
+use unravel_trace::{
+    Event, EventKind, FailureKind, Mark, Shield, SourceLine, ThreadName, Trace, Value, Verb,
+};
 
 use crate::answers::{IN_ANY_ORDER, is_answer};
 use crate::budgets::{MOST_SHIELDS, MOST_TOGETHER, MOST_WAITS};
@@ -85,7 +88,8 @@ pub fn explain(
     let shown = recheck::missed(failing, relevance, ground.extents())
         .or_else(|| environment::not_acquired(failing, passing))
         .or_else(|| destruction::describe(failing))
-        .or_else(|| spinning::describe(failing, passing));
+        .or_else(|| spinning::describe(failing, passing))
+        .or_else(|| retreat::describe(failing));
     if let Some(words) = shown {
         put(cause, words, Evidence::Shown);
         return Verdict::Said;
@@ -103,7 +107,8 @@ pub fn explain(
         return Verdict::Said;
     }
     let run = Extended::new(&failing.observed.trace, passing, failing.symbolic.as_deref());
-    if let Some((words, evidence)) = whole::describe(&mut trials, failing, relevance, passing) {
+    if let Some((words, evidence)) = whole::describe(&mut trials, failing, relevance, passing, &run)
+    {
         put(cause, words, evidence);
         return Verdict::Said;
     }
@@ -129,8 +134,10 @@ pub fn explain(
         FailureKind::UseAfterFree | FailureKind::DeadStack | FailureKind::SyncMisuse => {
             // That something is given back or lent too early is told first; whatever else comes in a wrong order may be a
             // stretch that was interrupted.
-            let candidates = orders::candidates(failing, cause, passing);
-            scene.ordered(&mut trials, candidates, orders::Wanted::gives_back)
+            scene.by_reference(&mut trials).or_else(|| {
+                let candidates = orders::candidates(failing, cause, passing);
+                scene.ordered(&mut trials, candidates, orders::Wanted::gives_back)
+            })
         }
         _ => None,
     };
@@ -292,9 +299,9 @@ impl Scene<'_> {
         &self,
         trials: &mut Trials<'_>,
         most: usize,
-        accept: fn(&Stretch) -> bool,
+        accept: impl Fn(&Stretch) -> bool,
     ) -> Option<Said> {
-        let found = self.stretches(trials, &self.run, &[], most, accept)?;
+        let found = self.stretches(trials, &self.run, &[], most, &accept)?;
         let (first, trial) = (&found.0[0], &found.1);
         let shields: Vec<Shield> = found.0.iter().map(|stretch| stretch.shield).collect();
         // Without a symbolic trace another run has to show what follows from another value.
@@ -313,13 +320,44 @@ impl Scene<'_> {
         Some((words, trial.evidence(kept.collect()), orders))
     }
 
+    /// Of what is freed in use: who used it had read where it is, and said that it uses it only later. That it is used before it is
+    /// freed would be trivial; that the two are one step is what a count of users needs.
+    fn by_reference(&self, trials: &mut Trials<'_>) -> Option<Said> {
+        if self.failing.failure.kind != FailureKind::UseAfterFree {
+            return None;
+        }
+        let trace = &self.run.trace;
+        let is_user =
+            |event: &Event| *trace.thread_name(event.thread) == self.failing.failure.thread;
+        let used = trace.events[..self.run.real]
+            .iter()
+            .rposition(|event| is_user(event) && event.kind.location().is_some())?;
+        let object =
+            |index: usize| Some(trace.location(trace.events[index].kind.location()?).object);
+        let freed = object(used)?;
+        let known = &trace.objects[freed.0 as usize];
+        let inside = known.address..known.address + known.bytes.max(1);
+        self.by_stretch(trials, 1, |stretch| {
+            let begin = &trace.events[stretch.begin];
+            let reads_where = matches!(
+                &begin.kind,
+                EventKind::Read { value: Value::Word(at), .. } if inside.contains(at)
+            );
+            is_user(begin)
+                && reads_where
+                && stretch.end < used
+                && naming::writes(&trace.events[stretch.end].kind)
+                && object(stretch.end) != Some(freed)
+        })
+    }
+
     fn stretches(
         &self,
         trials: &mut Trials<'_>,
         run: &Extended,
         kept: &[Shield],
         left: usize,
-        accept: fn(&Stretch) -> bool,
+        accept: &dyn Fn(&Stretch) -> bool,
     ) -> Option<(Vec<Stretch>, Trial)> {
         let mut best: Option<(Stretch, Trial)> = None;
         // Without this failure: where no other comes in its place, and where others do.
@@ -329,7 +367,7 @@ impl Scene<'_> {
         let (none, own) = (Calls::default(), std::ptr::eq(run, &self.run));
         let calls = if own { &self.failing.calls } else { &none };
         let mut candidates = stretches::candidates(run, self.relevance, calls, trials.extents());
-        candidates.retain(accept);
+        candidates.retain(|stretch| accept(stretch));
         for stretch in &candidates {
             if !trials.may_go_on() {
                 break;
@@ -496,10 +534,25 @@ impl Scene<'_> {
                 self.avoiding.borrow_mut().get_or_insert((wanted, trial));
                 continue;
             }
-            let words = ordering::describe(self.failing, &wanted);
+            let words = self.announced(&wanted);
+            let words = words.unwrap_or_else(|| ordering::describe(self.failing, &wanted));
             return Some((words, of_order(&wanted, &trial), Vec::new()));
         }
         None
+    }
+
+    /// The words for an order that who used something went by: another thread had announced it, and does it only after that. Which of
+    /// several threads it is that does it, an order of two places leaves open.
+    fn announced(&self, wanted: &orders::Wanted) -> Option<Words> {
+        let orders::Wanted { first, then, shield, object, .. } = wanted;
+        let is_told = matches!(first.verb, Verb::Writes | Verb::Updates)
+            && matches!(then.verb, Verb::Reads | Verb::Updates);
+        if !is_told || !matches!(shield, Shield::Order { .. }) {
+            return None;
+        }
+        let others = self.trace().threads.iter().filter(|name| **name != then.thread);
+        let others: Vec<ThreadName> = others.cloned().collect();
+        ordering::announced_by_some(self.failing, then, first, object, &others, self.passing)
     }
 
     /// Orders of what the failure depends on that the root cause does not name: those between rounds of loops, for one.

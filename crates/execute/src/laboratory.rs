@@ -32,6 +32,8 @@ pub struct Laboratory<'a> {
     work: u64,
     /// How much work there may be.
     budget: u64,
+    /// Whether time could have passed for some thread, in any run, while others were late.
+    could_deviate: bool,
     problem: Option<EngineError>,
 }
 
@@ -62,6 +64,7 @@ impl<'a> Laboratory<'a> {
             runs: 0,
             work: 0,
             budget: u64::MAX,
+            could_deviate: false,
             problem: None,
         }
     }
@@ -159,6 +162,7 @@ impl<'a> Laboratory<'a> {
             Some(problem) => not_executed(problem),
         };
         self.runs += 1;
+        self.could_deviate |= run.could_deviate;
         self.work += run.steps + RUN_COST + run.schedule.events() * EVENT_COST;
         if run.schedule.visible.is_empty() {
             // Without it the counts of a schedule mean nothing.
@@ -387,6 +391,12 @@ impl<'a> Laboratory<'a> {
     /// Executed so far.
     pub fn runs(&self) -> u64 {
         self.runs
+    }
+
+    /// Whether any run so far could have gone otherwise if a thread had been late. One schedule alone says little: who sleeps
+    /// while nobody else can go on is never early.
+    pub fn could_deviate(&self) -> bool {
+        self.could_deviate
     }
 
     /// Instructions executed, with what runs and events cost besides.

@@ -4,7 +4,7 @@
 //! A scheduler around a scheduler, so that every strategy can be tried with and without, and nothing is woven into the program: a
 //! stretch may begin in one function and end in another.
 //!
-//! *Not modelled*: who is inside of a stretch and blocks lets others go on; a thread that takes another way and does not reach the
+//! *Not modelled*: who is inside of a stretch and blocks, but for a sleep, lets others go on; a thread that takes another way and does not reach the
 //! end of its stretch is inside for as many events as the longest stretch that was seen.
 
 use unravel_trace::{
@@ -133,6 +133,11 @@ impl<S: Scheduler> Scheduler for Shielded<S> {
         };
         let goes_on = view.enabled.iter().filter(is_inside);
         if let Some(ready) = goes_on.min_by_key(|ready| ready.thread != view.current).copied() {
+            return self.ask(view, &[ready], &[]);
+        }
+        // Sleeping needs nobody: whoever held a lock meanwhile would let nobody in, until the time has passed.
+        let sleeps = |ready: &&Ready| ready.by_time && ready.pending.op == Op::Yield;
+        if let Some(ready) = view.early.iter().filter(is_inside).find(sleeps).copied() {
             return self.ask(view, &[ready], &[]);
         }
         let mut held = Vec::new();
@@ -312,6 +317,33 @@ mod tests {
             names: &names,
         });
         choice.thread.0
+    }
+
+    #[test]
+    fn who_sleeps_inside_of_a_stretch_is_waited_for() {
+        let shields = [Shield::Atomic { from: mark(1), to: mark(3), most: 8, lock: None }];
+        let mut shielded = Shielded::new(Last, &shields);
+        let names = names();
+        let ready = |thread: u32, site: u32, op: Op, by_time: bool| Ready {
+            thread: ThreadId(thread),
+            pending: Pending { op, ..pending(site) },
+            by_time,
+            is_over: false,
+        };
+        assert_eq!(step(&mut shielded, &[(0, 7), (1, 1)]), 1, "it begins");
+        let mut chosen = |early: Ready| {
+            let view = View {
+                enabled: &[ready(0, 7, Op::Write, false), ready(2, 1, Op::Write, false)],
+                early: &[early],
+                names: &names,
+                current: ThreadId(1),
+                why: Why::Blocked,
+                events: 0,
+            };
+            shielded.next(&view).thread.0
+        };
+        assert_eq!(chosen(ready(1, 2, Op::Yield, true)), 1, "its time passes first");
+        assert_eq!(chosen(ready(1, 2, Op::Wait, true)), 2, "a wait is for others, who go on");
     }
 
     #[test]

@@ -32,6 +32,7 @@ const PATTERNS: [&str; 23] = [
     "lost-update",
     "check-then-act",
     "torn-read",
+    "atomicity-violation",
     "early-publication",
     "missing-join",
     "early-free",

@@ -84,6 +84,9 @@ fn advice(race: &Race, join_after: Option<(usize, Place)>) -> String {
         );
     }
     if let Some(guard) = guard.as_ref().filter(|guard| !guard.missing_at.is_empty()) {
+        if let Some(advice) = of_one_line(race, &guard.lock) {
+            return advice;
+        }
         let missing: Vec<String> = guard.missing_at.iter().map(Place::short).collect();
         let held: Vec<String> = guard.held_at.iter().map(Place::short).collect();
         let lacks = |access: &&RaceAccess| !access.holds.iter().any(|h| h.name == guard.lock);
@@ -113,4 +116,26 @@ fn advice(race: &Race, join_after: Option<(usize, Place)>) -> String {
             format!("hold one lock at {} and {}, or make {object} atomic", at(one), at(other))
         }
     }
+}
+
+/// Where one thread comes to a line with a lock and another without, the line says nothing of who lacks it.
+fn of_one_line(race: &Race, lock: &str) -> Option<String> {
+    let [one, other] = &race.accesses;
+    let taken = |access: &RaceAccess| {
+        let held = access.holds.iter().find(|held| held.name == lock);
+        held.map(|held| held.taken.short())
+    };
+    let (has, lacks, taken) = match (taken(one), taken(other)) {
+        (Some(taken), None) => (one, other, taken),
+        (None, Some(taken)) => (other, one, taken),
+        _ => return None,
+    };
+    (at(one) == at(other)).then(|| {
+        format!(
+            "hold {lock} whoever comes to {}: {} has taken it at {taken}, {} has not",
+            at(one),
+            has.who.key.thread,
+            lacks.who.key.thread
+        )
+    })
 }

@@ -175,7 +175,9 @@ fn timeout(trace: &Trace, index: usize, place: &Place, passing: &[&Trace]) -> Op
                     | EventKind::SyncDestroy { .. }
             )
     });
-    let goes_on = goes_on.and_then(|event| trace.place(event)).map_or_else(
+    // Where a library ends a thread says nothing of what the program does with the answer.
+    let goes_on = goes_on.and_then(|event| trace.place(event)).filter(|next| !next.is_system());
+    let goes_on = goes_on.map_or_else(
         || format!("{me} goes on"),
         |next| format!("{me} goes on at {} all the same", next.short()),
     );

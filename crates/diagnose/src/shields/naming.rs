@@ -498,10 +498,40 @@ impl<'s> Seen<'s> {
         if lines.is_empty() { "others".to_owned() } else { lines.join(", ") }
     }
 
+    /// Whether it only writes what it begins with and only reads what it ends with, and both are the same.
+    fn writes_and_reads_again(&self) -> bool {
+        let (a, b) = (&self.event(self.begin).kind, &self.event(self.end).kind);
+        writes(a) && !reads(a) && !writes(b) && self.same_location()
+    }
+
+    /// The last that its thread did of it: the failing run may end before the stretch does, and what the thread looked at then is
+    /// what it fails by.
+    fn last(&self) -> usize {
+        if self.end < self.run.real || !self.writes_and_reads_again() {
+            return self.end;
+        }
+        let (at, thread) = (self.event(self.begin).kind.location(), self.event(self.begin).thread);
+        let own = (self.begin + 1..self.run.real).rfind(|index| {
+            let event = self.event(*index);
+            event.thread == thread && event.kind.location() == at && reads(&event.kind)
+        });
+        own.filter(|own| self.between.first().is_some_and(|first| first < own)).unwrap_or(self.end)
+    }
+
     /// The event in between that matters most: a write where the stretch reads, a read where it writes, the last of them.
     fn rival(&self) -> Option<usize> {
         let location = self.event(self.begin).kind.location();
         let begins_with_read = reads(&self.event(self.begin).kind);
+        // What it wrote and looks at again is what somebody else has made of it.
+        if self.writes_and_reads_again() {
+            let made = |index: &&usize| {
+                let event = self.event(**index);
+                **index < self.last() && event.kind.location() == location && writes(&event.kind)
+            };
+            if let Some(made) = self.between.iter().rfind(made) {
+                return Some(*made);
+            }
+        }
         let matters = |index: &&usize| {
             let kind = &self.event(**index).kind;
             writes(kind) == begins_with_read || matches!(kind, EventKind::Free { .. })
@@ -549,7 +579,7 @@ impl<'s> Seen<'s> {
 
     fn sentence(&self, pattern: Pattern) -> String {
         let owner = self.trace.thread_name(self.event(self.begin).thread);
-        let (a, b) = (self.clause(self.begin), self.clause(self.end));
+        let (a, b) = (self.clause(self.begin), self.clause(self.last()));
         let rival = self.rival().map(|index| {
             format!("{} {}", self.trace.thread_name(self.event(index).thread), self.clause(index))
         });

@@ -221,10 +221,11 @@ fn flag_of(
     };
     let written = trace.events[..read].iter().rposition(|event| same(&event.kind))?;
     let is_other = trace.events[used].kind.location() != Some(at);
-    // What was written before a thread was created is no news for it.
-    let reader = trace.events[used].thread;
-    let created =
-        |event: &Event| matches!(event.kind, EventKind::Fork { child } if child == reader);
+    // What a thread had written before it created another is no news for that; what somebody else writes meanwhile is.
+    let (reader, writer) = (trace.events[used].thread, trace.events[written].thread);
+    let created = |event: &Event| {
+        matches!(event.kind, EventKind::Fork { child } if child == reader) && event.thread == writer
+    };
     if trace.events[written..].iter().any(created) {
         return None;
     }

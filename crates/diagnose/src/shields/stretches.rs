@@ -207,7 +207,7 @@ pub fn candidates(
             for last in &gaps[number..(number + MOST_WIDTH).min(gaps.len())] {
                 for (begin, end) in ends(trace, &own, first, last, extents) {
                     let (a, b) = (&trace.events[own[begin]], &trace.events[own[end]]);
-                    let Some((from, to)) = trace.place(a).zip(trace.place(b)) else { continue };
+                    let Some((at, to)) = trace.place(a).zip(trace.place(b)) else { continue };
                     if own[begin..=end].iter().any(|index| waits(&trace.events[*index].kind)) {
                         continue;
                     }
@@ -233,12 +233,18 @@ pub fn candidates(
                         relevance: relevance(a) + relevance(b),
                         length,
                     };
-                    let marks = (Mark::of_event(trace, a), Mark::of_event(trace, b));
+                    let entered = entered(&held, own[begin], own[end]);
+                    let first = entered.unwrap_or(own[begin]);
+                    let Some(from) = trace.place(&trace.events[first]) else { continue };
+                    let marks =
+                        (Mark::of_event(trace, &trace.events[first]), Mark::of_event(trace, b));
+                    let before = own[..begin].iter().rev().take_while(|index| **index >= first);
+                    let before = before.count() as u32;
                     let stretch = Stretch {
                         shield: Shield::Atomic {
                             from: marks.0,
                             to: marks.1,
-                            most: length * 2 + 4,
+                            most: (before + length) * 2 + 4,
                             lock: taken_inside(trace, &own[begin..end], &held),
                         },
                         begin: own[begin],
@@ -248,7 +254,7 @@ pub fn candidates(
                         next_round: ends_in_next_round(trace, calls, &held, own[begin], own[end]),
                         is_update: length == 1
                             && is_update(a, b)
-                            && (&from.file, from.line) == (&to.file, to.line),
+                            && (&at.file, at.line) == (&to.file, to.line),
                         from: from.clone(),
                         to: to.clone(),
                     };
@@ -263,6 +269,16 @@ pub fn candidates(
     let mut found: Vec<(Rank, Stretch)> = found.into_values().collect();
     found.sort_by_key(|(rank, stretch)| (*rank, stretch.begin, stretch.end));
     found.into_iter().map(|(_, stretch)| stretch).take(MOST_STRETCHES).collect()
+}
+
+/// Where the thread has taken a lock for reading, if it holds that when the stretch begins and gives it back before the stretch ends.
+/// Who is to be alone then has to be so from there: two threads that hold the lock for reading would both have begun, and each would
+/// wait for the other to give it back.
+fn entered(held: &[Held], begin: usize, end: usize) -> Option<usize> {
+    let given_back = |held: &&Held| {
+        held.shared && held.at(begin) && held.released.is_some_and(|released| released < end)
+    };
+    held.iter().filter(given_back).map(|held| held.taken).min()
 }
 
 /// The first lock that a thread takes on the way, with none held when it begins.

@@ -2,15 +2,16 @@
 //!
 //! An assertion that fails once two threads have counted is kept away by an order only because one of them then writes over the
 //! other. Claimed if every passing run that is known has an update that was written over, and every schedule that was tried
-//! with all updates whole fails so.
+//! with all updates whole fails so, and with any longer stretch whole besides.
 
 use rustc_hash::FxHashMap;
 use unravel_results::{Evidence, Kept, Pattern};
 use unravel_trace::{EventKind, LocationId, Mark, Place, Shield, ThreadId, Trace};
 
 use super::naming::{span, writes};
+use super::stretches::{self, Extended};
 use super::trial::Trials;
-use crate::budgets::{MOST_UPDATE, MOST_WHOLE};
+use crate::budgets::{MOST_TRIED, MOST_UPDATE, MOST_WHOLE};
 use crate::failing::Failing;
 use crate::pattern::Words;
 use crate::points::Touch;
@@ -29,6 +30,7 @@ pub fn describe(
     failing: &Failing,
     relevance: &Relevance,
     passing: &[&Trace],
+    run: &Extended,
 ) -> Option<(Words, Evidence)> {
     let trace = &failing.observed.trace;
     let matters = |update: &Update| {
@@ -66,6 +68,16 @@ pub fn describe(
     }
     let shields: Vec<Shield> = kept.iter().map(|kept| kept.shield).collect();
     let tried = trials.always(&shields)?;
+    // Who goes by what it read, sleeps and then updates does so with all others in every schedule; that all of it is one step
+    // may still be what helps.
+    let longer = stretches::candidates(run, relevance, &failing.calls, trials.extents());
+    let helps = longer.iter().take(MOST_TRIED).any(|stretch| {
+        let all = [shields.as_slice(), &[stretch.shield]].concat();
+        !shields.contains(&stretch.shield) && trials.passing_trace(&all).is_some()
+    });
+    if helps {
+        return None;
+    }
     let words = told(failing, example, &lost.0, lost.1)?;
     Some((words, Evidence::Unavoidable { kept, tried }))
 }

@@ -1,0 +1,42 @@
+/* Written for this corpus, after programs that sleep where they stand for work: every run shows the bug, and still it is one of order.
+ *
+ * Five windows of a theatre sell a seat each: they look how many are sold, print the ticket, which takes its time, and note
+ * one more.
+ *
+ * Bug: looking and noting are two steps, and while one window prints the others look. Passes only if no two print at a time.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <time.h>
+
+enum { WINDOWS = 5 };
+
+static int sold;
+
+static void print_ticket(int seat)
+{
+    struct timespec time = {0, 200000 + seat};
+
+    nanosleep(&time, NULL);
+}
+
+static void *window(void *arg)
+{
+    int seat = sold;
+
+    print_ticket(seat);
+    sold = seat + 1;
+    return arg;
+}
+
+int main(void)
+{
+    pthread_t windows[WINDOWS];
+
+    for (int i = 0; i < WINDOWS; i++)
+        pthread_create(&windows[i], NULL, window, NULL);
+    for (int i = 0; i < WINDOWS; i++)
+        pthread_join(windows[i], NULL);
+    assert(sold == WINDOWS);
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* Written for this corpus, after accounts that are overdrawn because the machine takes its time between looking and paying.
+ *
+ * Three cards of one account draw money at three machines. Each machine looks whether there is enough, counts the notes, which
+ * takes its time, and takes the sum off the account.
+ *
+ * Fixed: a machine has the account to itself until it has taken the sum off.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <time.h>
+
+enum { MACHINES = 3, EACH = 80 };
+
+static int balance = 100;
+static pthread_mutex_t account = PTHREAD_MUTEX_INITIALIZER;
+static int notes[MACHINES];
+
+static void count_notes(int machine)
+{
+    struct timespec time = {0, 1000000};
+
+    notes[machine] = EACH / 20;
+    nanosleep(&time, NULL);
+}
+
+static void *draw(void *arg)
+{
+    int machine = *(int *)arg;
+
+    pthread_mutex_lock(&account);
+    if (balance >= EACH) {
+        count_notes(machine);
+        balance -= EACH;
+    }
+    pthread_mutex_unlock(&account);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t machines[MACHINES];
+    int numbers[MACHINES];
+
+    for (int i = 0; i < MACHINES; i++) {
+        numbers[i] = i;
+        pthread_create(&machines[i], NULL, draw, &numbers[i]);
+    }
+    for (int i = 0; i < MACHINES; i++)
+        pthread_join(machines[i], NULL);
+    assert(balance >= 0);
+    return 0;
+}
