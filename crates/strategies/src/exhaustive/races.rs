@@ -240,6 +240,9 @@ impl Races {
         entry: Option<(&Entry, u64)>,
     ) -> Possible {
         let step = order.step(last);
+        if wake_together(order, nodes, at, last) {
+            return Possible::No;
+        }
         if step.op == Op::Join {
             // Nobody is joined before its end, nor, by one who waits without a timeout, before what that needs.
             let is_patient = || order.accesses(last).iter().any(|a| a.role == LockRole::Joins);
@@ -395,6 +398,18 @@ fn explore(order: &Order, node: &mut Node, span: (u32, u32), thread: u32, initia
         }
         None => node.backtrack = node.backtrack.with(node.enabled),
     }
+}
+
+/// Whether a thread that did nothing but sleep woke in step `at`, at the moment for which the thread of step `last` waits too. They wake in
+/// either order: time has passed for both, and what they do then is not part of it.
+fn wake_together(order: &Order, nodes: &[Node], at: u32, last: u32) -> bool {
+    let (node, step) = (&nodes[at as usize], order.step(last));
+    let is_their_time = |thread| node.by_time.contains(thread) && !node.early.contains(thread);
+    step.since <= at
+        && order.step(at).op == Op::Yield
+        && order.accesses(at).is_empty()
+        && is_their_time(order.step(at).thread)
+        && is_their_time(step.thread)
 }
 
 /// The end of the thread that is joined in a step, unless time was up.
