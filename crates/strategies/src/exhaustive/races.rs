@@ -155,7 +155,12 @@ impl Races {
     /// Remembers a lock that has room for one, if a thread waited for it.
     fn note_exclusive(&mut self, order: &Order, nodes: &[Node], last: u32) {
         let step = order.step(last);
-        if step.op != Op::Acquire || step.since == 0 || !nodes[step.since as usize].blocked {
+        if step.op != Op::Acquire || step.since == 0 {
+            return;
+        }
+        // Who waits for some time only may also give up while somebody has it.
+        let node = &nodes[step.since as usize];
+        if !node.blocked || node.timed.with(node.by_time).contains(step.thread) {
             return;
         }
         for access in order.accesses(last).iter().filter(|a| a.role.acquires()) {
@@ -244,10 +249,12 @@ impl Races {
             return Possible::No;
         }
         if step.op == Op::Join {
-            // Nobody is joined before its end, nor, by one who waits without a timeout, before what that needs.
+            // Nobody is joined before its end, nor, by one who waits without a timeout, before what that needs. Whose time is up gives up
+            // before the end.
+            let is_over = waiting.since <= at && nodes[at as usize].enabled.contains(step.thread);
             let is_patient = || order.accesses(last).iter().any(|a| a.role == LockRole::Joins);
             let needs = || joined(order, last).is_some_and(|end| order.before(at, end));
-            if order.step(at).op == Op::Exit || is_patient() && needs() {
+            if order.step(at).op == Op::Exit && !is_over || is_patient() && needs() {
                 return Possible::No;
             }
         }
