@@ -189,9 +189,11 @@ impl Races {
         };
         let is_other =
             |at: u32| order.step(at).thread != step.thread && !order.known_at(at, step.since);
+        // Time has passed for it too, though another went first.
+        let woke = order.direct().iter().any(|at| wake_together(order, nodes, *at, last));
         if order.direct().iter().all(|at| status(*at, None) == Possible::Yes) {
             order.direct().iter().for_each(|at| note(*at, Possible::Yes));
-        } else if step.everything {
+        } else if step.everything || woke {
             (0..last).rev().filter(|at| is_other(*at)).for_each(|at| note(at, status(at, None)));
         } else {
             for access in order.accesses(last) {
@@ -408,7 +410,8 @@ fn explore(order: &Order, node: &mut Node, span: (u32, u32), thread: u32, initia
 }
 
 /// Whether a thread that did nothing but sleep woke in step `at`, at the moment for which the thread of step `last` waits too. They wake in
-/// either order: time has passed for both, and what they do then is not part of it.
+/// either order: time has passed for both, and what they do then is not part of it. Whether the latter could have gone on before that
+/// moment, as a deviation, is asked of it as of the former.
 fn wake_together(order: &Order, nodes: &[Node], at: u32, last: u32) -> bool {
     let (node, step) = (&nodes[at as usize], order.step(last));
     let is_their_time = |thread| node.by_time.contains(thread) && !node.early.contains(thread);
