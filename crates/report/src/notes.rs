@@ -32,7 +32,7 @@ pub fn note(note: &Note) -> String {
         },
         Note::StepBound => "a run was given up at its bound of steps (--max-steps)",
         Note::ClockOrder => {
-            "what threads see of the clock depends on how long others work, which was not varied"
+            "who is first depends on how long others work or when exactly a loop that reads the clock is over, which was not varied"
         }
         Note::GaveUp => {
             "in some schedules a thread ends the process with a code other than 0 while others still run: such a run counts neither as \

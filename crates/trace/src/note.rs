@@ -18,7 +18,8 @@ pub enum Note {
     HeldBack,
     /// What an importer says of its files, and what an older trace file says that nobody knows any more.
     Other(String),
-    /// What threads saw of the clock depends on the order in which they looked, or on how long others worked.
+    /// What threads saw of the clock, or who of them was first, depends on the order in which they looked, on how long others worked, or on
+    /// when exactly a loop that reads it was over.
     ClockOrder,
     /// The run was cut short at its bound of steps.
     StepBound,

@@ -69,6 +69,9 @@ unravel_trace::budgets! {
     /// Events without a pause after which time passes although somebody could go on: more than most programs do while
     /// another thread sleeps, and far less than a loop does that works until it is told to stop.
     OVERDUE: u64 = 10_000;
+    /// How often a thread may come back to states it was in while time passes, having changed nothing, before it is held back: so
+    /// often it looks at the clock while it waits for some seconds.
+    ROUNDS_BY_TIME: u32 = 512;
     /// Looks of a thread at the clock after which it is taken to wait for it.
     CLOCK_LOOKS: u32 = 32;
     /// Backward jumps without an event after which a loop is taken for a busy wait on something not

@@ -10,9 +10,15 @@
 //! than its events.
 //!
 //! Who looks at the clock again and again and changes nothing waits for it: each look is a sleep, ever longer, in proportion
-//! to what it has waited; if one is over early, the others are late until the waiting ends. Who changes something works until
-//! the clock says so: after many looks, each takes time. What the looks of several threads tell them about their order is no event; a run
-//! in which it may matter has a note ([`Note::ClockOrder`]).
+//! to what it has waited; if one is over early, the others are late until the waiting ends. All who wait so look together, just before
+//! each deadline of somebody else and at it, so that whose waiting ends first is known: whether a loop ends before a sleep, after it, or at
+//! the same moment, and then in any order. When exactly it ended is not known otherwise, only between which looks: the clock may be
+//! fast by that from then on (its *slack*). A loop that sleeps of its own looks when it does, at first.
+//!
+//! Who changes something works until
+//! the clock says so: after many looks, each takes time. What the looks of several threads tell them about their order is no event, nor
+//! when that time passed; a run in which it may matter, or in which deadlines are closer to each other than the clock is exact, has a
+//! note ([`Note::ClockOrder`]).
 //!
 //! All clocks are one, and deadlines in the past are over at once.
 
@@ -21,14 +27,14 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::FxHasher;
 use unravel_trace::{Deviated, Deviation, Note, Op, Ready, SiteId};
 
-use crate::budgets::{CLOCK_LOOKS, OVERDUE, YIELD_WEIGHT};
+use crate::budgets::{CLOCK_LOOKS, OVERDUE, ROUNDS_BY_TIME, YIELD_WEIGHT};
 use crate::machine::{Machine, State};
-use crate::thread::Need;
+use crate::thread::{Need, Thread};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 /// The virtual clock starts here: 2020-01-01.
 pub(crate) const EPOCH: u64 = 1_577_836_800 * SECOND;
-/// What a second look at the clock takes.
+/// What a second look at the clock takes for who is alone: with others it would be an order of what is no event.
 const LOOK: u64 = 1000;
 /// What a look takes at least for who waits by looking, and which part of its waiting so far.
 const LONG_LOOK: u64 = 1_000_000;
@@ -44,11 +50,22 @@ pub(crate) struct Clock {
     looked: Option<usize>,
     several: bool,
     ticked: bool,
+    /// By how much it may be fast, or when somebody began to sleep depends on what is no event; and how much of this is the latter.
+    slack: u64,
+    worked: u64,
 }
 
 impl Default for Clock {
     fn default() -> Clock {
-        Clock { now: EPOCH, passed_at: 0, looked: None, several: false, ticked: false }
+        Clock {
+            now: EPOCH,
+            passed_at: 0,
+            looked: None,
+            several: false,
+            ticked: false,
+            slack: 0,
+            worked: 0,
+        }
     }
 }
 
@@ -64,12 +81,18 @@ pub(crate) struct Looks {
     first: u64,
     /// The others are late, for as long as it waits.
     stalled: bool,
+    /// It sleeps until its next look, at this moment at the latest.
+    until: Option<u64>,
+    /// How long before its last look, at the end of a sleep, it knew that it had to wait on: what it waited for was
+    /// somewhere in between, unless it comes back to look again.
+    gap: u64,
 }
 
 impl Clock {
     pub fn pass(&mut self, to: u64, events: u64) {
         if to > self.now {
-            *self = Clock { now: to, passed_at: events, ..Clock::default() };
+            let Clock { slack, worked, .. } = *self;
+            *self = Clock { now: to, passed_at: events, slack, worked, ..Clock::default() };
         }
     }
 }
@@ -105,6 +128,61 @@ impl State {
         Ready { thread: thread.id, pending: thread.pending, by_time: true, is_over: false }
     }
 
+    /// Sets when those look next who wait by looking: together, and just before somebody's deadline comes and then at it. Of those who
+    /// sleep again and again, when the sleep is over that is not over before anything else happens.
+    pub fn align_looks(&mut self) {
+        let now = self.clock.now;
+        let (mut look, mut deadline) = (u64::MAX, u64::MAX);
+        for (index, time) in self.deadlines(&[]).filter(|(_, time)| *time > now) {
+            let Thread { looks, period, .. } = &self.threads[index];
+            match (looks.until, period) {
+                (Some(until), _) => look = look.min(until),
+                (None, Some(_)) => {}
+                (None, None) => deadline = deadline.min(time),
+            }
+        }
+        let next = match deadline <= look {
+            true if deadline - 1 > now => deadline - 1,
+            true => deadline,
+            false => look,
+        };
+        for index in 0..self.thread_count {
+            let thread = &mut self.threads[index];
+            if !thread.timed || thread.deadline <= now {
+                continue;
+            }
+            if thread.looks.until.is_some() {
+                thread.deadline = next;
+            } else if let Some((first, period)) = thread.period {
+                let other = deadline.min(look);
+                let from = if other == u64::MAX { now + 1 } else { other };
+                thread.deadline = first + from.saturating_sub(first).div_ceil(period) * period;
+            }
+        }
+    }
+
+    /// Time is about to pass to the deadline of a thread: whether it would be another's turn if the clock were exact.
+    fn doubt_order(&mut self, index: usize) {
+        for other in 0..self.thread_count {
+            let thread = &mut self.threads[other];
+            // Whoever still looks has not come to an end.
+            if thread.looks.until.is_none() {
+                self.clock.slack += std::mem::take(&mut thread.looks.gap);
+            }
+        }
+        let Clock { now, slack, worked, .. } = self.clock;
+        if slack == 0 {
+            return;
+        }
+        let first = self.threads[index].deadline;
+        let is_close = |(other, time): (usize, u64)| {
+            other != index && time != first && time.abs_diff(first) < slack
+        };
+        if first - now < worked || self.deadlines(&[]).any(is_close) {
+            self.clock_decides = true;
+        }
+    }
+
     /// The earliest deadline of a thread.
     pub fn earliest_deadline(&self) -> Option<u64> {
         self.deadlines(&[]).map(|(_, deadline)| deadline).min()
@@ -138,7 +216,7 @@ impl State {
         self.add_earliest(|state, index| !state.is_watchdog(index));
         if self.ready.len() > able {
             self.ready.drain(..able);
-            self.work_took_time = true;
+            self.clock_decides = true;
         }
     }
 
@@ -156,6 +234,9 @@ impl State {
     pub fn pass_time_for(&mut self, index: usize) {
         if !self.threads[index].timed || !self.has_deadline(index) {
             return;
+        }
+        if self.threads[index].deadline > self.clock.now {
+            self.doubt_order(index);
         }
         let thread = &mut self.threads[index];
         thread.timed_out = thread.need != Need::Time;
@@ -193,13 +274,19 @@ impl Machine {
             return self.yield_point(site);
         }
         if !self.prune_spins {
-            self.current_thread().idle += YIELD_WEIGHT;
+            let thread = self.current_thread();
+            // Who looks at the clock goes on once that says so, and it will.
+            match thread.looks.until.is_some() && thread.looks.count <= ROUNDS_BY_TIME {
+                true => thread.idle = 0,
+                false => thread.idle += YIELD_WEIGHT,
+            }
         }
         let thread = self.current_thread();
         thread.timed = true;
         thread.deadline = until;
         self.budget = 0;
         self.point(Op::Yield, 0, 0, site, Need::Time);
+        self.current_thread().period = None;
         self.record(site, unravel_trace::EventKind::Yield);
     }
 
@@ -210,22 +297,28 @@ impl Machine {
         let thread = self.current_thread();
         let (changes, looks) = (thread.changes, &mut thread.looks);
         let waits = looks.place == place && looks.changes == changes;
-        if !waits {
-            *looks = Looks { last: looks.last, count: looks.count, first: now, ..Looks::default() };
+        match waits {
+            true => looks.gap = 0,
+            false => {
+                let Looks { last, count, gap, .. } = *looks;
+                *looks = Looks { last, count, gap, first: now, ..Looks::default() };
+            }
         }
         looks.count += 1;
         let often = looks.count > CLOCK_LOOKS;
         let takes = (now.saturating_sub(looks.first) / PART).max(LONG_LOOK);
+        // What sleeps of its own need not wait for its look, unless it takes very many.
+        let passed = if looks.last < now && often { takes.min(now - looks.last) } else { 0 };
+        let has_slept = looks.last < now && (!often || passed == takes);
         if waits && !looks.stalled && !alone {
-            self.current_thread().came_early = false;
-            self.sleep(takes, site);
-            // Looking is no sleep that a signal would end.
-            self.was_interrupted();
-            let thread = self.current_thread();
-            thread.looks.stalled = thread.came_early;
-        } else if waits || often {
+            if !has_slept {
+                // What it would have slept of its own is not what it sleeps now.
+                self.clock.slack += passed;
+                self.sleep_until_look(takes - passed, site);
+            }
+        } else if waits || often && looks.last == now {
             self.tick(takes);
-        } else if looks.last == now {
+        } else if alone && looks.last == now {
             self.tick(LOOK);
         }
         let now = self.clock.now;
@@ -234,6 +327,24 @@ impl Machine {
         thread.looks = Looks { last: now, place, changes, ..thread.looks };
         self.compare_looks();
         now
+    }
+
+    /// Who waits by looking at the clock sleeps until its next look, at most this long.
+    fn sleep_until_look(&mut self, takes: u64, site: SiteId) {
+        let until = self.clock.now.saturating_add(takes);
+        let thread = self.current_thread();
+        let before = thread.looks.last;
+        thread.came_early = false;
+        thread.looks.until = Some(until);
+        self.sleep(takes, site);
+        // Looking is no sleep that a signal would end.
+        self.was_interrupted();
+        let now = self.clock.now;
+        let thread = self.current_thread();
+        thread.looks.until = None;
+        thread.looks.stalled = thread.came_early;
+        // One that comes right after the one before has told the moment.
+        thread.looks.gap = if now - before > 1 { now - before } else { 0 };
     }
 
     /// Where a thread looks, its callers included.
@@ -248,7 +359,11 @@ impl Machine {
 
     fn tick(&mut self, takes: u64) {
         self.clock.now += takes;
-        self.clock.ticked |= self.alive > 1;
+        if self.alive > 1 {
+            self.clock.ticked = true;
+            self.clock.slack += takes + 1;
+            self.clock.worked += takes + 1;
+        }
         // Somebody wakes by what is no event.
         if self.alive > 1 && self.earliest_deadline().is_some_and(|first| first <= self.clock.now) {
             self.note(Note::ClockOrder);

@@ -108,7 +108,7 @@ pub(crate) struct State {
     /// Some thread may go on by running out of time, as of the last decision.
     pub anyone_timed: bool,
     /// Time passed although somebody could go on.
-    pub work_took_time: bool,
+    pub clock_decides: bool,
     /// Counts changes that other threads can see.
     pub progress: u64,
     /// The same without stores that nobody else can see, which count while busy waits are looked for.
@@ -245,7 +245,7 @@ impl OwnedMachine {
             deviated: Vec::new(),
             could_deviate: false,
             anyone_timed: false,
-            work_took_time: false,
+            clock_decides: false,
             progress: 0,
             shared_progress: 0,
             stagnation: Default::default(),
@@ -401,7 +401,7 @@ impl Machine {
 
     fn result(&mut self, outcome: Outcome, want: Want) -> Run {
         self.close_segment();
-        if self.work_took_time {
+        if self.clock_decides {
             self.note(Note::ClockOrder);
         }
         let failed_or_kept = want.detail >= Detail::Events;
@@ -514,7 +514,7 @@ impl Machine {
         self.forced.clone_from(&input.forced);
         self.deviated.clear();
         self.could_deviate = false;
-        self.work_took_time = false;
+        self.clock_decides = false;
         self.outcome = None;
         self.at_exit.clear();
         self.signals = Default::default();

@@ -308,17 +308,10 @@ impl Machine {
             return;
         }
         if self.threads[index].idle == 0 {
-            self.threads[index].idle_states.clear();
             self.threads[index].arrivals.clear();
+            self.threads[index].rounds_by_time = 0;
         }
-        let is_old = match self.awaits {
-            true => self.arrives_again(index),
-            false => {
-                let state = self.state_hash(index);
-                !self.threads[index].idle_states.insert(state)
-            }
-        };
-        if is_old {
+        if self.arrives_again(index) {
             self.threads[index].idle = LONG_SPIN + 1;
         }
     }
@@ -410,14 +403,16 @@ impl Machine {
     }
 
     fn decide(&mut self, me: usize, enabled: bool) {
-        if !enabled {
-            self.why = Why::Blocked;
-        } else if self.threads[me].idle >= self.patience() {
+        // Whose time is up goes on as well, and may go round so.
+        let is_over = self.threads[me].timed && self.is_due(me);
+        if (enabled || is_over) && self.threads[me].idle >= self.patience() {
             self.why = match std::mem::take(&mut self.threads[me].came_round) {
                 0 => Why::Yielded,
                 steps => Why::Waits { steps },
             };
             self.threads[me].spin_mark = self.progress;
+        } else if !enabled {
+            self.why = Why::Blocked;
         } else if self.turn_is_long() || self.threads[me].round.waits(self.progress) {
             self.why = Why::Yielded;
         }
@@ -507,6 +502,7 @@ impl Machine {
     fn collect_ready(&mut self) {
         self.collect_enabled();
         if self.anyone_timed {
+            self.align_looks();
             if self.ready.is_empty() {
                 self.add_earliest(|_, _| true);
             } else {
@@ -549,6 +545,9 @@ impl Machine {
             self.add_earliest(|_, _| true);
         }
         if spinning < self.ready.len() {
+            // They would have gone round again and again meanwhile.
+            let by_time = self.ready[..spinning].iter().any(|ready| ready.by_time);
+            self.clock_decides |= by_time && self.prune_spins;
             self.ready.drain(..spinning);
             return true;
         }

@@ -117,6 +117,10 @@ pub(crate) struct Thread {
     /// has taken.
     pub arrivals: FxHashMap<u64, crate::awaits::Arrival>,
     pub came_round: u32,
+    /// How often it came back to one while time passed, since it last changed something.
+    pub rounds_by_time: u32,
+    /// It sleeps again and again and nothing happens in between: when this sleep is over, and how long each takes.
+    pub period: Option<(u64, u64)>,
     pub steps: u32,
     /// How many it had taken when it last only let others go first.
     pub paused_at: Option<u32>,
@@ -264,6 +268,8 @@ impl Thread {
             idle_states: FxHashSet::default(),
             arrivals: FxHashMap::default(),
             came_round: 0,
+            rounds_by_time: 0,
+            period: None,
             steps: 0,
             paused_at: None,
             round: crate::spin_rounds::Round::default(),

@@ -5,10 +5,17 @@
 //! it left something out; then it is not called complete, and that must be rare. The programs are C (`programs.rs`), the
 //! reference knows the joint alone (`every.rs`).
 //!
+//! Loops that come round again and again have no end of schedules, and that reference leaves out what comes to nothing as the search
+//! does. So programs are also compared with all that they may do in so many steps, nothing left out (`prefixes.rs`): those from above, and
+//! others made of such loops (`rounds.rs`).
+//!
 //! A process has one virtual machine, so the test starts itself anew for each program.
 
 mod every;
+mod prefixes;
 mod programs;
+mod rounds;
+mod ties;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,11 +29,18 @@ use unravel_trace::*;
 use unravel_vm::{Options, Vm};
 
 use every::Every;
+use prefixes::Prefixes;
 
 /// The process that a program is explored in finds its source here.
 const SOURCE: &str = "UNRAVEL_BRUTE_FORCE_SOURCE";
 /// How many runs brute force may take for one program; another is drawn if it needs more.
 const MOST: &str = "UNRAVEL_BRUTE_FORCE_MOST";
+/// What is done with it: one of [`How`].
+const HOW: &str = "UNRAVEL_BRUTE_FORCE_HOW";
+/// Runs of a search after which it has not ended: what is compared with brute force ends long before.
+const MOST_SEARCHED: u64 = 100_000;
+/// How many steps a run may have then: a loop comes round several times.
+const LONGEST: usize = 36;
 /// What the process prints before each of its lines: how a comparison came out.
 const SAID: &str = "said:";
 /// The bounds on deviations that are compared.
@@ -34,6 +48,17 @@ const BOUNDS: [u32; 3] = [0, 1, 2];
 /// How many programs there are to be compared, and from which seed, if not the usual number from the usual one.
 const PROGRAMS: &str = "UNRAVEL_BRUTE_FORCE_PROGRAMS";
 const SEED: &str = "UNRAVEL_BRUTE_FORCE_SEED";
+
+/// What is done with a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum How {
+    /// It is compared with all its schedules.
+    Schedules,
+    /// It is compared with all its beginnings.
+    Beginnings,
+    /// It is explored without deviations.
+    Search,
+}
 
 /// How much is compared.
 struct Extent {
@@ -69,36 +94,78 @@ struct Tally {
 #[test]
 fn exhaustive_search_sees_what_brute_force_sees() {
     let Extent { programs, most } = extent();
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("brute-force");
-    std::fs::create_dir_all(&directory).expect("a directory for the test");
-    let tally = Mutex::new(Tally::default());
-    let next = AtomicU64::new(0);
-    let seed = number(SEED).unwrap_or(1);
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    std::thread::scope(|scope| {
-        for _ in 0..cores {
-            scope.spawn(|| {
-                while tally.lock().expect("no comparison panics").compared < programs {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let path = directory.join(format!("program-{number}.c"));
-                    let source = programs::program(&mut Rng::new(Rng::derive(seed, number)));
-                    std::fs::write(&path, source).expect("the program is written");
-                    let said = explore(&path, most);
-                    tally.lock().expect("no comparison panics").add(&path, &said);
-                }
-            });
-        }
-    });
-    let tally = tally.into_inner().expect("no comparison panics");
-    println!("{tally:?}");
-    assert!(tally.differences.is_empty(), "{}", tally.differences.join("\n"));
-    assert!(tally.compared >= programs);
+    let tally = compare(programs, most, How::Schedules);
     // To admit it is honest, but a search that often has to is none.
     let admitted = tally.admitted.len() as u64;
     assert!(admitted * 50 <= programs, "{}", tally.admitted.join("\n"));
     // Otherwise the programs, not the search, are to blame for its being right.
     let (fail, least) = (tally.fail, programs / 4);
     assert!(fail >= least && fail <= programs - least, "{fail} of {programs} programs can fail");
+}
+
+#[test]
+fn exhaustive_search_sees_all_that_loops_may_do() {
+    let Extent { programs, most } = extent();
+    let tally = compare(programs, most, How::Beginnings);
+    // Otherwise nothing would be said of most.
+    assert!(tally.complete * 2 > programs, "{} of {programs} are complete", tally.complete);
+}
+
+#[test]
+fn of_a_tie_both_orders_are_explored() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("brute-force-ties");
+    std::fs::create_dir_all(&directory).expect("a directory for the test");
+    let all = ties::all();
+    let (wrong, next) = (Mutex::new(Vec::new()), AtomicU64::new(0));
+    on_all_cores(|| {
+        while let Some(tie) = all.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
+            let path = directory.join(format!("{}.c", tie.what.replace(' ', "-").replace(',', "")));
+            std::fs::write(&path, &tie.source).expect("the program is written");
+            wrong.lock().expect("no comparison panics").extend(tie.wrong_in(&explore(
+                &path,
+                0,
+                How::Search,
+            )));
+        }
+    });
+    let wrong = wrong.into_inner().expect("no comparison panics");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Compares so many random programs; fails if they differ.
+fn compare(programs: u64, most: u64, how: How) -> Tally {
+    let rounds = how == How::Beginnings;
+    let name = if rounds { "brute-force-rounds" } else { "brute-force" };
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&directory).expect("a directory for the test");
+    let tally = Mutex::new(Tally::default());
+    let next = AtomicU64::new(0);
+    let seed = number(SEED).unwrap_or(1);
+    on_all_cores(|| {
+        while tally.lock().expect("no comparison panics").compared < programs {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let path = directory.join(format!("program-{number}.c"));
+            let rng = &mut Rng::new(Rng::derive(seed, number));
+            let source = if rounds { rounds::program(rng) } else { programs::program(rng) };
+            std::fs::write(&path, source).expect("the program is written");
+            let said = explore(&path, most, how);
+            tally.lock().expect("no comparison panics").add(&path, &said);
+        }
+    });
+    let tally = tally.into_inner().expect("no comparison panics");
+    println!("{tally:?}");
+    assert!(tally.differences.is_empty(), "{}", tally.differences.join("\n"));
+    assert!(tally.compared >= programs);
+    tally
+}
+
+fn on_all_cores(work: impl Fn() + Sync) {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(&work);
+        }
+    });
 }
 
 impl Tally {
@@ -125,11 +192,12 @@ impl Tally {
 }
 
 /// Explores a program in a process of its own.
-fn explore(source: &Path, most: u64) -> Vec<String> {
+fn explore(source: &Path, most: u64, how: How) -> Vec<String> {
     let output = Command::new(std::env::current_exe().expect("this test"))
         .args(["--exact", "one_program", "--ignored", "--nocapture"])
         .env(SOURCE, source)
         .env(MOST, most.to_string())
+        .env(HOW, format!("{how:?}"))
         .output()
         .expect("the test starts itself");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -147,6 +215,18 @@ fn one_program() {
     let most = number(MOST).unwrap_or(200_000);
     let mut lab = Lab::new(&source);
     println!();
+    match std::env::var(HOW).as_deref() {
+        Ok("Beginnings") => return lab.compare_rounds(most),
+        Ok("Search") => {
+            let Found { ends, reached } = lab.search(0);
+            ends.iter().for_each(|end| println!("{SAID} {end}"));
+            if reached.is_complete() {
+                println!("{SAID} complete");
+            }
+            return;
+        }
+        _ => {}
+    }
     // What there is if a search said that further deviations change nothing.
     let mut settled: Option<BTreeSet<String>> = None;
     for bound in BOUNDS {
@@ -177,9 +257,24 @@ fn one_program() {
                 found.reached
             );
         }
+        if let Some(all) = lab.prefixes(bound, most / 4) {
+            let found_ends = &found.ends;
+            report_missed(bound, &all, found_ends, &found.reached);
+        }
         if found.reached.is_complete() && found.reached.is_for_all_deviations() {
             settled.get_or_insert(found.ends);
         }
+    }
+}
+
+/// Says what a search has missed of what there is at least.
+fn report_missed(bound: u32, all: &All, found: &BTreeSet<String>, reached: &Reached) {
+    let missed: Vec<&String> = all.ends.difference(found).collect();
+    if !missed.is_empty() {
+        let told = if reached.is_complete() { "differs" } else { "admits" };
+        println!(
+            "{SAID} {told} with {bound} deviations: missed {missed:?} of its beginnings, {reached:?}"
+        );
     }
 }
 
@@ -213,7 +308,11 @@ impl Lab {
 
     /// One run; only a search knows what to make of busy waits.
     fn run(&mut self, scheduler: &mut dyn Scheduler, awaits: bool) -> Run {
-        let want = Want { learn: true, prune_spins: true, awaits, ..Want::only(Detail::Outcome) };
+        self.execute(scheduler, Want { prune_spins: true, awaits, ..Want::only(Detail::Outcome) })
+    }
+
+    fn execute(&mut self, scheduler: &mut dyn Scheduler, want: Want) -> Run {
+        let want = Want { learn: true, ..want };
         let job = Job { input: &Input::default(), visible: &self.visible, want };
         self.vm.run(&job, scheduler, &mut ()).expect("the machine is well")
     }
@@ -237,11 +336,49 @@ impl Lab {
         None
     }
 
+    /// All that a loop may do in so many steps, against what the search makes of it.
+    fn compare_rounds(&mut self, most: u64) {
+        for bound in BOUNDS {
+            let found = self.search(bound);
+            let Some(all) = self.prefixes(bound, most) else { return };
+            println!(
+                "{SAID} compared {bound}: {} beginnings, {} classes in {} schedules, {:?} of {:?}",
+                all.runs, found.reached.classes, found.reached.schedules, all.ends, found.ends
+            );
+            if all.ends.iter().any(|end| !end.starts_with("exited")) {
+                println!("{SAID} fails");
+            }
+            if found.reached.is_complete() {
+                println!("{SAID} complete {bound}");
+            }
+            report_missed(bound, &all, &found.ends, &found.reached);
+        }
+    }
+
+    /// Goes on once from every beginning of a class; `None` if there are more than this.
+    fn prefixes(&mut self, bound: u32, most: u64) -> Option<All> {
+        let new = || Prefixes::new(bound, LONGEST);
+        let (mut prefixes, mut ends, mut runs) = (new(), BTreeSet::new(), 0);
+        while runs < most {
+            let run = self.execute(&mut prefixes, Want::only(Detail::Outcome));
+            runs += 1;
+            if self.visible.merge(&run.learned) {
+                (prefixes, ends, runs) = (new(), BTreeSet::new(), 0);
+                continue;
+            }
+            ends.extend(end(&run.outcome));
+            if !prefixes.turn() {
+                return Some(All { ends, runs });
+            }
+        }
+        None
+    }
+
     /// The same by exhaustive search.
     fn search(&mut self, bound: u32) -> Found {
         'again: loop {
             let (mut search, mut ends) = (Exhaustive::within(bound, 0, 1), BTreeSet::new());
-            loop {
+            for _ in 0..MOST_SEARCHED {
                 let Some(mut scheduler) = search.scheduler() else { break };
                 let run = self.run(&mut *scheduler, true);
                 drop(scheduler);

@@ -9,7 +9,7 @@
 
 use unravel_trace::Rng;
 
-const HEAD: &str = "\
+pub const HEAD: &str = "\
 #define _GNU_SOURCE
 #include <assert.h>
 #include <pthread.h>

@@ -155,7 +155,12 @@ impl Races {
     /// Remembers a lock that has room for one, if a thread waited for it.
     fn note_exclusive(&mut self, order: &Order, nodes: &[Node], last: u32) {
         let step = order.step(last);
-        if step.op != Op::Acquire || step.since == 0 || !nodes[step.since as usize].blocked {
+        if step.op != Op::Acquire || step.since == 0 {
+            return;
+        }
+        // Who waits for some time only may also give up while somebody has it.
+        let node = &nodes[step.since as usize];
+        if !node.blocked || node.timed.with(node.by_time).contains(step.thread) {
             return;
         }
         for access in order.accesses(last).iter().filter(|a| a.role.acquires()) {
@@ -184,9 +189,11 @@ impl Races {
         };
         let is_other =
             |at: u32| order.step(at).thread != step.thread && !order.known_at(at, step.since);
+        // Time has passed for it too, though another went first.
+        let woke = order.direct().iter().any(|at| wake_together(order, nodes, *at, last));
         if order.direct().iter().all(|at| status(*at, None) == Possible::Yes) {
             order.direct().iter().for_each(|at| note(*at, Possible::Yes));
-        } else if step.everything {
+        } else if step.everything || woke {
             (0..last).rev().filter(|at| is_other(*at)).for_each(|at| note(at, status(at, None)));
         } else {
             for access in order.accesses(last) {
@@ -240,11 +247,16 @@ impl Races {
         entry: Option<(&Entry, u64)>,
     ) -> Possible {
         let step = order.step(last);
+        if wake_together(order, nodes, at, last) {
+            return Possible::No;
+        }
         if step.op == Op::Join {
-            // Nobody is joined before its end, nor, by one who waits without a timeout, before what that needs.
+            // Nobody is joined before its end, nor, by one who waits without a timeout, before what that needs. Whose time is up gives up
+            // before the end.
+            let is_over = waiting.since <= at && nodes[at as usize].enabled.contains(step.thread);
             let is_patient = || order.accesses(last).iter().any(|a| a.role == LockRole::Joins);
             let needs = || joined(order, last).is_some_and(|end| order.before(at, end));
-            if order.step(at).op == Op::Exit || is_patient() && needs() {
+            if order.step(at).op == Op::Exit && !is_over || is_patient() && needs() {
                 return Possible::No;
             }
         }
@@ -395,6 +407,19 @@ fn explore(order: &Order, node: &mut Node, span: (u32, u32), thread: u32, initia
         }
         None => node.backtrack = node.backtrack.with(node.enabled),
     }
+}
+
+/// Whether a thread that did nothing but sleep woke in step `at`, at the moment for which the thread of step `last` waits too. They wake in
+/// either order: time has passed for both, and what they do then is not part of it. Whether the latter could have gone on before that
+/// moment, as a deviation, is asked of it as of the former.
+fn wake_together(order: &Order, nodes: &[Node], at: u32, last: u32) -> bool {
+    let (node, step) = (&nodes[at as usize], order.step(last));
+    let is_their_time = |thread| node.by_time.contains(thread) && !node.early.contains(thread);
+    step.since <= at
+        && order.step(at).op == Op::Yield
+        && order.accesses(at).is_empty()
+        && is_their_time(order.step(at).thread)
+        && is_their_time(step.thread)
 }
 
 /// The end of the thread that is joined in a step, unless time was up.
