@@ -28,7 +28,7 @@ const KINDS: [&str; 13] = [
 ];
 
 /// The names of what can be wrong, as the answers of the tool have them.
-const PATTERNS: [&str; 23] = [
+const PATTERNS: [&str; 24] = [
     "lost-update",
     "check-then-act",
     "torn-read",
