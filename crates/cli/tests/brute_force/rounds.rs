@@ -137,5 +137,6 @@ fn plain(rng: &mut Rng) -> String {
 }
 
 fn inside(rng: &mut Rng) -> &'static str {
-    rng.pick(&["g = 1;", "r = r * 3 + x;", "x++;", "y = 2;", "r = r * 3 + g;", "x = 1; y++;"])
+    let done = ["g = 1;", "r = r * 3 + x;", "x++;", "y = 2;", "r = r * 3 + g;", "x = 1; y++;"];
+    rng.pick::<&'static str>(&done)
 }
