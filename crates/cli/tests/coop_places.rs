@@ -160,21 +160,23 @@ fn a_hang_of_cpp_is_where_the_program_locks_and_joins() {
         "guards.cpp",
         r"
 #include <atomic>
+#include <pthread.h>
 #include <mutex>
 #include <thread>
 static std::mutex one, two;
 static std::atomic<int> ready;
+static pthread_barrier_t both;
 static void cross(std::mutex &first, std::mutex &second)
 {
 	std::lock_guard<std::mutex> outer(first);
 	ready++;
-	while (ready < 2)
-		std::this_thread::yield();
+	pthread_barrier_wait(&both);
 	std::lock_guard<std::mutex> inner(second);
 	ready--;
 }
 int main()
 {
+	pthread_barrier_init(&both, nullptr, 2);
 	std::thread a(cross, std::ref(one), std::ref(two));
 	std::thread b(cross, std::ref(two), std::ref(one));
 	a.join();

@@ -25,7 +25,7 @@ use crate::segment::{self, Found, failed};
 const MAGIC: [u8; 8] = *b"\x89UTDB\r\n\n";
 
 /// The version of everything that is stored here.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 const FORMAT: &str = "format";
 

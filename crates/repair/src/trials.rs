@@ -114,11 +114,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
         match self.checked(cover, files) {
             Ok(repair) => {
                 let (repair, cover) = self.leaner(repair, cover, files);
-                if self.avoids_check(&repair, files) {
-                    let reason =
-                        "no run comes to the check that fails any more: it is avoided, not mended";
-                    self.rejected.push(Rejected { title, reason: reason.to_owned() });
-                } else if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
+                if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
                     let price = cover.iter().map(|candidate| candidate.cost).sum();
                     let (fit, is_narrow) = (self.fit(&cover), is_narrow(&cover, files));
                     let measures = cover.into_iter().cloned().collect();
@@ -144,27 +140,41 @@ impl<'b, W: Workshop> Trials<'b, W> {
         each.max().unwrap_or(Fit::Fits)
     }
 
-    /// Whether runs came to the check that failed, and come there no more.
-    fn avoids_check(&mut self, repair: &Repair, files: &Files) -> bool {
-        if self.checks.is_empty() || !self.limit.may_go_on() {
-            return false;
+    /// Whether runs of the program as it is come to the check that failed. Only while no candidate is loaded: a process has room for one
+    /// machine.
+    fn is_check_seen(&mut self, files: &Files) -> Result<bool, String> {
+        if self.checks.is_empty() {
+            return Ok(false);
         }
-        if self.is_seen.is_none() {
-            let lines = reached::lines(&self.checks, files, &[]);
-            let machine = self.workshop.weave(&[]).ok();
-            let is_seen = machine.map(|mut machine| {
-                reached::is_reached(&mut machine, self.first, &lines, self.limit)
-            });
-            self.is_seen = Some(is_seen.unwrap_or(false));
+        if let Some(is_seen) = self.is_seen {
+            return Ok(is_seen);
         }
-        if self.is_seen == Some(false) {
-            return false;
+        let lines = reached::lines(&self.checks, files, &[]);
+        let is_seen = self.workshop.weave(&[]).is_ok_and(|mut before| {
+            reached::is_reached(&mut before, self.first, &lines, self.limit)
+        });
+        if !is_seen && !self.limit.may_go_on() {
+            return Err(undecided(self.limit));
         }
+        Ok(*self.is_seen.insert(is_seen))
+    }
+
+    /// Whether no run comes any more to the check that was seen. It is asked before the schedules are explored: with the time up nobody
+    /// would know, and a repair that only keeps everybody from the check would be shown.
+    fn avoids_check(
+        &self,
+        machine: &mut W::Machine,
+        written: &Written,
+        files: &Files,
+    ) -> Result<bool, String> {
         let changed: Vec<(&str, &str)> =
-            repair.files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
+            written.files.iter().map(|file| (file.path.as_str(), file.text.as_str())).collect();
         let lines = reached::lines(&self.checks, files, &changed);
-        let Ok(mut machine) = self.workshop.compile(&repair.files) else { return false };
-        !reached::is_reached(&mut machine, self.first, &lines, self.limit) && self.limit.may_go_on()
+        match reached::is_reached(machine, self.first, &lines, self.limit) {
+            true => Ok(false),
+            false if self.limit.may_go_on() => Ok(true),
+            false => Err(undecided(self.limit)),
+        }
     }
 
     /// The same repair without measures that it does not need: a measure may do more than its cause asks for.
@@ -256,11 +266,16 @@ impl<'b, W: Workshop> Trials<'b, W> {
         files: &Files,
     ) -> Result<(Check, Option<Meaning>), String> {
         if !self.limit.may_go_on() {
-            return Err(format!("not decided: {}", check::why_over(self.limit)));
+            return Err(undecided(self.limit));
         }
+        let is_seen = self.is_check_seen(files)?;
         let machine = self.workshop.compile(&written.files);
         let mut machine =
             machine.map_err(|error| format!("does not compile: {}", complaint(&error)))?;
+        if is_seen && self.avoids_check(&mut machine, written, files)? {
+            return Err("no run comes to the check that fails any more: it is avoided, not mended"
+                .to_owned());
+        }
         match self.explore(&mut machine, CheckedAs::Patched, (files, &written.files)) {
             Explored::Passes(check) => {
                 let meaning = self.meaning(&mut machine, reshaped);
@@ -426,4 +441,9 @@ fn complaint(stderr: &str) -> &str {
     let line = stderr.lines().find(|line| line.contains("error")).or(stderr.lines().next());
     let line = line.unwrap_or("");
     line.find("error").map_or(line, |at| &line[at..])
+}
+
+/// The time was up before it was known.
+fn undecided(limit: Limit<'_>) -> String {
+    format!("not decided: {}", check::why_over(limit))
 }

@@ -9,12 +9,37 @@ use crate::stack::Stack;
 use crate::sys::{self, Real};
 use crate::thread::Stream;
 
-static WRITTEN: AtomicU32 = AtomicU32::new(0);
+/// The thread that writes it or has written it, by the system's number; 0 is none.
+static WRITER: AtomicU32 = AtomicU32::new(0);
 static PREVIOUS_TERMINATE: AtomicUsize = AtomicUsize::new(0);
+
+/// How often a thread that fails while another writes its ending lets others go first: some hundred times what writing takes.
+const PATIENCE: u32 = 100_000;
+
+/// Another thread writes an ending, and this one is about to end the process: not before that is written. A thread that fails while it
+/// writes its own waits for nobody.
+fn wait_for(writer: u32) {
+    for _ in 0..PATIENCE {
+        // SAFETY: the tables are mapped.
+        let kind = unsafe { (&raw const (*file::ending()).kind).read_volatile() };
+        if kind != 0 || WRITER.load(Ordering::Acquire) != writer {
+            return;
+        }
+        // SAFETY: it has no conditions.
+        unsafe { sys::sched_yield() };
+    }
+}
 
 /// Writes the ending, unless there is one. `from` is the address at which the stack begins, or 0 for here.
 pub fn write(kind: u32, code: i64, address: u64, text: *const c_char, from: u64) {
-    if !file::recording() || WRITTEN.swap(1, Ordering::AcqRel) != 0 {
+    if !file::recording() {
+        return;
+    }
+    let me = sys::thread_id();
+    if let Err(writer) = WRITER.compare_exchange(0, me, Ordering::AcqRel, Ordering::Acquire) {
+        if writer != me {
+            wait_for(writer);
+        }
         return;
     }
     // SAFETY: the tables are mapped, the text ends with a zero; the kind is written last.
@@ -44,7 +69,7 @@ pub fn forget() {
     if file::recording() {
         // SAFETY: the tables are mapped.
         unsafe { (&raw mut (*file::ending()).kind).write_volatile(0) };
-        WRITTEN.store(0, Ordering::Release);
+        WRITER.store(0, Ordering::Release);
     }
 }
 

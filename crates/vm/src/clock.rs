@@ -53,6 +53,8 @@ pub(crate) struct Clock {
     /// By how much it may be fast, or when somebody began to sleep depends on what is no event; and how much of this is the latter.
     slack: u64,
     worked: u64,
+    /// Some thread has slept until its next look.
+    pub awaited: bool,
 }
 
 impl Default for Clock {
@@ -65,6 +67,7 @@ impl Default for Clock {
             ticked: false,
             slack: 0,
             worked: 0,
+            awaited: false,
         }
     }
 }
@@ -91,8 +94,9 @@ pub(crate) struct Looks {
 impl Clock {
     pub fn pass(&mut self, to: u64, events: u64) {
         if to > self.now {
-            let Clock { slack, worked, .. } = *self;
-            *self = Clock { now: to, passed_at: events, slack, worked, ..Clock::default() };
+            let Clock { slack, worked, awaited, .. } = *self;
+            *self =
+                Clock { now: to, passed_at: events, slack, worked, awaited, ..Clock::default() };
         }
     }
 }
@@ -336,6 +340,7 @@ impl Machine {
         let before = thread.looks.last;
         thread.came_early = false;
         thread.looks.until = Some(until);
+        self.clock.awaited = true;
         self.sleep(takes, site);
         // Looking is no sleep that a signal would end.
         self.was_interrupted();

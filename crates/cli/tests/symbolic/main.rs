@@ -179,6 +179,14 @@ impl Lab {
                     .events
                     .iter()
                     .any(|event| matches!(event.kind, EventKind::Descriptor { .. })) => {}
+            // The only thing that is done to it is in vain.
+            (FailureKind::Deadlock, Bug::Opaque) => {
+                let failure = run.outcome.failure().expect("it failed");
+                let awaited = ["data from", "room in", "an event of"];
+                let waits =
+                    |related: &Related| awaited.iter().any(|what| related.message.contains(what));
+                assert!(failure.related.iter().any(waits), "{failure:?}");
+            }
             (FailureKind::UseAfterFree | FailureKind::DoubleFree, Bug::Condition { fails, .. }) => {
                 let read = symbolic.exprs.symbols(*fails);
                 let cell = symbolic.accesses[read[0].0 as usize].address;

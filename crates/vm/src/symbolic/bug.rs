@@ -124,8 +124,9 @@ impl Machine {
             Outcome::Exited { code } if *code != 0 => FailureKind::ExitCode,
             _ => return Verdict::Is(Bug::None),
         };
-        // Which operations on descriptors block, and what they give, is none of the model's business: only execution can tell.
-        if self.thread_count > 1 && self.descriptors.were_made() {
+        // Which operations on descriptors block, and what they give, is none of the model's business, nor how often somebody looks at the
+        // clock who waits so: only execution can tell.
+        if self.thread_count > 1 && (self.descriptors.were_made() || self.clock.awaited) {
             return Verdict::Is(Bug::Opaque);
         }
         match kind {
