@@ -190,7 +190,11 @@ fn other_programs_are_native_steps_and_a_fork_is_named() {
         printf(\"%d %d %d\\n\", info.si_pid == child, info.si_code == CLD_KILLED, info.si_status);\n\
         posix_spawnp(&child, \"sh\", 0, 0, words, environ);\n\
         ended = wait4(child, &status, 0, 0);\n  printf(\"%d %d\\n\", ended == child, WEXITSTATUS(status));\n\
-        if (getenv(\"NO_SUCH_VARIABLE\")) fork();\n  return 0;\n}\n";
+        if (getenv(\"NO_SUCH_VARIABLE\")) fork();\n\
+        for (int i = 0; i < 3; i++) {\n    pid_t one = i == 1 ? vfork() : fork();\n\
+        if (one == 0) {\n      setsid();\n      if (i == 0) execl(\"/bin/sh\", \"sh\", \"-c\", \"echo fourth; exit 5\", (char *)0);\n\
+        if (i == 1) execvp(\"sh\", words);\n      if (i == 2) execv(\"/no/such/program\", words);\n      _exit(9);\n    }\n\
+        ended = waitpid(one, &status, 0);\n    printf(\"%d %d\\n\", ended == one, WEXITSTATUS(status));\n  }\n  return 0;\n}\n";
     write(&directory, "children.c", text);
     let source = directory.join("children.c");
     let expected = natively(&directory, &source);

@@ -69,6 +69,8 @@ unravel_trace::budgets! {
     /// Events without a pause after which time passes although somebody could go on: more than most programs do while
     /// another thread sleeps, and far less than a loop does that works until it is told to stop.
     OVERDUE: u64 = 10_000;
+    /// Milliseconds until the child of a `fork` has become another program.
+    CHILD_TIME: i32 = 10_000;
     /// How often a thread may come back to states it was in while time passes, having changed nothing, before it is held back: so
     /// often it looks at the clock while it waits for some seconds.
     ROUNDS_BY_TIME: u32 = 512;

@@ -167,6 +167,8 @@ pub(crate) struct State {
     pub destroyed: FxHashMap<u64, (ThreadId, SiteId)>,
     pub descriptors: crate::models::descriptors::Descriptors,
     pub children: crate::models::children::Children,
+    /// This process was forked by the program, to become another one.
+    pub apart: Option<crate::models::fork::Apart>,
     /// What the program believes about `std::cout` and `stdout`.
     pub synced_with_stdio: bool,
     /// Given back last, when nothing of the machine is left.
@@ -289,6 +291,7 @@ impl OwnedMachine {
             destroyed: FxHashMap::default(),
             descriptors: Default::default(),
             children: Default::default(),
+            apart: None,
             synced_with_stdio: true,
             program: Arc::new(program),
             options,
@@ -719,6 +722,9 @@ impl Machine {
 
     /// Ends the run.
     pub fn finish(&mut self, outcome: Outcome) -> ! {
+        if let Some(apart) = self.apart {
+            apart.end(&outcome);
+        }
         if self.concolic.guide.is_on() {
             self.guided_finish(outcome);
         }

@@ -440,6 +440,13 @@ impl Machine {
 
     /// Asks the scheduler who executes the next event, and makes that thread current.
     fn ask(&mut self) {
+        if let Some(apart) = self.apart {
+            // Nobody else is here.
+            match self.can_go_on(self.current) {
+                true => return self.budget = 0,
+                false => apart.blocks(),
+            }
+        }
         self.collect_ready();
         let fair = self.fair_ready();
         if !fair && matches!(self.why, Why::Waits { .. }) {

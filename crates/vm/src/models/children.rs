@@ -2,8 +2,7 @@
 //! event, during which nothing else of the program goes on.
 //!
 //! Numbers of processes are ours, the same in every run. What a child does outside is the world's; a child that is still there when
-//! the run ends is waited for by nobody. *Not modelled*: `fork`, whose child is this program once more (inconclusive by name),
-//! and children that get a descriptor of ours ([`super::descriptors`]): they are inconclusive, too.
+//! the run ends is waited for by nobody. For `fork` see [`super::fork`]. *Not modelled*: children that get a descriptor of ours ([`super::descriptors`]): they are inconclusive, too.
 
 use super::process::PROCESS;
 use super::{Args, Family, Flow, OK, fail_with_errno};
@@ -53,6 +52,12 @@ pub(crate) struct Children {
 }
 
 impl Children {
+    /// The number of a new one.
+    pub fn come(&mut self, outside: i32) -> u64 {
+        self.outside.push(outside);
+        FIRST + self.outside.len() as u64 - 1
+    }
+
     /// The number outside of a child that was not waited for yet.
     pub fn outside(&self, number: i32) -> Option<i32> {
         let index = usize::try_from(i64::from(number) - FIRST as i64).ok()?;
@@ -90,8 +95,7 @@ fn spawn(m: &mut Machine, a: Args, name: &str) -> Flow {
     let at = &raw mut child as u64;
     let flow = call(m, name, &[at, a.word(1), a.word(2), a.word(3), a.word(4), a.word(5)]);
     if let Flow::Return(0) = flow {
-        let number = FIRST + m.children.outside.len() as u64;
-        m.children.outside.push(child);
+        let number = m.children.come(child);
         if a.word(0) != 0 {
             m.check_sync(a.word(0), 4, true);
             // SAFETY: checked.

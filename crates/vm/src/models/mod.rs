@@ -16,6 +16,7 @@ pub(crate) mod descriptors;
 pub(crate) mod exception;
 pub(crate) mod files;
 pub(crate) mod float;
+pub(crate) mod fork;
 pub(crate) mod futex;
 pub(crate) mod handlers;
 pub(crate) mod intrinsics;
@@ -206,6 +207,7 @@ const FAMILIES: &[Family] = &[
     c11::MODELS,
     cancellation::MODELS,
     children::MODELS,
+    fork::MODELS,
     cond::MODELS,
     cxx::MODELS,
     exception::MODELS,

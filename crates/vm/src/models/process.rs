@@ -1,4 +1,4 @@
-//! The end of the process, assertions, and what cannot be followed (`fork`, `exec`).
+//! The end of the process, assertions, and what cannot be followed.
 
 use unravel_trace::{EventKind, FailureKind, Note, Outcome};
 
@@ -42,14 +42,7 @@ pub(crate) const MODELS: Family = &[
     ("getpid", |_, _| Flow::Return(PROCESS)),
     ("getppid", |_, _| Flow::Return(PROCESS - 1)),
     ("gettid", |m, _| Flow::Return(PROCESS + m.current as u64)),
-    ("fork", |m, _| unsupported(m, "fork")),
-    ("vfork", |m, _| unsupported(m, "vfork")),
     ("clone", |m, _| unsupported(m, "clone")),
-    ("execv", |m, _| unsupported(m, "execv")),
-    ("execve", |m, _| unsupported(m, "execve")),
-    ("execvp", |m, _| unsupported(m, "execvp")),
-    ("execl", |m, _| unsupported(m, "execl")),
-    ("execlp", |m, _| unsupported(m, "execlp")),
     ("ptrace", |m, _| unsupported(m, "ptrace")),
     ("aio_read", |m, _| unsupported(m, "aio_read")),
     ("aio_write", |m, _| unsupported(m, "aio_write")),
@@ -78,11 +71,17 @@ fn exit_point(m: &mut Machine, a: &Args) {
 }
 
 fn exit(m: &mut Machine, a: Args) -> Flow {
+    if let Some(apart) = m.apart {
+        apart.exit(a.int(0));
+    }
     exit_point(m, &a);
     m.exit_process(a.int(0))
 }
 
 fn exit_now(m: &mut Machine, a: Args) -> Flow {
+    if let Some(apart) = m.apart {
+        apart.exit(a.int(0));
+    }
     exit_point(m, &a);
     m.finish(Outcome::Exited { code: a.int(0) & 0xff })
 }
