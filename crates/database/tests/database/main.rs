@@ -177,7 +177,7 @@ fn other_versions_are_refused_with_advice() {
     written(directory.path(), &[]);
     let file = directory.path().join("format");
     let bytes = std::fs::read(&file).expect("it is there");
-    for (version, advice) in [(4, "update unravel"), (2, "record the runs again")] {
+    for (version, advice) in [(5, "update unravel"), (3, "record the runs again")] {
         let mut other = bytes.clone();
         other[8] = version;
         std::fs::write(&file, other).expect("it is written");
