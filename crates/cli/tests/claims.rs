@@ -165,3 +165,23 @@ fn what_fails_in_one_way_or_another_is_not_sequential() {
         assert!(reason.contains("in this way or in another"), "{reason}");
     }
 }
+
+/// What a program calls its error is one whatever the function does, though `abort` is an assumption beside it.
+#[test]
+fn an_error_function_that_aborts_is_no_assumption() {
+    for body in ["abort();", "puts(\"error\"); abort();", "", "assert(0);", "exit(1);"] {
+        for name in ["reach_error", "__VERIFIER_error"] {
+            let directory = made(
+                &format!("{name}-{}", body.len()),
+                &format!(
+                    "void {name}(void) {{ {body} }}\nstatic int x;\n\
+                     static void *w(void *a) {{ int b = x; x = b + 1; return a; }}\n\
+                     int main(void) {{ pthread_t t, u; pthread_create(&t, 0, w, 0); pthread_create(&u, 0, w, 0);\n\
+                     pthread_join(t, 0); pthread_join(u, 0); if (x != 2) {{ {name}(); abort(); }} return 0; }}\n"
+                ),
+            );
+            let said = says(&directory, &["find", "p.c", "-j", "1", "--schedules", "500"], FINDING);
+            assert!(said.contains("an error location was reached"), "{name} {body}: {said}");
+        }
+    }
+}

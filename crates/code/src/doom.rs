@@ -10,7 +10,7 @@
 //! loops that never end. Errs on the side of missing assertions: the other side of a branch that is not known to fail is
 //! still a branch to flip.
 
-use crate::{Body, FunctionId, Inst, Program, Target};
+use crate::{Body, ERRORS, FunctionId, Inst, Program, Target};
 
 /// Functions without a body that never return and always fail.
 const FAILS: &[&str] = &[
@@ -152,7 +152,10 @@ impl Doom {
                 let switch = &program.switches[table as usize];
                 doomed(switch.default) && switch.cases.values().all(|to| doomed(*to))
             }
-            Inst::Call { function, .. } => self.is_doomed(function, 0) || next,
+            Inst::Call { function, .. } => {
+                let is_error = ERRORS.contains(&program.function(function).name.as_str());
+                is_error || self.is_doomed(function, 0) || next
+            }
             Inst::CallExternal { function, .. } => {
                 let name = program.function(function).name.as_str();
                 FAILS.contains(&name) && !(self.abort_is_assumed && name == "abort") || next

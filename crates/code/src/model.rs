@@ -7,6 +7,9 @@ use unravel_trace::{Commuting, Shape, Site, SiteId};
 use crate::code::{CallId, FunctionId, Inst, Reg, Target};
 use crate::names::{TypeId, TypeTable};
 
+/// By these the programs of the verification competition say that they have failed, whatever the functions do.
+pub const ERRORS: [&str; 2] = ["reach_error", "__VERIFIER_error"];
+
 /// A whole program, lowered.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub struct Program {
@@ -290,7 +293,7 @@ impl Program {
     /// Whether the program says what its error is, as those of the software verification competition do: there `abort` is how an
     /// assumption ends a run that is of no interest, and no error.
     pub fn names_its_error(&self) -> bool {
-        ["reach_error", "__VERIFIER_error"].iter().any(|name| self.function_named(name).is_some())
+        ERRORS.iter().any(|name| self.function_named(name).is_some())
     }
 
     pub fn call(&self, id: CallId) -> &CallSite {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::OnceLock;
 
-use unravel_code::{Body, FunctionId, Inst, Program};
+use unravel_code::{FunctionId, Inst, Program};
 use unravel_trace::{MissingFunction, Place, user_place};
 
 use crate::error::VmError;
@@ -38,12 +38,8 @@ fn always_modelled(name: &str) -> bool {
             | "__VERIFIER_assume"
             | "assume_abort_if_not"
             | "__VERIFIER_error"
+            | "reach_error"
     )
-}
-
-/// A stub: what it stands for is in its name.
-fn does_nothing(body: &Body) -> bool {
-    body.code.iter().all(|inst| matches!(inst, Inst::ReturnVoid | Inst::Jump { .. }))
 }
 
 pub(crate) fn resolve_externals(program: &Program, libraries: &Libraries) -> Vec<Resolved> {
@@ -53,9 +49,7 @@ pub(crate) fn resolve_externals(program: &Program, libraries: &Libraries) -> Vec
         .iter()
         .map(|function| {
             let name = function.name.as_str();
-            let says_nothing =
-                name == "reach_error" && function.body.as_ref().is_some_and(does_nothing);
-            if function.body.is_some() && !always_modelled(name) && !says_nothing {
+            if function.body.is_some() && !always_modelled(name) {
                 return Resolved::Body;
             }
             if has_descriptors && let Some(model) = models::descriptors::find(name) {
