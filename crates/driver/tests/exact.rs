@@ -22,6 +22,11 @@ fn loops_recursion_callbacks() {
 }
 
 #[test]
+fn loops_that_dispatch() {
+    exact("dispatch.c", &[&["1"], &["50"], &["3000"]]);
+}
+
+#[test]
 fn threads_and_locks() {
     exact("threads.c", &[&["50"], &["1000", "5"]]);
 }

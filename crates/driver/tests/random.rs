@@ -123,15 +123,24 @@ impl Writer {
                 self.text.push_str("}\n");
             }
             9 => {
-                let _ = writeln!(self.text, "switch ((unsigned)a % {}) {{", 3 + self.random.below(6));
-                for case in 0..2 + self.random.below(4) {
+                // As in an interpreter: many short ways to the end of a loop.
+                let dispatches = self.random.below(3) == 0;
+                let cases = if dispatches { 8 } else { 2 } + self.random.below(4);
+                if dispatches {
+                    self.text.push_str("while (fuel-- > 0) {\na = (int)(next() % 200);\n");
+                }
+                let _ = writeln!(self.text, "switch ((unsigned)a % {}) {{", cases + 2);
+                for case in 0..cases {
                     let _ = writeln!(self.text, "case {case}:");
-                    self.block(depth - 1);
+                    self.block(if dispatches { depth.min(2) - 1 } else { depth - 1 });
                     if self.random.below(3) > 0 {
                         self.text.push_str("break;\n");
                     }
                 }
                 self.text.push_str("default: b++;\n}\n");
+                if dispatches {
+                    self.text.push_str("}\n");
+                }
             }
             10 => self.text.push_str("pthread_mutex_lock(&lock); if (a & 1) b++; pthread_mutex_unlock(&lock);\n"),
             11 => self.text.push_str(

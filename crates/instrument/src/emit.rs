@@ -12,6 +12,7 @@
 //! an address of the program is: that is how call stacks at restart points and failures are mapped. A label cannot be moved across a call or
 //! a store of ours, because both have side effects.
 
+mod constants;
 mod edges;
 mod inner;
 mod places;
@@ -26,6 +27,7 @@ use unravel_recording::numbering::{Node, Numbering};
 use unravel_recording::places::PlaceKind;
 use unravel_recording::shape::{CallKind, FunctionShape, Leaves, ModuleShape};
 
+use self::constants::Constants;
 use crate::extract::{blocks_of, instructions_of, is_for_library};
 use crate::module::{Module, ModuleError, c_string, name_of};
 
@@ -206,6 +208,7 @@ impl Emitter {
     fn function(&self, module: &Module, body: &mut Body<'_>, inner: &[Option<LLVMValueRef>]) {
         let (number, shape, inner_function) = (body.number, body.shape, body.shape.inner);
         let numbering = Numbering::new(shape);
+        let constants = Constants::new(shape, &numbering);
         let variables = self.variables(body);
         // By block and call: whether the pointer is passed.
         let mut passed = std::collections::HashSet::new();
@@ -228,13 +231,17 @@ impl Emitter {
         }
         let blocks = &body.blocks;
         self.headers(&variables, &numbering, blocks);
-        self.edges(&variables, shape, &numbering, blocks);
+        self.edges(&variables, shape, (&numbering, &constants), blocks);
         for (block, shape) in shape.blocks.iter().enumerate() {
             for (position, call) in shape.calls.iter().enumerate() {
                 let node = numbering.first_node[block] + position;
                 let instruction = body.calls[block][position];
                 let passed = passed.contains(&instruction);
-                self.call(&variables, &numbering, node, (instruction, call.kind, passed));
+                let known = match position {
+                    0 => constants.at_begin(block),
+                    _ => Some(layout::PATH_BASE),
+                };
+                self.call(&variables, &numbering, (node, known), (instruction, call.kind, passed));
             }
             let tail = shape.calls.last().is_some_and(|c| matches!(c.kind, CallKind::Tail(_)));
             if shape.successors.is_empty() && shape.leaves != Leaves::Invoke && !tail {
@@ -245,7 +252,8 @@ impl Emitter {
                 }
                 let node = numbering.last_node(block);
                 let width = numbering.width(node);
-                self.write_path(&variables, width, 0, (PlaceKind::PathEnd, node));
+                let sum = (constants.at_end(block), 0);
+                self.write_path(&variables, width, sum, (PlaceKind::PathEnd, node));
                 // An exception that goes on finds the pointer in the thread-local variable, as all callers but those of inner functions do.
                 if !inner_function || shape.leaves == Leaves::Stop {
                     self.give_pointer(variables.pointer);
@@ -268,12 +276,13 @@ impl Emitter {
         &self,
         variables: &Variables,
         numbering: &Numbering,
-        node: Node,
+        (node, known): (Node, Option<u64>),
         (call, kind, passed): (LLVMValueRef, CallKind, bool),
     ) {
         // SAFETY: the call is live.
         unsafe { LLVMPositionBuilderBefore(self.builder, call) };
-        self.write_path(variables, numbering.width(node), 0, (PlaceKind::PathEnd, node));
+        let width = numbering.width(node);
+        self.write_path(variables, width, (known, 0), (PlaceKind::PathEnd, node));
         // An unlock that writes nothing does not look for the pointer.
         let passed = passed || matches!(kind, CallKind::Unlock(_));
         if !passed {

@@ -14,7 +14,8 @@
 //! ```
 
 pub const MAGIC: u64 = u64::from_le_bytes(*b"unravlog");
-pub const VERSION: u32 = 4;
+/// Of the layout, and of the numbering of paths.
+pub const VERSION: u32 = 5;
 
 pub const ENDING: u64 = 4 << 10;
 pub const IMAGE_TABLE: u64 = 64 << 10;

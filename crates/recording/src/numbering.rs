@@ -69,7 +69,7 @@ impl Numbering {
         let (mut edges, out, into) = edges(blocks);
         let loops = Loops::find(&edges, &out, &into);
         let calls = |block: usize| !blocks[block].calls.is_empty();
-        loops.cut_cycles(&mut edges, &out, calls);
+        loops.cut_cycles(&mut edges, &out, &into, calls);
         let mut counted = Vec::new();
         for &header in &shape.counted {
             let Some(round) = loops.one_way_round(header as usize, &edges, &out) else { continue };

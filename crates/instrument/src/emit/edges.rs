@@ -11,6 +11,7 @@ use unravel_recording::numbering::{Edge, Node, Numbering};
 use unravel_recording::places::{PlaceKind, trace};
 use unravel_recording::shape::{CallKind, FunctionShape, Leaves};
 
+use super::constants::Constants;
 use super::{Emitter, NO_NAME, Variables};
 use crate::extract::instructions_of;
 
@@ -23,11 +24,12 @@ enum Action {
     Pad(u32, Node),
     Path {
         width: u32,
-        add: u64,
+        sum: (Option<u64>, u64),
         next: Node,
     },
     Trips(Node),
-    Add(u64),
+    /// To the path's number, which may be known.
+    Add(Option<u64>, u64),
     SetPath,
     StartTrips,
 }
@@ -37,7 +39,7 @@ impl Emitter {
         &self,
         variables: &Variables,
         shape: &FunctionShape,
-        numbering: &Numbering,
+        (numbering, constants): (&Numbering, &Constants),
         blocks: &[LLVMBasicBlockRef],
     ) {
         let mut pads = std::collections::HashSet::new();
@@ -59,7 +61,7 @@ impl Emitter {
                     if is_invoke(shape, edge) {
                         actions.push(Action::Take);
                     }
-                    recording(shape, numbering, edge, &mut actions);
+                    recording(shape, (numbering, constants), edge, &mut actions);
                 }
             }
             if actions.is_empty() {
@@ -183,11 +185,11 @@ impl Emitter {
             Action::Return(next) => self.write_return(variables, next),
             Action::Pad(number, next) => self.write_named(variables, layout::PAD, number, next),
             Action::Take => self.take_pointer(variables.pointer),
-            Action::Path { width, add, next } => {
-                self.write_path(variables, width, add, (PlaceKind::Path, next));
+            Action::Path { width, sum, next } => {
+                self.write_path(variables, width, sum, (PlaceKind::Path, next));
             }
             Action::Trips(header) => self.write_trips(variables, header),
-            Action::Add(value) => self.add_to_path(variables, value),
+            Action::Add(known, value) => self.add_to_path(variables, known, value),
             Action::SetPath => self.set_path(variables),
             Action::StartTrips => self.start_trips(variables),
         }
@@ -212,7 +214,13 @@ fn unwinds(shape: &FunctionShape, edge: &Edge) -> bool {
 }
 
 /// What recording does on an edge that is not taken by an exception.
-fn recording(shape: &FunctionShape, numbering: &Numbering, edge: &Edge, actions: &mut Vec<Action>) {
+fn recording(
+    shape: &FunctionShape,
+    (numbering, constants): (&Numbering, &Constants),
+    edge: &Edge,
+    actions: &mut Vec<Action>,
+) {
+    let known = constants.at_end(edge.from);
     let next = numbering.first_node[edge.to];
     let width = numbering.width(numbering.last_node(edge.from));
     if is_invoke(shape, edge) {
@@ -226,9 +234,9 @@ fn recording(shape: &FunctionShape, numbering: &Numbering, edge: &Edge, actions:
             actions.push(Action::Trips(numbering.first_node[header]));
         }
         if edge.cut && width > 0 {
-            actions.push(Action::Path { width, add: edge.value, next });
+            actions.push(Action::Path { width, sum: (known, edge.value), next });
         } else if !edge.cut && width > 0 && edge.value != 0 && !edge.dead {
-            actions.push(Action::Add(edge.value));
+            actions.push(Action::Add(known, edge.value));
         }
     }
     // A counted loop's header begins its path itself.

@@ -91,12 +91,12 @@ impl Emitter {
         }
     }
 
-    /// The path's number plus `add`; nothing if there is only one path.
+    /// The path's number, `known` or not, plus `add`; nothing if there is only one path.
     pub(super) fn write_path(
         &self,
         variables: &Variables,
         width: u32,
-        add: u64,
+        (known, add): (Option<u64>, u64),
         (kind, next): (PlaceKind, Node),
     ) {
         if width == 0 {
@@ -104,10 +104,7 @@ impl Emitter {
         }
         // SAFETY: as in `write`.
         let value = unsafe {
-            let mut value = self.load(self.word, variables.path);
-            if add != 0 {
-                value = LLVMBuildAdd(self.builder, value, self.word(add), NO_NAME);
-            }
+            let mut value = self.path(variables, known, add);
             if width < 4 {
                 let kind = LLVMIntTypeInContext(self.context, width * 8);
                 value = LLVMBuildTrunc(self.builder, value, kind, NO_NAME);
@@ -204,15 +201,24 @@ impl Emitter {
         }
     }
 
+    fn path(&self, variables: &Variables, known: Option<u64>, add: u64) -> LLVMValueRef {
+        match (known, add) {
+            (Some(known), _) => self.word(known + add),
+            (None, 0) => self.load(self.word, variables.path),
+            // SAFETY: as in `write`.
+            (None, _) => unsafe {
+                let path = self.load(self.word, variables.path);
+                LLVMBuildAdd(self.builder, path, self.word(add), NO_NAME)
+            },
+        }
+    }
+
     pub(super) fn set_path(&self, variables: &Variables) {
         self.store(self.word(layout::PATH_BASE), variables.path);
     }
 
-    pub(super) fn add_to_path(&self, variables: &Variables, value: u64) {
-        let path = self.load(self.word, variables.path);
-        // SAFETY: as in `write`.
-        let sum = unsafe { LLVMBuildAdd(self.builder, path, self.word(value), NO_NAME) };
-        self.store(sum, variables.path);
+    pub(super) fn add_to_path(&self, variables: &Variables, known: Option<u64>, value: u64) {
+        self.store(self.path(variables, known, value), variables.path);
     }
 
     pub(super) fn start_trips(&self, variables: &Variables) {

@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, HashSet};
 use super::Edge;
 use crate::shape::{BlockShape, FunctionShape};
 
+/// So many ways to the end of a loop make it one that dispatches.
+const MANY: usize = 8;
+
 pub struct Loops {
     /// Successors first; unreachable blocks are missing.
     pub postorder: Vec<usize>,
@@ -68,10 +71,14 @@ impl Loops {
 
     /// Cuts the retreating edges without which paths would be endless. One that only closes cycles with a call on every way round stays
     /// whole, for the path ends at the call anyway.
+    ///
+    /// Of a loop like an interpreter's, in which many ways lead to the last block, those are cut instead, and the way in as well:
+    /// all paths begin alike then, and each way round writes a constant.
     pub fn cut_cycles(
         &self,
         edges: &mut [Edge],
         out: &[Vec<usize>],
+        into: &[Vec<usize>],
         calls: impl Fn(usize) -> bool,
     ) {
         // What an invoke leads to is cut already, and stays so.
@@ -81,6 +88,11 @@ impl Loops {
         for edge in closing {
             let (latch, header) = (edges[edge].from, edges[edge].to);
             edges[edge].cut = runs_through(edges, out, &calls, header, latch);
+            let dispatches = out[latch].len() == 1 && into[latch].len() >= MANY && !calls(latch);
+            if edges[edge].cut && dispatches && latch != header {
+                into[header].iter().chain(&into[latch]).for_each(|&edge| edges[edge].cut = true);
+                edges[edge].cut = false;
+            }
         }
     }
 
