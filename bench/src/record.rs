@@ -27,9 +27,9 @@ const PROGRAMS: [(&str, &str, bool); 13] = [
     ("search", "220", false),
     ("parse", "1000", false),
     ("tree", "140", false),
-    ("bank", "750", true),
+    ("bank", "1200", true),
     ("queue", "220", true),
-    ("store", "650", true),
+    ("store", "1100", true),
 ];
 
 /// What a program is run as.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use unravel_instrument::{KEEP_APART, SiteLines, settle_lines};
 use unravel_program::build::Builder;
 
-use crate::wrap::{DriverError, EXPORTED, io, run};
+use crate::wrap::{ALIGNED, DriverError, EXPORTED, io, run};
 
 /// The runtime without what records sync operations: such a program logs access vectors alone.
 static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime-vectors.o"));
@@ -43,7 +43,7 @@ pub fn build_native(
         error,
     })?;
     std::fs::write(&settled, bytes).map_err(io("the module with its lines"))?;
-    let code = compile(&settled, &["-Xclang", "-disable-llvm-passes"], &object)?;
+    let code = compile(&settled, &["-Xclang", "-disable-llvm-passes", ALIGNED], &object)?;
     if code != 0 {
         return Ok(code);
     }

@@ -16,6 +16,9 @@ use crate::command_line::{CommandLine, CommandLineError, Goal, Input, Kind};
 
 pub(crate) static RUNTIME: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
 
+/// A loop that straddles lines of the instruction cache costs more than what recording puts in.
+pub(crate) const ALIGNED: &str = "-falign-loops=32";
+
 /// Names that libraries find in the program rather than in the C library, and recorded libraries in the program.
 pub(crate) const EXPORTED: &[&str] = &[
     "__unravel_p",
@@ -192,8 +195,8 @@ impl Job<'_> {
         std::fs::write(&kept, made.kept.encode()).map_err(io("the kept module"))?;
         std::fs::write(&recorded, made.bitcode).map_err(io("the instrumented module"))?;
         let mut command = self.clang();
-        // A loop that straddles lines of the instruction cache costs more than what was put in. The user's own alignment comes after it.
-        command.arg("-falign-loops=32").args(self.line.code_flags());
+        // The user's own alignment comes after it.
+        command.arg(ALIGNED).args(self.line.code_flags());
         command.args([
             "-w",
             "-Qunused-arguments",
