@@ -1,8 +1,11 @@
 //! How things are measured here: on one core, the two sides in turn, medians.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
 use std::time::Instant;
 
 use xtask::error::Error;
+use xtask::workspace::{line, name};
 
 /// Keeps this process and all it starts on one core, so that no side gets more of the machine than the
 /// other.
@@ -72,6 +75,35 @@ fn children() -> libc::rusage {
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> f64 {
     let logarithms: Vec<f64> = values.into_iter().map(f64::ln).collect();
     (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
+}
+
+/// What one process took.
+#[derive(Clone, Copy, Debug)]
+pub struct Spent {
+    pub processor_seconds: f64,
+    pub kilobytes: u64,
+}
+
+/// Runs a command whose output goes nowhere or into a file. It must succeed.
+pub fn spend(command: &mut Command) -> Result<Spent, Error> {
+    let child = command.spawn();
+    let child = child.map_err(|source| Error::Start { program: name(command), source })?;
+    let mut status = 0;
+    // SAFETY: waits for our own child, whose handle is not used again; the kernel fills in the usage.
+    let used = unsafe {
+        let mut used: libc::rusage = std::mem::zeroed();
+        libc::wait4(child.id() as i32, &mut status, 0, &mut used);
+        used
+    };
+    let status = ExitStatus::from_raw(status);
+    if !status.success() {
+        return Err(Error::Failed { command: line(command), status });
+    }
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    Ok(Spent {
+        processor_seconds: seconds(used.ru_utime) + seconds(used.ru_stime),
+        kilobytes: used.ru_maxrss as u64,
+    })
 }
 
 /// Seconds as milliseconds, for tables.

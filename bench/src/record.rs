@@ -6,11 +6,10 @@
 //!
 //! Beside it stand the papers' figures of what profiling cost them; they are of other programs on other machines.
 
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::measure::{median, stay_on_one_core};
+use crate::measure::{median, spend, stay_on_one_core};
 use crate::scale::Scale;
 use xtask::error::Error;
 use xtask::workspace::{self, Profile, demand};
@@ -209,19 +208,6 @@ impl Bench {
             Variant::Paths => command.env("UNRAVEL_FLIGHT", "4").env("UNRAVEL_SYNC", "0"),
             _ => command.env_remove("UNRAVEL_FLIGHT"),
         };
-        let failed = |source| Error::File { path: program.to_owned(), source };
-        let child = command.spawn().map_err(failed)?;
-        let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
-        // SAFETY: waits for our own child, whose handle is not used again; the kernel fills in the usage.
-        let usage = unsafe {
-            libc::wait4(child.id() as i32, &mut status, 0, usage.as_mut_ptr());
-            usage.assume_init()
-        };
-        let status = std::process::ExitStatus::from_raw(status);
-        if !status.success() {
-            return Err(failed(std::io::Error::other(status.to_string())));
-        }
-        let time = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-        Ok(time(usage.ru_utime) + time(usage.ru_stime))
+        Ok(spend(&mut command)?.processor_seconds)
     }
 }

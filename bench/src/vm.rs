@@ -3,8 +3,9 @@
 //! - One execution of CPU-bound programs without threads (`bench/cpu`), on both engines, against the same source compiled with
 //!   `clang -O0` and `-O2`: processor time, compiling by the engine included. Start-up is measured apart, with no rounds to do,
 //!   and subtracted on all sides.
-//! - Schedules: complete runs of the fixed twins of `bank` and `bbuf` by the random strategy, one worker,
-//!   counted by `find` itself, against starting the native program again and again.
+//! - Schedules: complete runs of the fixed twins of twelve programs of the corpus by the random strategy, one worker,
+//!   counted by `find` itself, against starting the native program again and again; what `find` needs before its first schedule
+//!   (reading and lowering the program), and how much memory at most.
 //!
 //! Everything on one core; all sides in turn several times; medians.
 
@@ -14,44 +15,70 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::measure::{geometric_mean, median, processor_time, stay_on_one_core, time};
+use crate::measure::{
+    geometric_mean, median, milliseconds, processor_time, spend, stay_on_one_core, time,
+};
 use crate::scale::Scale;
 use xtask::error::Error;
 use xtask::workspace::{self, Profile, demand, line, name};
 
 const COMPILER: &str = "clang-19";
-/// Programs in `bench/cpu`, with rounds that take about 0.1 s natively on a quiet machine: with a hundredth of that, what is measured is
-/// how long compiling takes.
-const LOOPS: [(&str, &str); 10] = [
-    ("mix", "2700"),
-    ("sieve", "800"),
-    ("matrix", "450"),
-    ("sort", "350"),
-    ("hash", "5500"),
-    ("compress", "2500"),
-    ("floats", "40000"),
-    ("calls", "9000"),
-    ("parse", "200000"),
-    ("structs", "50000"),
+/// Programs in `bench/cpu`, with rounds that take some 0.3 s natively on a quiet machine. With a [`SHORT`]th of that a good part of the time is
+/// compiling, which is a column of its own.
+const LOOPS: [(&str, u64); 10] = [
+    ("mix", 16_000),
+    ("sieve", 8_000),
+    ("matrix", 2_700),
+    ("sort", 1_400),
+    ("hash", 50_000),
+    ("compress", 12_000),
+    ("floats", 280_000),
+    ("calls", 45_000),
+    ("parse", 800_000),
+    ("structs", 250_000),
 ];
+const SHORT: u64 = 6;
 const ENGINES: [&str; 2] = ["interpret", "compiled"];
-/// The first one is the headline's.
-const PROGRAMS: [&str; 2] = ["bank", "bbuf"];
+/// Folders of the corpus. The first one is the headline's.
+const PROGRAMS: [&str; 12] = [
+    "atomicity/bank",
+    "atomicity/bbuf",
+    "atomicity/airline",
+    "atomicity/pingpong",
+    "data-race/producerconsumer",
+    "data-race/bzip2smp",
+    "sync/boundedbuffer",
+    "sync/piper",
+    "sync/rwlock_upgrade",
+    "sync/streamcluster",
+    "sync/swarm",
+    "sync/blackscholes",
+];
+/// How long schedules of a program are counted in one turn.
+const COUNTED: &str = "2s";
 
 /// How much is measured.
 struct Extent {
     /// How often the sides take turns.
     turns: usize,
     /// Of each of the loops, if not its own.
-    rounds: Option<&'static str>,
-    /// Of a program, in one turn.
+    rounds: Option<u64>,
+    /// Of a program at most, in one turn.
     schedules: u64,
+    programs: &'static [&'static str],
     /// Of the native program, in one turn.
     executions: u64,
 }
 
-const WHOLE: Extent = Extent { turns: 5, rounds: None, schedules: 50_000, executions: 400 };
-const SMOKE: Extent = Extent { turns: 1, rounds: Some("20"), schedules: 200, executions: 4 };
+const WHOLE: Extent =
+    Extent { turns: 5, rounds: None, schedules: 50_000, programs: &PROGRAMS, executions: 400 };
+const SMOKE: Extent = Extent {
+    turns: 1,
+    rounds: Some(20),
+    schedules: 200,
+    programs: PROGRAMS.split_at(2).0,
+    executions: 4,
+};
 
 pub fn run(scale: Scale) -> Result<(), Error> {
     let tool = workspace::build_tool(Profile::Release)?;
@@ -61,20 +88,27 @@ pub fn run(scale: Scale) -> Result<(), Error> {
     let extent = scale.choose(WHOLE, SMOKE);
     let bench = Bench { tool, scratch: scratch.path().to_owned(), extent };
 
-    let [interpreted, compiled] = bench.loops()?;
-    println!("\n{:10} {:>12} {:>14} {:>8}", "program", "fork+exec/s", "vm schedules/s", "ratio");
+    let [interpreted, compiled, short] = bench.loops()?;
+    println!(
+        "\n{:26} {:>12} {:>14} {:>8} {:>10} {:>8}",
+        "program", "fork+exec/s", "vm schedules/s", "ratio", "start-up", "memory"
+    );
     let mut headline = None;
-    for program in PROGRAMS {
+    for program in bench.extent.programs {
         let rates = bench.schedules(program)?;
         println!(
-            "{program:10} {:>12.0} {:>14.0} {:>7.0}×",
-            rates.native, rates.machine, rates.ratio
+            "{program:26} {:>12.0} {:>14.0} {:>7.0}× {:>7} ms {:>5} MB",
+            rates.native,
+            rates.machine,
+            rates.ratio,
+            milliseconds(rates.start_up),
+            rates.kilobytes / 1024
         );
         headline.get_or_insert(rates);
     }
     if let Some(rates) = headline {
         println!(
-            "\nvm: {:.0} schedules/s, {:.0}× fork+exec, interpreted {interpreted:.1}× and compiled {compiled:.1}× slower than native -O0",
+            "\nvm: {:.0} schedules/s, {:.0}× fork+exec, interpreted {interpreted:.1}× and compiled {compiled:.2}× slower than native -O0 ({short:.1}× where runs are short)",
             rates.machine, rates.ratio
         );
     }
@@ -92,6 +126,8 @@ struct Loop {
     plain: f64,
     optimised: f64,
     slower: [f64; ENGINES.len()],
+    /// The same of the compiled engine where the run is short.
+    short: f64,
     /// Instructions a second, by engine.
     rates: [f64; ENGINES.len()],
 }
@@ -101,6 +137,10 @@ struct Rates {
     native: f64,
     machine: f64,
     ratio: f64,
+    /// Processor seconds of a search of one schedule.
+    start_up: f64,
+    /// Of the search, at most.
+    kilobytes: u64,
 }
 
 /// What is used of the answer to `unravel run --json`.
@@ -119,15 +159,16 @@ struct FindAnswer {
 }
 
 impl Bench {
-    /// Prints the table, and returns the engines' geometric means.
-    fn loops(&self) -> Result<[f64; ENGINES.len()], Error> {
+    /// Prints the table, and returns the geometric means: of the engines, and of short runs.
+    fn loops(&self) -> Result<[f64; 3], Error> {
         println!(
-            "{:10} {:>11} {:>11} {:>11} {:>11} {:>16} {:>16}",
+            "{:10} {:>11} {:>11} {:>11} {:>11} {:>8} {:>16} {:>16}",
             "program",
             "native -O0",
             "native -O2",
             ENGINES[0],
             ENGINES[1],
+            "short",
             "instructions/s",
             "compiled"
         );
@@ -135,22 +176,26 @@ impl Bench {
         for (program, rounds) in LOOPS {
             let measured = self.cpu_bound(program, self.extent.rounds.unwrap_or(rounds))?;
             println!(
-                "{program:10} {:>9.3} s {:>9.3} s {:>10.1}× {:>10.1}× {:>14.0} M {:>14.0} M",
+                "{program:10} {:>9.3} s {:>9.3} s {:>10.1}× {:>10.2}× {:>7.1}× {:>14.0} M {:>14.0} M",
                 measured.plain,
                 measured.optimised,
                 measured.slower[0],
                 measured.slower[1],
+                measured.short,
                 measured.rates[0] / 1e6,
                 measured.rates[1] / 1e6,
             );
-            slower.push(measured.slower);
+            slower.push([measured.slower[0], measured.slower[1], measured.short]);
         }
-        let means = [0, 1].map(|engine| geometric_mean(slower.iter().map(|both| both[engine])));
-        println!("{:34} {:>10.1}× {:>10.1}×", "geometric mean", means[0], means[1]);
+        let means = [0, 1, 2].map(|which| geometric_mean(slower.iter().map(|all| all[which])));
+        let [interpreted, compiled, short] = means;
+        println!("{:34} {interpreted:>10.1}× {compiled:>10.2}× {short:>7.1}×", "geometric mean");
         Ok(means)
     }
 
-    fn cpu_bound(&self, program: &str, rounds: &str) -> Result<Loop, Error> {
+    fn cpu_bound(&self, program: &str, rounds: u64) -> Result<Loop, Error> {
+        let (few, rounds) = ((rounds / SHORT).max(1).to_string(), rounds.to_string());
+        let (few, rounds) = (few.as_str(), rounds.as_str());
         let source = workspace::root().join("bench/cpu").join(program).with_extension("c");
         let natives = [
             self.compile(&source, &format!("{program}-O0"), "-O0")?,
@@ -186,6 +231,11 @@ impl Bench {
                 (busy, sum) = processor_time(|| output(&mut native(which, rounds)))?;
                 *seconds = (busy - idle).max(1e-6);
             }
+            let idle = processor_time(|| output(&mut native(0, "0")))?.0;
+            let native_short = processor_time(|| output(&mut native(0, few)))?.0 - idle;
+            let idle = processor_time(|| outputs(&mut machine(ENGINES[1], "0")))?.0;
+            let short = processor_time(|| outputs(&mut machine(ENGINES[1], few)))?.0 - idle;
+            let short = short / native_short.max(1e-6);
             let mut slower = [0.0; ENGINES.len()];
             let mut rates = [0.0; ENGINES.len()];
             for (number, engine) in ENGINES.into_iter().enumerate() {
@@ -203,11 +253,12 @@ impl Bench {
                 slower[number] = spent / seconds[0];
                 rates[number] = answer.steps as f64 / spent;
             }
-            turns.push((seconds, slower, rates));
+            turns.push((seconds, slower, rates, short));
         }
         Ok(Loop {
             plain: median(turns.iter().map(|turn| turn.0[0])),
             optimised: median(turns.iter().map(|turn| turn.0[1])),
+            short: median(turns.iter().map(|turn| turn.3)),
             slower: [0, 1].map(|engine| median(turns.iter().map(|turn| turn.1[engine]))),
             rates: [0, 1].map(|engine| median(turns.iter().map(|turn| turn.2[engine]))),
         })
@@ -215,8 +266,8 @@ impl Bench {
 
     fn schedules(&self, program: &str) -> Result<Rates, Error> {
         let Extent { turns, executions, .. } = self.extent;
-        let source = workspace::root().join("corpus/atomicity").join(program).join("fixed.c");
-        let binary = self.compile(&source, program, "-O0")?;
+        let source = workspace::root().join("corpus").join(program).join("fixed.c");
+        let binary = self.compile(&source, &program.replace('/', "-"), "-O0")?;
         let mut measured = Vec::new();
         for _ in 0..turns {
             let (seconds, ()) = time(|| {
@@ -225,19 +276,29 @@ impl Bench {
             })?;
             measured.push((executions as f64 / seconds, self.rate(&source)?));
         }
+        let one = || spend(self.find(&source, 1).stdout(Stdio::null()));
+        let starts: Result<Vec<_>, _> = (0..turns).map(|_| one()).collect();
+        let many = spend(self.find(&source, self.extent.schedules).stdout(Stdio::null()))?;
         Ok(Rates {
+            start_up: median(starts?.iter().map(|spent| spent.processor_seconds)),
+            kilobytes: many.kilobytes,
             native: median(measured.iter().map(|t| t.0)),
             machine: median(measured.iter().map(|t| t.1)),
             ratio: median(measured.iter().map(|t| t.1 / t.0)),
         })
     }
 
-    /// Schedules a second of the machine.
-    fn rate(&self, source: &Path) -> Result<f64, Error> {
+    fn find(&self, source: &Path, schedules: u64) -> Command {
         let mut command = Command::new(&self.tool);
         command.arg("find").arg(source).arg("--out").arg(&self.scratch);
-        command.args(["--strategy", "random", "--jobs", "1", "--all", "--json", "--schedules"]);
-        command.arg(self.extent.schedules.to_string());
+        command.args(["--strategy", "random", "--jobs", "1", "--all", "--json", "--time", COUNTED]);
+        command.arg("--schedules").arg(schedules.to_string()).stdin(Stdio::null());
+        command
+    }
+
+    /// Schedules a second of the machine.
+    fn rate(&self, source: &Path) -> Result<f64, Error> {
+        let mut command = self.find(source, self.extent.schedules);
         let text = output(&mut command)?;
         let answer: FindAnswer = answer(&command, &text)?;
         if !answer.findings.is_empty() || answer.inconclusive > 0 {

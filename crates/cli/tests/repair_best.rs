@@ -321,3 +321,79 @@ fn a_lock_is_destroyed_when_all_have_ended() {
         &["-pthread_mutex_destroy(&log_lock);", "+pthread_mutex_destroy(&log_lock);"],
     );
 }
+
+/// As a pool of threads that destroys itself: whoever looked often enough sleeps between two looks, and what others do is over by then,
+/// nearly always.
+const SLEEPY: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    int tokens;
+    volatile int alive;
+};
+
+static void post(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->tokens = 1;
+    pthread_cond_broadcast(&pool->more);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void *worker(void *argument)
+{
+    struct pool *pool = argument;
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->tokens)
+        pthread_cond_wait(&pool->more, &pool->lock);
+    pool->tokens = 0;
+    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_lock(&pool->lock);
+    pool->alive--;
+    pthread_mutex_unlock(&pool->lock);
+    return 0;
+}
+
+int main(void)
+{
+    struct pool *pool = calloc(1, sizeof *pool);
+    pthread_mutex_init(&pool->lock, 0);
+    pthread_cond_init(&pool->more, 0);
+    pool->alive = 2;
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        pthread_create(&thread, 0, worker, pool);
+        pthread_detach(thread);
+    }
+    int tries = 0;
+    while (tries < 3 && pool->alive) {
+        post(pool);
+        tries++;
+    }
+    while (pool->alive) {
+        post(pool);
+        sleep(1);
+    }
+    free(pool);
+    return 0;
+}
+"#;
+
+#[test]
+fn what_rests_on_a_sleep_comes_last_and_says_so() {
+    let directory = directory("repair-best-sleepy");
+    write(&directory, "sleepy.c", SLEEPY);
+    let arguments = ["repair", "--json", "--most", "8", "--time", "40s", "sleepy.c"];
+    let said: Value = serde_json::from_str(&says(&directory, &arguments, FINDING)).expect("JSON");
+    let repairs = said["repairs"].as_array().expect("repairs");
+    let rests = |repair: &Value| repair["notes"].to_string().contains("nobody is late");
+    // Workers that are created later find main asleep; they end no earlier.
+    let moved = |repair: &&Value| repair["kind"] == "moved-statement";
+    assert!(repairs.iter().filter(moved).all(rests), "{said:#}");
+    assert!(repairs.iter().any(rests), "{said:#}");
+    assert!(repairs.iter().is_sorted_by_key(rests), "{said:#}");
+}

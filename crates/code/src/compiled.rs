@@ -62,8 +62,6 @@ pub struct Frame {
 #[derive(Debug)]
 pub struct Context {
     pub itself: *mut Context,
-    /// The shadow of the arena: a byte for every eight, 8 if all of them are valid.
-    pub shadow: *const u8,
     /// What accesses do besides accessing, a byte a site; nothing if it is 0.
     pub flags: *const u8,
     /// Where the running thread's stack begins, and where what is in use of it ends. Compiled code writes this when it leaves or

@@ -13,7 +13,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use unravel_code::code::Reg;
 use unravel_code::compiled::{Context, SCATTER, SEEN, Seen, TEACHES, WATCHED};
-use unravel_code::layout::{ARENA_BASE, ARENA_SIZE, GLOBALS, GLOBALS_MAX};
+use unravel_code::layout::{ARENA_BASE, ARENA_SIZE, GLOBALS, GLOBALS_MAX, SHADOW};
 use unravel_trace::SiteId;
 
 use crate::translate::{CONTEXT, PROGRAM, Translation};
@@ -138,8 +138,7 @@ impl Translation<'_> {
         let is_inside = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, turned, limit);
         self.b.ins().brif(is_inside, inside, &[], elsewhere, &[]);
         self.go_on(inside);
-        let granule = if shift < 3 { self.b.ins().ushr_imm(turned, 3 - shift) } else { turned };
-        let place = self.b.ins().iadd(self.shadow, granule);
+        let place = self.shadow_of(address);
         let state = self.b.ins().load(types::I8, CONTEXT, place, 0);
         let is_valid = self.b.ins().icmp_imm(IntCC::Equal, state, VALID);
         self.b.ins().brif(is_valid, fine, &[], elsewhere, &[]);
@@ -148,6 +147,12 @@ impl Translation<'_> {
         self.check_elsewhere(address, bytes);
         self.b.ins().jump(fine, &[]);
         self.go_on(fine);
+    }
+
+    /// Where the state of an address in the arena is.
+    fn shadow_of(&mut self, address: Value) -> Value {
+        const { assert!(SHADOW == ARENA_BASE >> 3) };
+        self.b.ins().ushr_imm(address, 3)
     }
 
     /// The same where the memory is not plainly valid, or is longer than a word: on the thread's own stack, or by asking.
@@ -175,8 +180,7 @@ impl Translation<'_> {
         let is_inside = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, offset, ARENA_SIZE as i64);
         self.b.ins().brif(is_inside, inside, &[], unclear, &[]);
         self.go_on(inside);
-        let granule = self.b.ins().ushr_imm(offset, 3);
-        let place = self.b.ins().iadd(self.shadow, granule);
+        let place = self.shadow_of(address);
         let state = self.b.ins().uload8(types::I64, CONTEXT, place, 0);
         let before = self.b.ins().band_imm(offset, 7);
         let needed = self.b.ins().iadd_imm(before, i64::from(bytes));
@@ -265,8 +269,8 @@ impl Translation<'_> {
         self.set_field(offset_of!(Context, looked), looked);
     }
 
-    /// Goes to `plain`, having counted whether the store changes memory if somebody watches for that; or to `asks`, if it has to be
-    /// known at once.
+    /// Goes to `plain`, having counted whether the store changes memory if somebody watches for that; or to `asks`, if it does and that has
+    /// to be known at once.
     fn count_change(
         &mut self,
         (address, value): (Value, Value),
@@ -274,20 +278,21 @@ impl Translation<'_> {
         plain: Block,
         asks: Block,
     ) {
-        let (watches, counts) = (self.cold_block(), self.cold_block());
+        let [watches, changes, counts] = std::array::from_fn(|_| self.cold_block());
         let watched = self.b.ins().band_imm(flags, i64::from(WATCHED));
         self.b.ins().brif(watched, watches, &[], plain, &[]);
         self.go_on(watches);
-        let may_count = self.field(offset_of!(Context, counts));
-        self.b.ins().brif(may_count, counts, &[], asks, &[]);
-        self.go_on(counts);
         self.look(watched);
         let ty = self.b.func.dfg.value_type(value);
         let old = self.b.ins().load(ty, PROGRAM, address, 0);
-        let changes = self.b.ins().icmp(IntCC::NotEqual, old, value);
-        let changes = self.b.ins().uextend(types::I64, changes);
+        let is_new = self.b.ins().icmp(IntCC::NotEqual, old, value);
+        self.b.ins().brif(is_new, changes, &[], plain, &[]);
+        self.go_on(changes);
+        let may_count = self.field(offset_of!(Context, counts));
+        self.b.ins().brif(may_count, counts, &[], asks, &[]);
+        self.go_on(counts);
         let before = self.field(offset_of!(Context, changed));
-        let all = self.b.ins().iadd(before, changes);
+        let all = self.b.ins().iadd_imm(before, 1);
         self.set_field(offset_of!(Context, changed), all);
         self.b.ins().jump(plain, &[]);
     }

@@ -220,7 +220,9 @@ fn plain_ahead(program: &Program, code: &[Inst], plain: &[bool]) -> Vec<u32> {
         let ways = targets(program, inst);
         ahead[at] = match inst {
             _ if !plain[at] => 0,
-            Inst::Call { .. } | Inst::Return { .. } | Inst::ReturnVoid => CALL,
+            // Who is called comes back, nearly always: recursion that was left in the middle must find its way in again.
+            Inst::Call { .. } => CALL + ahead.get(at + 1).copied().unwrap_or(0),
+            Inst::Return { .. } | Inst::ReturnVoid => CALL,
             _ if !ways.is_empty() => 1 + ways.iter().map(way).sum::<u32>() / ways.len() as u32,
             _ => 1 + ahead.get(at + 1).copied().unwrap_or(0),
         };

@@ -41,7 +41,6 @@ pub(crate) struct Translation<'a> {
     pub context: Value,
     pub fp: Value,
     pub base: Value,
-    pub shadow: Value,
     /// The number of the entry; 0 if compiled code has called and waits.
     pub wanted: Value,
     /// By instruction.
@@ -130,7 +129,6 @@ impl<'a> Translation<'a> {
         let exit = b.create_block();
         let itself = b.ins().iconst(types::I64, callbacks.context as i64);
         let context = b.ins().load(types::I64, FIXED, itself, offset_of!(Context, itself) as i32);
-        let shadow = b.ins().load(types::I64, FIXED, itself, offset_of!(Context, shadow) as i32);
         Translation {
             program,
             body,
@@ -141,7 +139,6 @@ impl<'a> Translation<'a> {
             context,
             fp,
             base,
-            shadow,
             wanted,
             blocks,
             exit,

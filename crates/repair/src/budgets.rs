@@ -97,6 +97,10 @@ unravel_trace::budgets! {
     FEWEST_BEFORE: u64 = 4;
     /// Runs of a repaired program in which the check that failed is looked for.
     RUNS_TO_CHECK: u64 = 64;
+    /// Runs of a repaired program in which somebody who sleeps comes back early.
+    RUNS_LATE: u64 = 800;
+    /// The first of them, in which it is only counted how often somebody sleeps.
+    RUNS_WITHOUT_SLEEP: u64 = 8;
     /// What has more values than this differs from run to run.
     MOST_VALUES: usize = 12;
 

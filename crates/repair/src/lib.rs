@@ -7,7 +7,7 @@
 //!
 //! `repair.rs` is the way. `spots.rs` finds a cause's events in the source, `graph.rs` the orders that would close a cycle with it,
 //! `measures.rs` and `propose/` the measures that keep them, `cover.rs` the cheapest sets; `apart.rs` which bugs are repaired by themselves. `trials.rs` tries such a set, `check.rs` explores
-//! what comes of it, `meaning.rs` compares what it does with what the program did, `rank.rs` says what is shown. `draft/` writes measures as text; `locks.rs`, `lock_order.rs`, `moved.rs` and
+//! what comes of it, `meaning.rs` compares what it does with what the program did, `late.rs` asks whether it only holds while somebody sleeps, `rank.rs` says what is shown. `draft/` writes measures as text; `locks.rs`, `lock_order.rs`, `moved.rs` and
 //! `threads.rs` know what the text says about locks, statements and threads, `atomics.rs` how atomic operations are spelt; `rewrite.rs` is measures that are nothing but text. `source.rs` and `source/` are sources as a programmer
 //! edits them (tree-sitter), and know nothing of causes.
 
@@ -18,6 +18,7 @@ mod check;
 mod cover;
 mod draft;
 mod graph;
+mod late;
 mod lock_order;
 pub mod locks;
 mod meaning;

@@ -1,7 +1,7 @@
 //! Which repairs to show: those that keep much concurrency, then those that change few lines, and not the same thing again and again.
 //! What makes threads run one after another comes last, and says so, unless an order is what the program lacks; before it
 //! what fixes an order where threads only have to be kept apart, against what the report advises, and what lets others wait until
-//! the check that fails is over.
+//! the check that fails is over. What rests on a sleep is last of all.
 
 use unravel_results::{CheckedAs, Repair, RepairKind};
 
@@ -32,6 +32,8 @@ pub enum Fit {
     LooksFirst,
     /// Threads have to be kept apart, and it keeps them from running at the same time at all.
     PartsThreads,
+    /// It only holds while somebody sleeps long enough.
+    RestsOnSleep,
 }
 
 /// What the causes lack.
@@ -58,6 +60,7 @@ pub fn rank(
         !lack.nothing_else && *fit == Fit::PartsThreads || !is_excused && is_serial && !is_narrow
     };
     let fixes_order = |stood: &Stood| !lack.order && stood.fit == Fit::FixesOrder;
+    let rests_on_sleep = |stood: &Stood| stood.fit == Fit::RestsOnSleep;
     let looks_first = |stood: &Stood| stood.fit == Fit::LooksFirst;
     let leaves_race = |stood: &Stood| stood.fit == Fit::LeavesRace;
     let keeps_little =
@@ -68,7 +71,7 @@ pub fn rank(
             // A lock that leaves little is better than a thread that has to end before another begins.
             let parts = is_serial && stood.fit == Fit::PartsThreads;
             let is_late = [looks_first(stood), fixes_order(stood), leaves_race(stood)];
-            (is_serial, parts, is_late, keeps_little(stood))
+            (rests_on_sleep(stood), is_serial, parts, is_late, keeps_little(stood))
         };
         place(a).cmp(&place(b)).then(weight(a, passing).total_cmp(&weight(b, passing)))
     });
@@ -76,7 +79,9 @@ pub fn rank(
     for mut stood in stood {
         let same = shown.iter().filter(|other| other.repair.kind == stood.repair.kind).count();
         if shown.len() < most && same < of_a_kind {
-            let note = if serialises(&stood) {
+            let note = if rests_on_sleep(&stood) {
+                "it holds only while nobody is late: where a sleep is over before others are through, the program fails as before"
+            } else if serialises(&stood) {
                 "hardly any concurrency is left: threads that ran side by side now wait for each other"
             } else if looks_first(&stood) {
                 "the check that fails comes before what others do: perhaps it no longer sees what it is for"
@@ -176,6 +181,16 @@ mod tests {
         let shown = rank(vec![moved, stood("lock", NewLock, 6, 8)], 10, NO_ORDER, (3, 2));
         assert_eq!([&*shown[0].repair.title, &*shown[1].repair.title], ["lock", "moved"]);
         assert_eq!([shown[0].repair.notes.len(), shown[1].repair.notes.len()], [0, 1]);
+    }
+
+    #[test]
+    fn what_rests_on_a_sleep_comes_last_of_all_and_says_so() {
+        use RepairKind::{MovedStatement, NewLock};
+        let sleeps = Stood { fit: Fit::RestsOnSleep, ..stood("sleeps", MovedStatement, 2, 10) };
+        let serial = stood("serial", NewLock, 30, 0);
+        let shown = rank(vec![sleeps, serial], 10, NO_ORDER, (3, 2));
+        assert_eq!([&*shown[0].repair.title, &*shown[1].repair.title], ["serial", "sleeps"]);
+        assert!(shown[1].repair.notes[0].contains("nobody is late"));
     }
 
     #[test]

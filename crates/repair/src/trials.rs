@@ -18,6 +18,7 @@ use crate::budgets::{
 use crate::check::{self, Checked, Effort, Explored};
 use crate::draft::{Written, write};
 use crate::graph::Graph;
+use crate::late::fails_late;
 use crate::meaning::Before;
 use crate::measures::Measure;
 use crate::propose::Proposal;
@@ -37,6 +38,8 @@ pub struct Trials<'b, W: Workshop> {
     first: &'b Input,
     /// Where the program found out that all is not well.
     checks: Vec<Place>,
+    /// How it fails.
+    kinds: Vec<FailureKind>,
     /// Whether runs of the program as it is are seen to come there; not asked yet.
     is_seen: Option<bool>,
     /// Of the classes of causes that were known from the beginning, whether keeping threads apart is enough.
@@ -50,6 +53,12 @@ pub struct Trials<'b, W: Workshop> {
     remaining: Vec<Analysis>,
     /// Bugs that are somebody else's.
     others: Vec<BugId>,
+}
+
+/// A repair that stood its checks.
+struct Standing {
+    repair: Repair,
+    rests_on_sleep: bool,
 }
 
 impl<'b, W: Workshop> Trials<'b, W> {
@@ -80,6 +89,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
             visible: &analysis.visible,
             passing: analysis.passing.iter().copied().collect(),
             checks: checks(analysis),
+            kinds: analysis.causes.bugs.iter().map(|bug| bug.failure.kind).collect(),
             is_seen: None,
             interleaved: analysis.causes.classes.iter().map(is_interleaved).collect(),
             first: analysis.inputs.first().unwrap_or(request.input),
@@ -112,11 +122,13 @@ impl<'b, W: Workshop> Trials<'b, W> {
     pub fn try_cover(&mut self, cover: &[&Proposal], files: &Files) {
         let title = Self::title(cover);
         match self.checked(cover, files) {
-            Ok(repair) => {
-                let (repair, cover) = self.leaner(repair, cover, files);
+            Ok(checked) => {
+                let (Standing { repair, rests_on_sleep }, cover) =
+                    self.leaner(checked, cover, files);
                 if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
                     let price = cover.iter().map(|candidate| candidate.cost).sum();
-                    let (fit, is_narrow) = (self.fit(&cover), is_narrow(&cover, files));
+                    let fit = if rests_on_sleep { Fit::RestsOnSleep } else { self.fit(&cover) };
+                    let is_narrow = is_narrow(&cover, files);
                     let measures = cover.into_iter().cloned().collect();
                     self.found.push(Stood { repair, price, fit, is_narrow, measures });
                 }
@@ -180,10 +192,10 @@ impl<'b, W: Workshop> Trials<'b, W> {
     /// The same repair without measures that it does not need: a measure may do more than its cause asks for.
     fn leaner<'c>(
         &mut self,
-        mut repair: Repair,
+        mut repair: Standing,
         cover: &[&'c Proposal],
         files: &Files,
-    ) -> (Repair, Vec<&'c Proposal>) {
+    ) -> (Standing, Vec<&'c Proposal>) {
         let mut cover = cover.to_vec();
         let mut index = 0;
         while cover.len() > 1 && index < cover.len() && !self.is_over() {
@@ -198,7 +210,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
     }
 
     /// The repair that a cover makes, if it stands every check.
-    fn checked(&mut self, cover: &[&Proposal], files: &Files) -> Result<Repair, String> {
+    fn checked(&mut self, cover: &[&Proposal], files: &Files) -> Result<Standing, String> {
         let measures: Vec<Measure> = cover.iter().map(|c| c.measure.clone()).collect();
         let written =
             write(&measures, files).map_err(|error| format!("cannot be written: {error}"))?;
@@ -210,7 +222,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
             classes_kept = kept;
         }
         let reshaped: Vec<String> = measures.iter().flat_map(Measure::reshaped).collect();
-        let (check, meaning) = self.patched(&written, &reshaped, files)?;
+        let (check, meaning, rests_on_sleep) = self.patched(&written, &reshaped, files)?;
         checks.push(check);
         let mut covers: Vec<usize> = cover.iter().flat_map(|c| c.covers.clone()).collect();
         covers.sort_unstable();
@@ -218,7 +230,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
         let sections = measures.iter().flat_map(|measure| measure.sections());
         let longest = sections.map(|s| s.region.last_line - s.region.first_line + 1).max();
         let Written { files, diff, lines_added, lines_removed } = written;
-        Ok(Repair {
+        let repair = Repair {
             title: Self::title(cover),
             kind: measures.iter().map(Measure::kind).max().unwrap_or(RepairKind::Order),
             covers,
@@ -234,7 +246,8 @@ impl<'b, W: Workshop> Trials<'b, W> {
                 longest_section: longest.unwrap_or(0),
             },
             notes: notes(&measures),
-        })
+        };
+        Ok(Standing { repair, rests_on_sleep })
     }
 
     /// Explores the woven program; also how many of the passing classes it allows, and of how many.
@@ -258,13 +271,14 @@ impl<'b, W: Workshop> Trials<'b, W> {
         }
     }
 
-    /// Explores the patched program and compares its meaning, but for globals that are made of more than before.
+    /// Explores the patched program and compares its meaning, but for globals that are made of more than before; also whether it rests on
+    /// a sleep.
     fn patched(
         &mut self,
         written: &Written,
         reshaped: &[String],
         files: &Files,
-    ) -> Result<(Check, Option<Meaning>), String> {
+    ) -> Result<(Check, Option<Meaning>, bool), String> {
         if !self.limit.may_go_on() {
             return Err(undecided(self.limit));
         }
@@ -281,11 +295,21 @@ impl<'b, W: Workshop> Trials<'b, W> {
                 let meaning = self.meaning(&mut machine, reshaped);
                 let meaning = meaning
                     .map_err(|other| format!("with its threads one after another, it {other}"))?;
-                Ok((check, meaning))
+                Ok((check, meaning, self.rests_on_sleep(&mut machine)))
             }
             Explored::Fails(failure) => Err(told("patched and compiled", &failure)),
             Explored::Unknown(reason) => Err(format!("not decided: {reason}")),
         }
+    }
+
+    /// Whether a patched program fails as before as soon as somebody is late. Where that was allowed it was explored.
+    fn rests_on_sleep(&self, machine: &mut W::Machine) -> bool {
+        if self.request.effort.deviations > 0 {
+            return false;
+        }
+        self.inputs
+            .iter()
+            .any(|checked| fails_late(machine, &checked.input, &self.kinds, self.limit).is_some())
     }
 
     /// Whether a patched program still does what the program did, with every input.

@@ -85,12 +85,11 @@ pub(crate) struct Left {
 }
 
 impl Shortcuts {
-    pub fn new(engine: Engine, program: &Program, shadow: *const u8) -> Option<Box<Shortcuts>> {
+    pub fn new(engine: Engine, program: &Program) -> Option<Box<Shortcuts>> {
         let Engine::Compiled(compiler, when) = engine else { return None };
         let functions = program.functions.len();
         let context = Box::into_raw(Box::new(Context {
             itself: std::ptr::null_mut(),
-            shadow,
             flags: std::ptr::null(),
             stack: 0,
             top: std::ptr::null_mut(),

@@ -211,7 +211,7 @@ impl OwnedMachine {
         crate::resolve::redirect_calls(&mut program, &externals);
         let missing = crate::resolve::missing(&program, &externals);
         let eclipsed = natives.libraries.eclipsed(&program, &externals);
-        let shortcuts = Shortcuts::new(options.engine, &program, memory.live());
+        let shortcuts = Shortcuts::new(options.engine, &program);
         let busy = Busy::new(program.functions.len());
         crate::whereabouts::forget();
         let machine = OwnedMachine::of(State {

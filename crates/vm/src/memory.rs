@@ -144,7 +144,7 @@ fn arena() -> Result<*mut u8, VmError> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     map(ARENA_BASE, GLOBALS - ARENA_BASE, protection | libc::PROT_EXEC)?;
     map(GLOBALS, ARENA_END - GLOBALS, protection)?;
-    let shadow = map(0, ARENA_SIZE / 8, protection)?;
+    let shadow = map(unravel_code::layout::SHADOW, ARENA_SIZE / 8, protection)?;
     crate::native_heap::prepare()?;
     SHADOW.store(shadow, Ordering::SeqCst);
     Ok(shadow)
@@ -211,11 +211,6 @@ impl Memory {
                 self.image.len(),
             );
         }
-    }
-
-    /// The shadow of the arena, for compiled code.
-    pub fn live(&self) -> *const u8 {
-        self.live
     }
 
     fn shadow(&self, address: u64) -> *mut u8 {
