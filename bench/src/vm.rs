@@ -108,7 +108,7 @@ pub fn run(scale: Scale) -> Result<(), Error> {
     }
     if let Some(rates) = headline {
         println!(
-            "\nvm: {:.0} schedules/s, {:.0}× fork+exec, interpreted {interpreted:.1}× and compiled {compiled:.2}× slower than native -O0 ({short:.1}× where runs are short)",
+            "\nvm: {:.0} schedules/s, {:.0}× fork+exec, interpreted {interpreted:.1}× and compiled {compiled:.2}× ({short:.1}× where runs are short) slower than native -O0",
             rates.machine, rates.ratio
         );
     }
@@ -235,7 +235,7 @@ impl Bench {
             let native_short = processor_time(|| output(&mut native(0, few)))?.0 - idle;
             let idle = processor_time(|| outputs(&mut machine(ENGINES[1], "0")))?.0;
             let short = processor_time(|| outputs(&mut machine(ENGINES[1], few)))?.0 - idle;
-            let short = short / native_short.max(1e-6);
+            let short = short.max(1e-6) / native_short.max(1e-6);
             let mut slower = [0.0; ENGINES.len()];
             let mut rates = [0.0; ENGINES.len()];
             for (number, engine) in ENGINES.into_iter().enumerate() {
