@@ -30,7 +30,7 @@ pub fn headline(causes: &Causes) -> String {
             sequential_bug(extent)
         ),
         CausesVerdict::Concurrent => match causes.classes.len() as u64 {
-            0 => "it depends on the schedule, but no cause was found".to_owned(),
+            0 => "it depends on the schedule; orders that all failing schedules come from were not found".to_owned(),
             some => format!(
                 "{}; {} of {} classes of schedules {}",
                 count(some, "cause"),

@@ -1,7 +1,9 @@
 //! The root cause in words: the orders with their source lines, what they rest on, and what should hold instead.
 
+use std::ops::Range;
+
 use maud::{Markup, html};
-use unravel_results::{Diagnosis, Participant, Race, RootCause};
+use unravel_results::{CausalOrder, Diagnosis, Participant, Race, RootCause};
 use unravel_trace::Place;
 
 use crate::escape::visible;
@@ -10,6 +12,8 @@ use crate::source::Sources;
 use crate::summary::summary;
 use crate::{evidence, library, races, words};
 
+/// Orders that are shown unfolded.
+const MOST_ORDERS: usize = 3;
 /// Lines of a region that are shown in full; of a longer one the ends.
 const LONGEST_REGION: u32 = 12;
 
@@ -18,23 +22,40 @@ pub fn root_cause(diagnosis: &Diagnosis, cause: &RootCause, sources: &Sources) -
         section.cause {
             h3 { "Root cause: " (cause.pattern) }
             p.sentence { (visible(&summary(diagnosis).unwrap_or_default())) }
-            @if !cause.orders.is_empty() {
-                table.orders {
-                    thead { tr { th scope="col" { "Order" } th scope="col" { "first" } td {} th scope="col" { "then" } } }
-                    tbody {
-                        @for (index, order) in cause.orders.iter().enumerate() {
-                            tr {
-                                th scope="row" { (index + 1) }
-                                td { (participant(diagnosis, &order.first, &order.object, sources)) }
-                                td.before { "before" }
-                                td { (participant(diagnosis, &order.second, &order.object, sources)) }
-                            }
+            (orders(diagnosis, &cause.orders, sources))
+            @if let Some(race) = &diagnosis.race { (accesses(race, sources)) }
+            @for sentence in evidence::sentences(diagnosis, cause) { p.evidence { (visible(&sentence)) "." } }
+        }
+    }
+}
+
+/// A few are shown, the others fold: with thirty threads there are as many as threads.
+fn orders(diagnosis: &Diagnosis, all: &[CausalOrder], sources: &Sources) -> Markup {
+    let shown = if all.len() <= MOST_ORDERS + 1 { all.len() } else { MOST_ORDERS };
+    let table = |range: Range<usize>| {
+        html! {
+            table.orders {
+                thead { tr { th scope="col" { "Order" } th scope="col" { "first" } td {} th scope="col" { "then" } } }
+                tbody {
+                    @for index in range {
+                        tr {
+                            th scope="row" { (index + 1) }
+                            td { (participant(diagnosis, &all[index].first, &all[index].object, sources)) }
+                            td.before { "before" }
+                            td { (participant(diagnosis, &all[index].second, &all[index].object, sources)) }
                         }
                     }
                 }
             }
-            @if let Some(race) = &diagnosis.race { (accesses(race, sources)) }
-            @for sentence in evidence::sentences(diagnosis, cause) { p.evidence { (visible(&sentence)) "." } }
+        }
+    };
+    html! {
+        @if shown > 0 { (table(0..shown)) }
+        @if shown < all.len() {
+            details.waiting {
+                summary { (all.len() - shown) " more orders" }
+                (table(shown..all.len()))
+            }
         }
     }
 }
