@@ -387,7 +387,7 @@ int main(void)
 fn what_rests_on_a_sleep_comes_last_and_says_so() {
     let directory = directory("repair-best-sleepy");
     write(&directory, "sleepy.c", SLEEPY);
-    let arguments = ["repair", "--json", "--most", "8", "--time", "40s", "sleepy.c"];
+    let arguments = ["repair", "--json", "--most", "8", "--time", "60s", "sleepy.c"];
     let said: Value = serde_json::from_str(&says(&directory, &arguments, FINDING)).expect("JSON");
     let repairs = said["repairs"].as_array().expect("repairs");
     let rests = |repair: &Value| repair["notes"].to_string().contains("nobody is late");

@@ -1,7 +1,7 @@
 //! Puts the recording code into a module: after optimisation, and nothing but mem2reg (for the variables that are added here) runs
 //! after it.
 //!
-//! A function's path number is in a local variable; edges add to it, and where a path ends its number is written where the log's
+//! A function's path number is in a local variable, but where it is known before the program runs (`constants.rs`); edges add to it, and where a path ends its number is written where the log's
 //! pointer points. The pointer is a variable of the function, thread-local between calls of who knows what, and passed in a register
 //! to functions of the same module and to the runtime's hot ones (`inner.rs`).
 //! Nothing checks for the end of a segment: the page after it cannot be written, and the runtime's handler moves the *pointer's register*

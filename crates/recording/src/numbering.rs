@@ -6,6 +6,7 @@
 //! - a path ends at calls that may write something themselves ([`CallKind`]), at exits, and at back edges where a way round
 //!   has no such call, so that what is written is in the order in which it happens; a path's number counts from its own start, which a decoder always knows, so one byte is enough
 //!   nearly always (cuts are added where it is not);
+//! - a loop that dispatches, like an interpreter's, is cut where its ways meet, and where it is entered, so that each way has a constant number;
 //! - where only one path exists nothing is written;
 //! - an innermost loop without calls that has one way round counts its trips.
 //!

@@ -100,7 +100,9 @@ unravel_trace::budgets! {
     /// Runs of a repaired program in which somebody who sleeps comes back early.
     RUNS_LATE: u64 = 800;
     /// The first of them, in which it is only counted how often somebody sleeps.
-    RUNS_WITHOUT_SLEEP: u64 = 8;
+    COUNTING_SLEEPS: u64 = 8;
+    /// Events in which who came back early, and then the others, go first: who waits busily does not go on for ever.
+    GOING_ON: u32 = 500;
     /// What has more values than this differs from run to run.
     MOST_VALUES: usize = 12;
 

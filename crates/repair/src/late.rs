@@ -2,16 +2,16 @@
 //! threads that are late (`Deviation::Stall`). A failure that needs none of them is not mended by a sleep: nobody promises
 //! that a second is enough. So a repaired program runs some more times, and in each somebody who waits for a time comes back at any moment, once, and goes on.
 //!
-//! Runs are a sample. What fails so fails like the program did, in kind; where is not asked, because lines move in a patch.
+//! Runs are a sample, and where the time is up before all were made nothing is known, which is said. What fails so fails like the program did, in kind; where is not asked, because lines move in a patch.
 
 use unravel_execute::{Laboratory, Limit};
 use unravel_strategies::Random;
 use unravel_trace::{
-    Choice, Detail, Executor, Failure, FailureKind, Input, Op, Question, Rng, Scheduler, ThreadId,
-    View, Want,
+    Choice, Detail, Executor, FailureKind, Input, Op, Question, Rng, Scheduler, ThreadId, View,
+    Want,
 };
 
-use crate::budgets::{RUNS_LATE, RUNS_WITHOUT_SLEEP};
+use crate::budgets::{COUNTING_SLEEPS, GOING_ON, RUNS_LATE};
 
 /// A random walk in which one wait for a time ends early: all others are late then, and whoever has come back goes on as long as it can; then
 /// the others, the end of the process last.
@@ -23,7 +23,7 @@ struct Early {
     /// Which occasion is taken.
     at: Option<u64>,
     back: Option<ThreadId>,
-    /// Events in which it, and then the others, go first: who waits busily does not go on for ever.
+    /// Events in which it, and then the others, go first.
     first: u32,
     occasions: u64,
 }
@@ -31,7 +31,7 @@ struct Early {
 impl Early {
     fn new(seed: u64, at: Option<u64>) -> Early {
         let (walk, rng) = (Random::new(seed), Rng::new(seed));
-        Early { walk, rng, turn: (ThreadId(0), 0), at, back: None, first: 500, occasions: 0 }
+        Early { walk, rng, turn: (ThreadId(0), 0), at, back: None, first: GOING_ON, occasions: 0 }
     }
 }
 
@@ -74,13 +74,24 @@ impl Scheduler for Early {
     }
 }
 
-/// A failure of one of these kinds in a run in which somebody is late.
-pub fn fails_late(
+/// What came of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Late {
+    /// Nobody sleeps, or no run failed.
+    Stands,
+    /// A run failed like the program did.
+    Fails,
+    /// The time was up, and nobody is known not to sleep.
+    Unknown,
+}
+
+/// Whether runs in which somebody is late fail in one of these ways.
+pub fn when_late(
     machine: &mut dyn Executor,
     input: &Input,
     kinds: &[FailureKind],
     limit: Limit<'_>,
-) -> Option<Failure> {
+) -> Late {
     let visible = machine.sites().all().clone();
     let mut lab =
         Laboratory::new(machine, input.clone(), visible).until(limit.deadline, limit.interrupt);
@@ -88,9 +99,12 @@ pub fn fails_late(
     let mut occasions = 0u64;
     for number in 0..RUNS_LATE {
         // The first ones only count.
-        let counts = number < RUNS_WITHOUT_SLEEP;
-        if !lab.may_go_on() || !counts && occasions == 0 {
-            return None;
+        let counts = number < COUNTING_SLEEPS;
+        if occasions == 0 && (!counts || number > 0 && !lab.may_go_on()) {
+            return Late::Stands;
+        }
+        if !lab.may_go_on() {
+            return Late::Unknown;
         }
         let most = u32::try_from(occasions).unwrap_or(u32::MAX);
         let at = (!counts).then(|| u64::from(rng.below(most)));
@@ -98,9 +112,9 @@ pub fn fails_late(
         let run = lab.run(&mut early, &mut (), Want::only(Detail::Outcome));
         occasions = occasions.max(early.occasions);
         let failure = run.outcome.failure().filter(|_| early.back.is_some());
-        if let Some(failure) = failure.filter(|failure| kinds.contains(&failure.kind)) {
-            return Some(failure.clone());
+        if failure.is_some_and(|failure| kinds.contains(&failure.kind)) {
+            return Late::Fails;
         }
     }
-    None
+    Late::Stands
 }

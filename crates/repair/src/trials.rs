@@ -18,7 +18,7 @@ use crate::budgets::{
 use crate::check::{self, Checked, Effort, Explored};
 use crate::draft::{Written, write};
 use crate::graph::Graph;
-use crate::late::fails_late;
+use crate::late::{Late, when_late};
 use crate::meaning::Before;
 use crate::measures::Measure;
 use crate::propose::Proposal;
@@ -58,7 +58,7 @@ pub struct Trials<'b, W: Workshop> {
 /// A repair that stood its checks.
 struct Standing {
     repair: Repair,
-    rests_on_sleep: bool,
+    late: Late,
 }
 
 impl<'b, W: Workshop> Trials<'b, W> {
@@ -123,11 +123,13 @@ impl<'b, W: Workshop> Trials<'b, W> {
         let title = Self::title(cover);
         match self.checked(cover, files) {
             Ok(checked) => {
-                let (Standing { repair, rests_on_sleep }, cover) =
-                    self.leaner(checked, cover, files);
+                let (Standing { repair, late }, cover) = self.leaner(checked, cover, files);
                 if !self.found.iter().any(|known| known.repair.diff == repair.diff) {
                     let price = cover.iter().map(|candidate| candidate.cost).sum();
-                    let fit = if rests_on_sleep { Fit::RestsOnSleep } else { self.fit(&cover) };
+                    let fit = match late {
+                        Late::Fails => Fit::RestsOnSleep,
+                        _ => self.fit(&cover),
+                    };
                     let is_narrow = is_narrow(&cover, files);
                     let measures = cover.into_iter().cloned().collect();
                     self.found.push(Stood { repair, price, fit, is_narrow, measures });
@@ -222,7 +224,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
             classes_kept = kept;
         }
         let reshaped: Vec<String> = measures.iter().flat_map(Measure::reshaped).collect();
-        let (check, meaning, rests_on_sleep) = self.patched(&written, &reshaped, files)?;
+        let (check, meaning, late) = self.patched(&written, &reshaped, files)?;
         checks.push(check);
         let mut covers: Vec<usize> = cover.iter().flat_map(|c| c.covers.clone()).collect();
         covers.sort_unstable();
@@ -230,6 +232,12 @@ impl<'b, W: Workshop> Trials<'b, W> {
         let sections = measures.iter().flat_map(|measure| measure.sections());
         let longest = sections.map(|s| s.region.last_line - s.region.first_line + 1).max();
         let Written { files, diff, lines_added, lines_removed } = written;
+        let mut notes = notes(&measures);
+        if late == Late::Unknown {
+            let text =
+                "the time was up before it was tried what happens when sleeps are over too early";
+            notes.push(text.to_owned());
+        }
         let repair = Repair {
             title: Self::title(cover),
             kind: measures.iter().map(Measure::kind).max().unwrap_or(RepairKind::Order),
@@ -245,9 +253,9 @@ impl<'b, W: Workshop> Trials<'b, W> {
                 classes_kept,
                 longest_section: longest.unwrap_or(0),
             },
-            notes: notes(&measures),
+            notes,
         };
-        Ok(Standing { repair, rests_on_sleep })
+        Ok(Standing { repair, late })
     }
 
     /// Explores the woven program; also how many of the passing classes it allows, and of how many.
@@ -278,7 +286,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
         written: &Written,
         reshaped: &[String],
         files: &Files,
-    ) -> Result<(Check, Option<Meaning>, bool), String> {
+    ) -> Result<(Check, Option<Meaning>, Late), String> {
         if !self.limit.may_go_on() {
             return Err(undecided(self.limit));
         }
@@ -295,7 +303,7 @@ impl<'b, W: Workshop> Trials<'b, W> {
                 let meaning = self.meaning(&mut machine, reshaped);
                 let meaning = meaning
                     .map_err(|other| format!("with its threads one after another, it {other}"))?;
-                Ok((check, meaning, self.rests_on_sleep(&mut machine)))
+                Ok((check, meaning, self.when_late(&mut machine)))
             }
             Explored::Fails(failure) => Err(told("patched and compiled", &failure)),
             Explored::Unknown(reason) => Err(format!("not decided: {reason}")),
@@ -303,13 +311,13 @@ impl<'b, W: Workshop> Trials<'b, W> {
     }
 
     /// Whether a patched program fails as before as soon as somebody is late. Where that was allowed it was explored.
-    fn rests_on_sleep(&self, machine: &mut W::Machine) -> bool {
+    fn when_late(&self, machine: &mut W::Machine) -> Late {
         if self.request.effort.deviations > 0 {
-            return false;
+            return Late::Stands;
         }
-        self.inputs
-            .iter()
-            .any(|checked| fails_late(machine, &checked.input, &self.kinds, self.limit).is_some())
+        let each = self.inputs.iter();
+        let mut each = each.map(|with| when_late(machine, &with.input, &self.kinds, self.limit));
+        each.find(|late| *late != Late::Stands).unwrap_or(Late::Stands)
     }
 
     /// Whether a patched program still does what the program did, with every input.
